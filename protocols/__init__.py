@@ -1,4 +1,4 @@
-"""Protocols: what a user says, and how the next turn depends on the answer. Pure: no I/O while playing, no clock."""
+"""Protocols: what a user says, and how the next turn depends on the answer."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""Answers: the only thing that the user's side sees of the system's side.
+"""Answers: everything that the user's side receives from the system.
 
-A text has additional parts for different readers: sources and offers are for the user; thoughts and tool calls only
-for rules that ask for them. Words, links and history come from the text and its sources alone.
+Besides its text, an answer may have parts for different readers. Sources and offers are for the user. Thoughts and
+tool calls are read only by rules that ask for them. Words, links and history come from the text and its sources.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ PLACES = ("text", "beside", "folded", "card", "footnote")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source of an answer, as the system gave it. href: its address; "" for a document without one. title: "" if
-    none is given. start, end: the characters of the answer's text (on a page: of the bubble) that it supports; both
-    -1 if unknown. place: one of `PLACES`."""
+    """A source of an answer, as reported by the system.
+
+    `href` is its address, or "" for a document without an address. `title` is "" if the system gave no title. The
+    source supports the characters from `start` to `end` of the answer's text (on a web page, of the chat bubble);
+    both are -1 if unknown. `place` is one of `PLACES`.
+    """
 
     href: str
     title: str = ""
@@ -34,7 +37,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the system called or wanted to call. arguments: as JSON, or as the system wrote them."""
+    """A tool call that the system made or requested. `arguments` is JSON, or whatever the system wrote instead."""
 
     name: str
     arguments: str = ""
@@ -42,8 +45,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something that a user could press instead of typing. title: as shown. value: what pressing it sends or opens, or
-    "" if unknown. kind: `reply` (a suggestion), `button`, `card`, `link`, or the system's own word."""
+    """Something that the user can press instead of typing.
+
+    `title` is the displayed text. `value` is the text that is sent or the address that is opened, or "" if unknown.
+    `kind` is `reply` (a suggestion), `button`, `card`, `link`, or the system's own name for it.
+    """
 
     title: str
     value: str = ""
@@ -52,8 +58,8 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, picture or sound with the text. type: media type, or the system's word. size: in bytes, None if
-    unknown."""
+    """A file, picture or sound that came with the text. `type` is its media type, or the system's name for the type.
+    `size` is in bytes, or None if unknown."""
 
     name: str
     type: str = ""
@@ -64,11 +70,14 @@ class Attachment:
 class Answer:
     """One system turn as a user sees it.
 
-    text: the whole reply, with its links written out (Markdown keeps `[anchor](href)`). links: the links of the
-    reply in order, with their anchors (for plain text, the URL), then those of its sources; at most the first
-    `MOST_LINKS`. links_left_out: how many more it had, as counted by `find_links`. sources: in the system's order.
-    thoughts: those before it answered, or "". refused: the system marked its answer as a refusal, in a separate
-    field. refusal: the content of that field if there is also a text; else it is the text.
+    text: the whole reply with its links written out (Markdown keeps `[anchor](href)`).
+    links: the links of the reply in order, with their anchors (for plain text, the URL), followed by the links of its
+        sources. Only the first `MOST_LINKS` are kept.
+    links_left_out: the number of links beyond that limit, as counted by `find_links`.
+    sources: the sources in the system's order.
+    thoughts: the reasoning that preceded the answer, or "".
+    refused: True if the system marked its answer as a refusal in a separate field.
+    refusal: the content of that field if there is also a text; otherwise the content is in `text`.
     """
 
     text: str
@@ -84,8 +93,11 @@ class Answer:
 
     @classmethod
     def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:
-        """Create the answer with `text` and its links. more, sources: links and sources that came with the text. Links
-        that the text contains are counted once, and sources with such an address get the place `text`."""
+        """Create an answer from `text` and the links found in it.
+
+        `more` and `sources` are links and sources that came with the text. A link that is also in the text is counted
+        once, and a source with such an address gets the place `text`.
+        """
         found = find_links(text)
         known = {link.href for link in found.links}
         given = tuple(
@@ -101,8 +113,8 @@ class Answer:
         return cls(text, tuple(links[:MOST_LINKS]), left_out, given)
 
     def with_text(self, text: str) -> Answer:
-        """Return the answer with a text that differs in one stretch, as after redaction. Sources keep their places
-        before and after that stretch, and lose places within it."""
+        """Return the answer with a text that differs in one passage, for example after redaction. Sources before or
+        after that passage keep their spans (shifted as needed); sources within it lose them."""
         if text == self.text:
             return self
         shift = len(text) - len(self.text)
@@ -122,7 +134,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A user turn and the reply to it. said: the user's words. answer: the system's answer."""
+    """A user turn (`said`) and the system's answer to it."""
 
     said: str
     answer: Answer

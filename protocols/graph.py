@@ -1,4 +1,4 @@
-"""The protocol as a graph: reachable states, endless loops, and the longest conversation."""
+"""The protocol as a graph: its reachable states, endless loops and longest conversation."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,13 +9,13 @@ _Position = tuple[str, tuple[int, ...]]
 
 
 def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
-    """Return the states that some conversation can reach."""
+    """Return the states that at least one conversation can reach."""
     return _reachable_states(start, {name: _all_targets(state) for name, state in states.items()})
 
 
 def reachable_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
-    """Return the states that some conversation on `topic` can reach: without those behind `empty` if the topic has
-    turns, and without those behind the edges of a state that goes through turns if it has none."""
+    """Return the states that a conversation on `topic` can reach. If the topic has turns, the targets of `empty` are
+    excluded. If it has no turns, the edges of states that go through turns are excluded."""
     ways: dict[str, tuple[str, ...]] = {}
     for name, state in states.items():
         after = state.after_last(topic) if state.each else None
@@ -35,7 +35,8 @@ def _reachable_states(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozen
 
 
 def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
-    """Return the states from which some path of edges leads to a stop. A missing edge (no-match) is a stop too."""
+    """Return the states from which a path of edges leads to a stop. An answer that matches no edge (no-match) also
+    counts as a stop."""
     back: dict[str, list[str]] = {name: [] for name in states}
     waiting = []
     for name, state in states.items():
@@ -54,12 +55,12 @@ def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
 
 
 def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
-    """Return the states of a loop that only a turn limit ends, in order, or None.
+    """Return the states, in order, of a loop that only a turn limit can end, or None if there is no such loop.
 
-    A state that goes through the topic's turns runs out at some point and then only passes on. So loops are
-    searched among the reachable states after every such state has run out, for topics with and without turns.
-    silent: only loops in which nothing is said, which not even a turn limit ends; a loop that speaks could hide
-    one.
+    A state that goes through the topic's turns eventually uses them all and then only passes on. Therefore loops are
+    searched among the reachable states after every such state has used its turns, for topics with and without turns.
+    With `silent`, only loops in which nothing is said are searched, which even a turn limit cannot end. They are
+    searched separately because a loop that speaks could hide one.
     """
     for topic_has_turns in (True, False):
         dry: dict[str, tuple[str, ...]] = {}
@@ -88,7 +89,7 @@ def _all_targets(state: State) -> tuple[str, ...]:
 
 
 def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Return a cycle found by depth-first search, without recursion, as long protocols would need a deep stack."""
+    """Return a cycle found by depth-first search. It is iterative: a long protocol could exceed the recursion limit."""
     done: set[str] = set()
     for first in ways:
         if first in done:
@@ -112,8 +113,11 @@ def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
 
 
 def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, topic: Topic) -> int:
-    """Return the number of user turns on the longest path through the graph, or the turn limit if that is smaller.
-    Walks turn by turn over all positions (state, and how many of the topic's turns each state has used) at once."""
+    """Return the number of user turns on the longest path through the graph, bounded by the turn limit.
+
+    All positions are advanced together, turn by turn. A position is a state plus the number of the topic's turns that
+    each state has used.
+    """
     each = tuple(name for name, state in states.items() if state.each)
     place = {name: number for number, name in enumerate(each)}
     items = len(topic.turns)

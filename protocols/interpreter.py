@@ -1,7 +1,7 @@
-"""Plays a protocol: a pure function from what was said and answered to what is said next.
+"""The interpreter of protocols: a pure function from the conversation so far to the user's next action.
 
-No I/O, no clock, no randomness. If it is the turn of a simulated user, the action is an Ask, and the caller lets that
-user say something or stop; any words are accepted here. The position can be stored as JSON, so a conversation can be
+It does no I/O and uses neither a clock nor randomness. When a simulated user is to speak, the action is an `Ask`: the
+caller lets that user say something, in any words, or stop. A position can be stored as JSON, so a conversation can be
 resumed or forked at any turn, on any machine.
 """
 
@@ -19,9 +19,12 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The state of a conversation in its protocol. state: the one that spoke last; "" once the conversation is
-    over. turn: the number of user turns so far. labels: one for each answer judged so far. used: how many of the
-    topic's turns each state has said, as (state, count) in the order of first use."""
+    """The position of a conversation in its protocol.
+
+    `state` is the last state that spoke, or "" once the conversation is over. `turn` counts the user turns so far.
+    `labels` has one label for each judged answer. `used` counts the topic's turns that each state has said, as
+    (state, count) pairs in the order of first use.
+    """
 
     state: str
     turn: int
@@ -39,7 +42,7 @@ def encode_position(position: Position) -> dict[str, object]:
 
 
 def decode_position(value: Mapping[str, object]) -> Position:
-    """Return the position from the value of `encode_position`. Raises ValueError for any other value."""
+    """Return the position from a value of `encode_position`. Raises ValueError for any other value."""
     match value:
         case {"state": str(state), "turn": int(turn), "labels": [*labels], "used": Mapping() as used}:
             counts = tuple((str(name), int(count)) for name, count in used.items())
@@ -48,15 +51,16 @@ def decode_position(value: Mapping[str, object]) -> Position:
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
-    """Return the opening turn, or a Stop if the protocol says nothing on this topic (`check_topics` refuses that)."""
+    """Return the opening turn, or a Stop if the protocol says nothing on this topic. `check_topics` refuses such
+    topics."""
     return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
 
 def advance(
     protocol: Protocol, topic: Topic, position: Position, exchanges: Sequence[Exchange]
 ) -> tuple[Say | Ask | Stop, Position]:
-    """Return the action after the last of `exchanges`, one for each user turn so far, with the Route that led
-    there. Raises ValueError if their number is not that of the position, or if the conversation is over."""
+    """Return the next action after `exchanges`, which has one exchange for each user turn so far, with its Route.
+    Raises ValueError if the number of exchanges does not match the position, or if the conversation is over."""
     if not position.state:
         raise ValueError("the conversation is over")
     if len(exchanges) != position.turn:
@@ -87,13 +91,12 @@ def advance(
 def retrace(
     protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange], *, reworded: bool = False
 ) -> tuple[Say | Ask | Stop, ...]:
-    """Return what the protocol would do today along a recorded conversation: the opening, and one action for each
-    answer.
+    """Return the actions that the protocol would take today along a recorded conversation.
 
-    Ends at the first Stop, and at words that differ from the recorded ones, since answers to other words say
-    nothing about these. Any words of a simulated user match, and all words if `reworded` (an arm changed them). A
-    recording was retraced to its end if and only if there is one action more than exchanges, or the last action is
-    a Stop.
+    The actions are the opening and one for each answer. They end at the first Stop, or when the protocol's words
+    differ from the recorded ones, since later answers replied to other words. Any words of a simulated user match;
+    with `reworded`, all words match, because an arm changed them. The recording was retraced to its end if there is
+    one action more than exchanges, or if the last action is a Stop.
     """
     action, position = begin(protocol, topic)
     actions: list[Say | Ask | Stop] = [action]
@@ -118,7 +121,7 @@ def _add_label(position: Position, label: str) -> Position:
 def _enter_state(
     protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
 ) -> tuple[Say | Ask | Stop, Position]:
-    """Go to `target`, through states whose list has run out, and return what is said there."""
+    """Go to `target`, past states that have used all their turns, and return the action there."""
     while target.state:
         state = protocol.states[target.state]
         used = dict(position.used)

@@ -1,7 +1,7 @@
-"""The labels of answers, each defined once, for files, recordings and legends.
+"""The labels of answers, defined once for files, recordings and legends.
 
-Protocols may define labels other than `o` and `x`: these are recorded, shown, and used to merge turns in trees. For
-measures of usefulness and for simulated users, such an answer counts as unlabelled.
+Protocols may define labels other than `o` and `x`. Those labels are recorded, shown, and used to merge turns in
+trees, but such an answer counts as unlabelled in measures of usefulness and for simulated users.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ Judged = Literal["o", "x", "-"]
 
 
 def allowed_labels() -> str:
-    """Return the labels that a file with turns may contain, for messages."""
+    """Return the labels that a file with turns may contain, formatted for messages."""
     return ", ".join((*(f"{label} ({MEANINGS[label]})" for label in LABELS), f"{MISSING} (no such turn)"))
 
 
 def usefulness(label: str | None) -> Judged:
-    """Return the usefulness in `label`, or `-` for no label and for one that is neither useful nor not useful."""
+    """Return `o` or `x` if the label is one of them. Returns `-` for any other label and for None."""
     return USEFUL if label == USEFUL else NOT_USEFUL if label == NOT_USEFUL else MISSING

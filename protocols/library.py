@@ -1,4 +1,4 @@
-"""Loading of protocols: shipped ones by name, others by path, and those recorded in runs."""
+"""Functions that load protocols: shipped ones by name, others by path, and recorded ones from their JSON values."""
 
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -24,8 +24,8 @@ def shipped_protocols() -> tuple[str, ...]:
 
 
 def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
-    """Load a shipped protocol by name, or the one in a file. Raises InputError, with file:line:column. A text with a
-    slash, or ending in .yaml or .yml, is a path; anything else is a name."""
+    """Load a shipped protocol by name, or a protocol from a file. A text that contains a slash or ends in .yaml or
+    .yml is a path; any other text is a name. Raises InputError with file:line:column."""
     text = fspath(name_or_path)
     if "/" in text or "\\" in text or text.endswith((".yaml", ".yml")):
         return read_protocol(read_document(text))
@@ -38,7 +38,7 @@ def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
 
 
 def encode_protocol(protocol: Protocol) -> dict[str, object]:
-    """Return the protocol as JSON values, in the form of its file with all defaults written out."""
+    """Return the protocol as JSON values, in the layout of its file with all defaults written out."""
     value: dict[str, object] = {
         "format": FORMAT,
         "name": protocol.name,
@@ -58,20 +58,22 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
 
 
 def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
-    """Return the protocol from the value of `encode_protocol`; `path` names it in messages. Raises InputError."""
+    """Return the protocol from a value of `encode_protocol`. Messages refer to it as `path`. Raises InputError."""
     return read_protocol(Document(path, _as_tuples(value), {}, {}))
 
 
 def protocol_hash(protocol: Protocol) -> str:
-    """Return the identity of the protocol: 32 hexadecimal digits over its normal form. `about` is not included: the
-    text that explains a protocol may be corrected while a run is under way."""
+    """Return the identity of the protocol: 32 hexadecimal digits computed from its normal form. `about` is left out,
+    so that the explanation of a protocol may be corrected during a run."""
     return content_hash("protocol", {**encode_protocol(protocol), "about": ""})
 
 
 def check_topics(protocol: Protocol, topics: TopicSet) -> None:
-    """Refuse topics that the protocol cannot be played on, considering only states that a conversation on them can
-    reach. Raises InputError for the first topic that has no value for a template, whose answers a rule cannot judge
-    (no URL kind, no format), or on which nothing would be said."""
+    """Check that the protocol can be played on the topics, considering only the states that a conversation can reach.
+
+    Raises InputError for the first topic that lacks a value for a template, that a rule cannot judge (because it has
+    no kind of URL or no format), or on which nothing would be said.
+    """
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
     for topic in topics.topics:

@@ -1,13 +1,13 @@
-"""The number of user turns missing from a conversation that ended badly.
+"""The number of user turns that are missing from a conversation with a bad end.
 
-After a breakdown it is unknown how the conversation would have gone on, so only what is certain counts: the fewest
-turns with which the protocol, continued from that point, could have reached its own end (`completed`).
+After a breakdown it is unknown how the conversation would have continued. So only certain turns count: the minimum
+with which the protocol, continued from that point, could have reached its own end (`completed`).
 
-    fewest_turns_onward(protocol, topic, state, used, turn)              from `state`, by any edge that goes on
-    fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` on to `target`, the state chosen
+    fewest_turns_onward(protocol, topic, state, used, turn)              from `state`, by any edge that continues
+    fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` to `target`, the chosen state
 
-- 0 if nothing goes on: in the last state of a protocol, and at its turn limit.
-- A simulated user may leave instead of speaking again, so of a user's turns only the next one counts.
+- The number is 0 if nothing can follow: in the last state of a protocol, and at its turn limit.
+- A simulated user may leave instead of speaking again, so only the next of its turns counts.
 - A turn limit is a bound and not a plan: if nothing else ends the protocol, only the next turn counts.
 """
 
@@ -26,9 +26,9 @@ def fewest_turns_onward(
 ) -> int:
     """Return the number of user turns, at least 0, that were certain to follow user turn `turn`, said in `state`.
 
-    used: how many of the topic's turns each state had said by then. target: the state chosen to speak next; "" if none
-    was, as in a breakdown: then any edge of `state` that goes on counts. Returns 1 for a state that the protocol does
-    not have, because it was recorded with another one.
+    `used` counts the topic's turns that each state had said by then. `target` is the state chosen to speak next, or
+    "" if none was chosen, as in a breakdown; then every edge of `state` that continues is considered. Returns 1 for a
+    state that is not in the protocol, because another protocol was recorded.
     """
     if state not in protocol.states or (target and target not in protocol.states):
         return 1
@@ -44,9 +44,8 @@ def fewest_turns_onward(
 
 
 def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
-    """Return the number of turns on the shortest path from `positions` to the protocol's own end, counting the turns at
-    `positions`; 0 if there is no such path.
-    """
+    """Count the turns on the shortest path from `positions` to the end of the protocol. The turns at `positions` are
+    included. Returns 0 if no path ends there."""
     turns, seen = 0, set(positions)
     while positions:
         turns += 1
@@ -66,7 +65,8 @@ def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> 
 def _follow_target(
     protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]
 ) -> _Position | str:
-    """Return where `target` leads: the state that speaks, past lists that have run out, or how the protocol ends."""
+    """Return the position at which the next turn is said after `target`, or the outcome if the protocol ends instead.
+    States that have used all their turns are skipped."""
     while target.state:
         state = protocol.states[target.state]
         following = state.after_last(topic)

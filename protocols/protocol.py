@@ -1,4 +1,4 @@
-"""The protocol as a value."""
+"""The in-memory form of a protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,13 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What a user says, and how the next turn depends on the answer. version: the author's number. turn_limit: the
-    largest number of user turns; None if the graph itself ends. no_match: the label of an answer that no edge
-    matches; None if that cannot happen. users: the simulated users that speak in some of its states, by name."""
+    """What a user says, and how the next turn depends on the answer.
+
+    version: the version number chosen by the author.
+    turn_limit: the largest number of user turns, or None if the graph itself ends.
+    no_match: the label of an answer that matches no edge, or None if that cannot happen.
+    users: the simulated users that speak in some of the states, by name.
+    """
 
     name: str
     version: int
@@ -29,17 +33,17 @@ class Protocol:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The capabilities that a driver must have, such as `links`: those of every rule on an edge."""
+        """The capabilities, such as `links`, that a driver must have for the rules on the edges."""
         used = {edge.rule for state in self.states.values() for edge in state.edges if edge.rule}
         return frozenset[str]().union(*(self.rules[name].needs for name in used))
 
     @property
     def rule_versions(self) -> Mapping[str, str]:
-        """The version of the code behind each rule, by the rule's name, for the record of a run."""
+        """The version of the code of each rule, by the rule's name, for the record of a run."""
         return {name: rule.version for name, rule in sorted(self.rules.items())}
 
     def most_turns(self, topic: Topic) -> int:
-        """Return the largest number of user turns on `topic`, reached if the rules can take every edge."""
+        """Return the largest number of user turns on `topic`, assuming that the rules can take every edge."""
         turns = len(topic.turns)  # it depends on nothing else in a topic, and there are many topics
         if turns not in self._most_turns:
             self._most_turns[turns] = most_turns(self.start, self.states, self.turn_limit, topic)

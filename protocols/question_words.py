@@ -1,6 +1,8 @@
-"""The words by which people are asked something, in the languages of `protocols.questions`. Each language adds
-alternatives to six patterns, which are searched in all languages at once. A gap between two words of a phrase is at
-most four words, so every search is fast."""
+"""Phrases with which systems ask users something, in the languages of `protocols.questions`.
+
+Each language adds alternatives to up to seven patterns, and all languages are searched at once. A gap within a phrase
+is at most four words, so every search is fast.
+"""
 
 import re
 from collections.abc import Mapping
@@ -12,12 +14,15 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of one language; "" adds nothing.
+    """Regular expressions for the phrases of one language; "" adds nothing.
 
-    requests: asks to be told something, with or without a question mark. meant: asks what was meant. offers: asks
-    whether something else is wanted, makes a suggestion, or is rhetorical. invites: asks to be told only if there is a
-    wish, so it is not a question. delivers: announces what was requested. talk: marks a sentence that leads up to a
-    question and answers nothing. choice: the word between two alternatives.
+    requests: asks to be told something, with or without a question mark.
+    meant: asks what the user meant.
+    offers: asks whether something else is wanted, makes a suggestion, or is rhetorical.
+    invites: asks to be told something only if the user wishes, so it is not a question.
+    delivers: announces what the user requested.
+    talk: marks a sentence that leads up to a question and answers nothing.
+    choice: the word between two alternatives.
     """
 
     requests: str = ""

@@ -1,19 +1,19 @@
-"""Clarifying questions: answers that ask the user what the system needs to know, and deliver nothing.
+"""Clarifying questions: answers that ask the user for what the system needs to know, and deliver nothing.
 
 The rules are explicit. An answer is a clarifying question if all of these hold:
 
 1. One of its last three sentences asks, outside code and quotations: it ends with a question mark (?, ？, ؟, ⸮; in
    Greek text also ;), asks to be told something ("Could you tell me the year.", "機種名を教えてください。"), or has
-   the form of a question (どの年ですか。, 您指的是哪一年). Lines of a list that ask count as well.
+   the form of a question (どの年ですか。, 您指的是哪一年). List items that ask count as well.
 2. That sentence is not an offer ("Anything else?", "Kann ich sonst noch helfen?"), a suggestion ("How about Primer?")
    or an invitation ("Let me know if you have other questions.").
 3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
    sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
-   are several films by that name."); if it asks what was meant, or to be told something, they may say anything, in up
-   to 60 words.
+   are several films by that name."). If the question asks what was meant, or asks to be told something, the other
+   sentences may say anything in up to 60 words.
 
-The words of `protocols.question_words` decide 2 and 3, so in other languages a question is recognised by its question
-mark alone. The rules do not understand the meaning of a question.
+Conditions 2 and 3 rely on the phrases in `protocols.question_words`, so in other languages a question is recognised
+only by its question mark. The rules do not understand the meaning of a question.
 """
 
 import re
@@ -74,15 +74,15 @@ _MORE = late_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|me
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the system. text: its sentence, without quotations. closed: it asks for yes or no, or offers a
-    choice; in languages other than English, only choices are recognised."""
+    """A question asked by the system. `text` is the sentence without quotations. `closed` is True if it asks for yes
+    or no, or offers a choice. In languages other than English, only choices are recognised."""
 
     text: str
     closed: bool
 
 
 def clarifying_question(answer: Answer) -> Question | None:
-    """Return the clarifying question in the answer by the rules above, or None."""
+    """Return the clarifying question in the answer, or None. The module docstring lists the rules."""
     text = answer.text.strip()
     if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST:
         return None
@@ -139,8 +139,8 @@ def _is_request(sentence: str) -> bool:
 
 
 def _wants_to_know(sentence: str) -> bool:
-    """Return whether it asks something only the user knows: not an offer, suggestion, invitation or rhetorical
-    question."""
+    """Check that the sentence asks for something only the user knows. Offers, suggestions, invitations and rhetorical
+    questions do not."""
     if not _is_question(sentence) or INVITES.search(sentence):
         return False
     if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
@@ -154,7 +154,7 @@ def _wants_to_know(sentence: str) -> bool:
 
 
 def _leads_up(sentence: str) -> bool:
-    """Return whether it says nothing about the matter: thanks, courtesy, abilities, or that there are several."""
+    """Check that the sentence has no content of its own: thanks, courtesy, abilities, or "there are several"."""
     if _ENUMERATES.search(sentence):
         return False
     return bool(TALK.search(sentence)) or (sentence.endswith(("!", "！")) and len(sentence.split()) <= 2)

@@ -1,4 +1,4 @@
-"""Reading protocols from parsed files. Everything that would make a run fail is refused here, with its place."""
+"""Reading protocols from parsed files. Every fault that would make a run fail is reported here, with its position."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _some_words(text: str) -> str:
 
 
 class TargetEntry(StrictModel):
-    """`go: STATE` or `stop: OUTCOME`, but not both."""
+    """The target of an edge in a file: either `go: STATE` or `stop: OUTCOME`."""
 
     go: str | None = None
     stop: Literal["completed", "breakdown"] | None = None
@@ -53,7 +53,7 @@ class TargetEntry(StrictModel):
 
 
 class EdgeEntry(TargetEntry):
-    """`{if: RULE, label: o, go: STATE}` or `{otherwise: true, label: x, stop: OUTCOME}`."""
+    """An edge in a file: `{if: RULE, label: o, go: STATE}` or `{otherwise: true, label: x, stop: OUTCOME}`."""
 
     if_: str | None = Field(default=None, alias="if")
     otherwise: Literal[True] | None = None
@@ -68,8 +68,8 @@ class EdgeEntry(TargetEntry):
 
 
 class StateEntry(StrictModel):
-    """What is said in a state, or which simulated user speaks, and the edges that depend on the answer. each, then,
-    empty: for states that go through a list."""
+    """A state in a file: the words it says or the simulated user who speaks, and the edges that depend on the answer.
+    `each`, `then` and `empty` are only for states that go through the topic's turns."""
 
     say: Annotated[Said, AfterValidator(_some_words)] | None = None
     user: str | None = None
@@ -101,7 +101,7 @@ class StateEntry(StrictModel):
 
 
 class NoMatchEntry(StrictModel):
-    """The label of an answer that no edge matches; the conversation then ends with the outcome `no-match`."""
+    """The label of an answer that matches no edge. The conversation then ends with the outcome `no-match`."""
 
     label: Label
 
@@ -126,7 +126,7 @@ _RESERVED = {"states": (NEXT,), "rules": ("otherwise", "no-match")}
 
 
 def read_protocol(document: Document) -> Protocol:
-    """Return the protocol in `document`. Raises InputError for the first fault, at its place."""
+    """Return the protocol in `document`. Raises InputError at the position of the first fault."""
     entry = document.validated(ProtocolEntry)
     names: dict[str, Iterable[str]] = {"rules": entry.rules, "users": entry.users, "states": entry.states}
     for key, given in names.items():
@@ -199,7 +199,7 @@ def _unknown_name(document: Document, loc: Loc, what: str, name: str, known: Ite
 
 
 def _user(document: Document, name: str, options: dict[str, object]) -> SimulatedUser:
-    """Read a simulated user of the file. The simulator checks its options when it is built."""
+    """Read a simulated user from the file. Its options are checked when the simulator is built."""
     loc: Loc = ("users", name)
     if "simulator" not in options:
         meant = nearest("simulator", options)
@@ -311,7 +311,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
 
 
 def _place_in_template(document: Document, loc: Loc, template: str, fault: Fault) -> Place:
-    """Return the place of the faulty words in the file, or the beginning of the template if they are not found."""
+    """Return the position of the faulty words in the file, or the start of the template if they are not found."""
     start = document.place(loc)
     lines = document.source.splitlines(keepends=True)
     if not lines or not start.line:

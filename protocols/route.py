@@ -1,15 +1,63 @@
-"""Routes: records of which rule decided how a conversation continues, and why."""
+"""Routes and choices: why a conversation continues as it does, by a rule or by a simulated user's policy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
-from protocols.choice import Choice
+from protocols.labels import NOT_USEFUL, USEFUL
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+_LABELS = {USEFUL: "useful", NOT_USEFUL: "not-useful"}
+
+
+def _empty_mapping() -> Mapping[str, Any]:
+    return _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A simulated user's draw in one turn. Fields with unknown values are absent.
+
+    probability: the probability in (0, 1] of the act in any wording, or of leaving for this reason, given everything
+        before. Over all acts and reasons these sum to 1. None if the policy cannot say.
+    leaving: the probability of leaving here, by reason. The sum is the hazard that was drawn against. Empty if the
+        user could not leave.
+    took: how the user classified the previous answer: `question`; `useful` or `not-useful` by its label; `answered`
+        if it has no label; or the user's own class. "" at the opening, and if the user does not classify answers.
+    coverage: the share in [0, 1] of its need that the user considered met so far, or None.
+    noise: for each kind of change to this turn's words, the number of units it could change and the number changed.
+    refused: the number of samples from a model that were not sent in this turn, by reason.
+    meant: the policy's words if a model reworded them, otherwise "".
+    """
+
+    probability: float | None = None
+    leaving: Mapping[str, float] = field(default_factory=_empty_mapping, hash=False)
+    took: str = ""
+    coverage: float | None = None
+    noise: Mapping[str, tuple[int, int]] = field(default_factory=_empty_mapping, hash=False)
+    refused: Mapping[str, int] = field(default_factory=_empty_mapping, hash=False)
+    meant: str = ""
+
+    @property
+    def hazard(self) -> float:
+        """The total probability of leaving here."""
+        return sum(self.leaving.values())
+
+
+def taken_as(label: str | None) -> str:
+    """Return how a user that relies on labels classifies an answer with this label, or "" without a label."""
+    return _LABELS.get(label or "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A piece of the answer that a rule relied on. start, end: character span in `Answer.text` (end exclusive);
-    both -1 if the evidence is an absence or outside the text. quote: the span itself, or what was missing. note:
-    what the rule recognised in it."""
+    """A passage of the answer that a rule relied on.
+
+    `start` and `end` (exclusive) are its span in `Answer.text`; both are -1 if something is absent or the evidence is
+    outside the text. `quote` is the passage itself, or what was missing. `note` says what the rule recognised in it.
+    """
 
     start: int
     end: int
@@ -21,9 +69,9 @@ class Evidence:
 class Route:
     """One decision: in `state`, the answer to user turn `turn` (from 1) got `label` and led to `target`.
 
-    rule: the name of the rule in the protocol, `otherwise`, or `no-match`. version: of the rule's code and the
-    protocol, so that a later run of `harvest replay-routes` can say what differs. target: the name of the next state,
-    or `stop:<outcome>`.
+    `rule` is the rule's name in the protocol, `otherwise`, or `no-match`. `version` is the version of the rule's
+    code, which lets `harvest replay-routes` report differences. `target` is the name of the next state, or
+    `stop:<outcome>`.
     """
 
     turn: int
@@ -39,12 +87,13 @@ class Route:
 class Say:
     """The user's next words.
 
-    route: the decision on the previous answer (None for the opening turn). state: the state of the protocol, or the
-    user's act if no protocol is played. user, act: the name of a simulated user in the protocol and its act; both
-    "" if the protocol itself speaks. worded: why these are not the words of the source that was asked to word the
-    turn, else "". choice: the options of a simulated user; ignored in comparisons of turns. new_session: the same
-    person comes back: the words open a new session of the system, which remembers only what it keeps about a
-    person.
+    route: the decision about the previous answer, or None for the opening turn.
+    state: the state of the protocol, or the user's act if no protocol is played.
+    user, act: the name of a simulated user in the protocol and its act; both are "" if the protocol itself speaks.
+    worded: the reason why the source that was asked to word the turn did not supply these words, otherwise "".
+    choice: the draw of a simulated user. Comparisons of turns ignore it.
+    new_session: True if the same person returns and these words open a new session of the system, which then
+        remembers only what it stores about a person.
     """
 
     text: str
@@ -60,8 +109,8 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The simulated user `user` speaks next: the caller lets it say something, in any words, or stop. route: as in
-    Say."""
+    """A request that the simulated user `user` speak next. The caller lets it say something in any words, or stop.
+    `route` is as in `Say`."""
 
     user: str
     state: str
@@ -71,8 +120,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The end of the user's side. outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`.
-    reason, detail: why, for people. choice: as in Say. Comparisons of stops ignore `detail` and `choice`."""
+    """The end of the user's side.
+
+    `outcome` is `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. `reason` and `detail` explain
+    it to people. `choice` is as in `Say`. Comparisons of stops ignore `detail` and `choice`.
+    """
 
     outcome: str
     reason: str = ""

@@ -1,4 +1,4 @@
-"""The states of a protocol: what each one says, and how the answer leads on."""
+"""The states of a protocol, with the words they say and their outgoing edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # it brings pydantic, which playing a protocol does not need
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of an edge: the name of a state, or an outcome (`completed` or `breakdown`); the other field is ""."""
+    """The target of an edge: a state's name or an outcome (`completed` or `breakdown`). The other field is ""."""
 
     state: str = ""
     outcome: str = ""
@@ -26,7 +26,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A way out of a state. rule: the name of the rule that must hold; "" for `otherwise`. label: `o` or `x`."""
+    """An outgoing edge of a state. `rule` is the name of the rule that must hold, or "" for `otherwise`. `label` is
+    `o` or `x`."""
 
     rule: str
     label: str
@@ -35,9 +36,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUser:
-    """A user named in a protocol; `simulators.registry` builds it. simulator: the name of the policy. options: its
-    options as JSON values, including `over` if it wraps another one. document: the same part of the file, for the
-    places of errors."""
+    """A simulated user defined in a protocol, which `simulators.registry` builds.
+
+    `simulator` is the name of the policy. `options` are its options as JSON values, including `over` if it wraps
+    another user. `document` is the same part of the file and locates errors.
+    """
 
     simulator: str
     options: Mapping[str, object]
@@ -46,12 +49,12 @@ class SimulatedUser:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One thing that the user says, and the edges that are tried in order on the answer.
+    """A state of a protocol: what the user says in it, and the edges that are tried in order on the answer.
 
-    A state that goes through the topic's turns (`then` is set) says one of them each time it is entered, across the
-    whole conversation; when none is left, it passes on to `then` without a word. empty: where to go instead of `then`
-    for a topic without turns; None means `then`. user: the name of the simulated user who speaks in this state, which
-    then has no words of its own.
+    If `then` is set, the state goes through the topic's turns: each time it is entered during the conversation, it
+    says the next turn. Once all turns are used, it passes on to `then` without saying anything. `empty` replaces
+    `then` for a topic without turns, unless it is None. `user` is the name of the simulated user who speaks in this
+    state instead of `say`.
     """
 
     name: str
@@ -66,5 +69,6 @@ class State:
         return self.then is not None
 
     def after_last(self, topic: Topic) -> Target | None:
-        """Return where a state leads after all of the topic's turns were said; None for other states."""
+        """Return the target after all of the topic's turns were said, or None for a state that does not go through
+        turns."""
         return self.then if topic.turns else (self.empty or self.then)

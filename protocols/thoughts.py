@@ -1,8 +1,8 @@
-"""A model's thoughts at the beginning of its text, separated from its answer.
+"""Separation of a model's thoughts, at the beginning of its text, from its answer.
 
-Servers that do not know a model's marks pass its thoughts on as a part of the text. Only marks that open the text
-count, because an answer may mention such marks later. A template can open the thoughts in the prompt, so that only
-their end is in the reply; it is recognised if it is on a line of its own.
+Servers that do not know a model's tags pass its thoughts on as part of the text. Only tags at the beginning count,
+because an answer may mention such tags later. If a prompt template opens the thoughts, the reply has only the closing
+tag, which is recognised if it is on a line of its own.
 """
 
 import re
@@ -28,8 +28,8 @@ _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 
 
 def split_thoughts(text: str) -> tuple[str, int]:
-    """Return the thoughts that open a text, or "", and where the answer begins: at the end if the thoughts never
-    end."""
+    """Return the thoughts at the beginning of a text, or "", and the index at which the answer begins. If the
+    thoughts never end, that index is the end of the text."""
     thoughts: list[str] = []
     at = 0
     while (span := _leading_span(text, at)) is not None:
@@ -64,8 +64,8 @@ def _leading_span(text: str, at: int) -> tuple[int, int, int] | None:
 
 
 def _own_end(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
-    """Return the mark that closes what was opened before `at`, skipping nested pairs; None if they are unbalanced. A
-    mark in backquotes is only mentioned, and neither opens nor closes."""
+    """Return the tag that closes the thoughts opened before `at`, skipping nested pairs, or None if tags are
+    unbalanced. A tag in backquotes is only mentioned, so it neither opens nor closes thoughts."""
     depth = 1
     for mark in either.finditer(text, at):
         if text[mark.start() - 1] == "`" and text[mark.end() : mark.end() + 1] == "`":

@@ -1,12 +1,13 @@
-"""The words of a state: a template over the topic, checked before anything is sent.
+"""The words of a state: a template that is filled in from the topic and checked before anything is sent.
 
-Templates are sandboxed Jinja, reduced to what is pure and can be checked when the file is read: variables, filters
-from a fixed list, `if`, `for` and `set`. No includes, no calls, no randomness. Only the protocol's own text is a
-template; the topic's texts are data and inserted literally, even if they look like templates.
+Templates are sandboxed Jinja, restricted to pure constructs that can be checked when the file is read: variables,
+filters from a fixed list, `if`, `for` and `set`. Includes, calls and randomness are not allowed. Only the protocol's
+own text is a template; texts of the topic are data and inserted literally, even if they look like templates.
 
-A file from elsewhere must not exhaust memory or time either. So the only arithmetic is + and -, numbers have at most
-six digits, loops are not nested, `set` may not use values that were set before, few things are joined, filters process
-a bounded number of characters, and the result of each filter and of the template is limited to 100,000.
+A file from an unknown author must not exhaust memory or time either. Therefore the only arithmetic is + and -,
+numbers have at most six digits, loops are not nested, `set` may not use values that were set before, the number of
+joined parts is limited, filters process a bounded number of characters, and the result of each filter and of the
+template is limited to 100,000 characters.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _WORK: ContextVar[int] = ContextVar("work", default=0)
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The text of a template. each: whether it may use `item`, one of the topic's turns."""
+    """The text of a template. `each` says whether it may use `item`, one of the topic's turns."""
 
     template: str
     each: bool = False
@@ -62,7 +63,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error in a template. line: from 1. words: the words at fault, or "" if unknown."""
+    """An error in a template, on `line` (from 1). `words` is the faulty part of the template, or "" if unknown."""
 
     what: str
     allowed: str
@@ -240,9 +241,11 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
 
 
 def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | None]) -> Fault | None:
-    """Return the fault of accessing a part of a filter's result, a loop, a set value, or a literal. Jinja also
-    finds Python's attributes, such as methods, whose text contains an address in memory: different words in every
-    process."""
+    """Check access to a part of a filter's result, a loop, a variable or a literal, and return the fault or None.
+
+    Jinja would also find Python attributes such as methods, whose text contains a memory address that differs between
+    processes.
+    """
     from jinja2 import nodes
 
     if chain[:1] == ["loop"]:
@@ -259,7 +262,8 @@ def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | Non
 
 
 def _name_chain(node: nodes.Node) -> list[str | int | None]:
-    """Return `topic.fields.year` as ["topic", "fields", "year"], None for a computed part; [] for anything else."""
+    """Return `topic.fields.year` as ["topic", "fields", "year"], with None for computed parts. Returns [] for any
+    other expression."""
     from jinja2 import nodes
 
     parts: list[str | int | None] = []
@@ -281,7 +285,7 @@ def _chain_text(node: nodes.Node) -> str:
 
 
 def fields_used(wording: Wording) -> frozenset[str]:
-    """Return the names NAME of every `topic.fields.NAME` in the template."""
+    """Return NAME for every `topic.fields.NAME` in the template."""
     from jinja2 import nodes
 
     tree = _make_environment().parse(wording.template)
@@ -290,8 +294,8 @@ def fields_used(wording: Wording) -> frozenset[str]:
 
 
 def _topic_view(topic: Topic) -> SimpleNamespace:
-    """Return the part of a topic that templates see, without gold, URL kinds and attribute sets. Empty texts are left
-    out, since a template that used one would send a sentence with a hole in it."""
+    """Return the parts of a topic that templates may use, without gold, URL kinds and attribute sets. Empty texts are
+    left out, since a template that used one would send a sentence with a gap in it."""
     words = {
         "id": topic.id,
         "type": topic.type.name,
@@ -319,7 +323,7 @@ def _make_environment() -> Environment:
 
 
 def _text_value(value: object) -> object:
-    """Return a value to insert. Raises TypeError for a value that is not text, such as a list or an object."""
+    """Return a value to insert. Raises TypeError for values that are not text, such as lists and objects."""
     from jinja2 import Undefined
 
     if value is None or isinstance(value, (str, int, float, Undefined)):  # undefined values raise their own error
@@ -373,7 +377,7 @@ def _compile_template(template: str) -> Template:
 
 
 def occurrence(fault: Fault, template: str) -> tuple[str, int]:
-    """Return a regular expression for the words at fault, and its number of matches before them in the template."""
+    """Return a regular expression for the faulty words, and the number of its matches before them in the template."""
     expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
     before = "".join(template.splitlines(keepends=True)[: fault.line - 1])
     # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that contain them.

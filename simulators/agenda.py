@@ -35,8 +35,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from protocols.choice import taken_as
 from protocols.questions import Question, clarifying_question
+from protocols.route import taken_as
 from simulators.clarification import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits

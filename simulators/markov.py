@@ -14,8 +14,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from protocols.choice import taken_as
 from protocols.labels import NOT_USEFUL, USEFUL
+from protocols.route import taken_as
 from simulators.act_table import START, STOP, UNKNOWN, ActTable, Context, GivenRows
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, TypeVar
 
-from protocols.choice import Choice
-from protocols.route import Say, Stop
+from protocols.route import Choice, Say, Stop
 from simulators.memory import check_order, recall
 from simulators.phrasing import Phrasebook
 from simulators.scenario import Chance, Observation, Scenario, State
@@ -54,7 +53,7 @@ class Plan(Generic[M]):
 
     memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with probabilities
     that sum to at most 1. moves: probabilities sum to 1; may be empty if the exits do. took: how the answer is
-    understood, as in `protocols.choice.Choice`. coverage: the share of the need that is met, if the user tracks it.
+    understood, as in `protocols.route.Choice`. coverage: the share of the need that is met, if the user tracks it.
     """
 
     memory: M

@@ -11,8 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from protocols.choice import Choice
-from protocols.route import Route, Say, Stop
+from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import is_memory, json_text
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams

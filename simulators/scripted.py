@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from protocols.answer import Answer, Exchange
-from protocols.choice import Choice
 from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
-from protocols.route import Ask, Route, Say, Stop
+from protocols.route import Ask, Choice, Route, Say, Stop
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal

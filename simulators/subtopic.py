@@ -16,8 +16,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from protocols.choice import taken_as
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, usefulness
+from protocols.route import taken_as
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook

@@ -26,11 +26,9 @@ from simulators import agenda, clarification, markov, subtopic
 from simulators.act_table import ActSequence, fit
 from simulators.memory import encode_memory
 from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.hazard import Hazard
+from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
+from simulators.stopping.library import Frustration, RateOfGain
 from simulators.stopping.model import StopModel, after, begin
-from simulators.stopping.rate_of_gain import RateOfGain
-from simulators.stopping.tallies import Frustration
 from simulators.streams import Streams
 from topics.topic import Topic, TopicType
 

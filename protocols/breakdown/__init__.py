@@ -1,1 +1,1 @@
-"""Breakdown detection: the probability that annotators would see a breakdown of the conversation in an answer."""
+"""Breakdown detection: the probability that annotators would call an answer a breakdown of the conversation."""

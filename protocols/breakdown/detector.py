@@ -1,10 +1,10 @@
-"""A breakdown detector from counted features, words and pairs of words, each with a weight that people can read.
+"""A breakdown detector that adds weighted features, words and word pairs, so that a person can read the reasons.
 
-    p(O, T, X) = base + linear part + trees, then at least .01 each, divided by the sum
+    p(O, T, X) = base + linear part + trees, each bounded below by .01, then normalised to sum to 1
 
-The linear part adds the value of every feature times its weight, and the mean weight (over the root of their
-number) of the known words and pairs. The trees add the value of one leaf of each. All parts are added, so the
-reasons for a breakdown can be listed with their contributions.
+The linear part is the sum of feature values times their weights, plus the sum of the weights of all known words and
+pairs divided by the square root of their number. Each tree adds the value of one leaf. Because all parts are added,
+the reasons for a breakdown can be listed with their contributions.
 """
 
 import json
@@ -35,8 +35,8 @@ _DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The contribution of one feature or piece of wording to the probability of a breakdown (X), before clipping.
-    name: one of `FEATURES`, or words of the system or the user in quotes. value: of the feature; 1 for wording."""
+    """The contribution of one feature or phrase to the probability of a breakdown (X), before clipping. `name` is one
+    of `FEATURES`, or quoted words of the system or the user. `value` is the feature's value, or 1 for a phrase."""
 
     name: str
     value: float
@@ -46,8 +46,10 @@ class Contribution:
 @dataclass(frozen=True, slots=True)
 class Detection:
     """The prediction for one turn: the probabilities of O (no breakdown), T (possible breakdown) and X (breakdown).
-    contributions: the strongest first; together with `base`, the value of an average turn, they sum to the
-    probability of X before clipping."""
+
+    `contributions` are sorted by size, the largest first. Together with `base`, the value for an average turn, they
+    sum to the probability of X before clipping.
+    """
 
     probabilities: tuple[float, float, float]
     base: float
@@ -56,9 +58,15 @@ class Detection:
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """A trained detector. base: (3,). features: (features, 3) weights per unit of each feature. means: (features,)
-    means in the training data. words: for each known word or pair, its weights for O, T, X. about: the training
-    data and its licence. dialogues: the names of the training dialogues."""
+    """A trained detector.
+
+    base: array (3,) of the values for an average turn.
+    features: array (features, 3) of weights per unit of each feature.
+    means: array (features,) of the features' means in the training data.
+    words: the weights for O, T and X of each known word or pair.
+    about: a description of the training data and its licence.
+    dialogues: the names of the training dialogues.
+    """
 
     base: Floats
     means: Floats
@@ -69,7 +77,7 @@ class Detector:
     dialogues: tuple[str, ...]
 
     def predict(self, turns: Sequence[Utterance], at: Sequence[int]) -> Floats:
-        """Return (len(at), 3) probabilities of O, T and X for the system turns `turns[k]`, k in `at`; rows sum to 1."""
+        """Return the probabilities of O, T and X as an array (len(at), 3) for the system turns at indices `at`."""
         if not at:
             return np.empty((0, 3))
         rows = np.array([counted(turns, k) for k in at])
@@ -88,8 +96,8 @@ class Detector:
         return np.asarray(bounded / bounded.sum(axis=1, keepdims=True))
 
     def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:
-        """Return the prediction for `turns[at]` with the contribution of each feature and each known piece of wording.
-        passed: the number of earlier turns that are not in `turns`, because they are too old to matter."""
+        """Return the prediction for `turns[at]` with the contribution of each feature and each known phrase. `passed`
+        is the number of earlier turns that were left out of `turns` because they are too old to matter."""
         row = np.array(counted(turns, at, passed=passed))
         added = (row - self.means) * self.features[:, 2]
         base = float(self.base[2])
@@ -115,7 +123,7 @@ class Detector:
         return Detection((o, t, x), base, tuple(parts))
 
     def encoded(self) -> str:
-        """Return the detector as a file: JSON with one feature, tree or piece of wording per line."""
+        """Return the detector as JSON text with one feature, tree or phrase per line."""
         lines = [
             f'"format": {json.dumps(FORMAT)}',
             f'"about": {json.dumps(dict(self.about), ensure_ascii=False)}',
@@ -141,7 +149,7 @@ class Detector:
 
 
 def load_detector(path: Path | None = None) -> Detector:
-    """Load the detector in a file, or the shipped one. Raises InputError for any other file."""
+    """Load the detector in a file, or the shipped one. Raises InputError if the file does not contain a detector."""
     return _shipped_detector() if path is None else _decode_detector(read_bytes(path, "a detector"), Place.of(path))
 
 

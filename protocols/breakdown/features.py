@@ -1,6 +1,8 @@
-"""Counted features of a system turn in its context: lengths, overlaps, repetitions, and kinds of words. None
-depends on the meaning of an answer. At most `WINDOW` turns before a turn are used, and the first `LONGEST`
-characters of each."""
+"""Counted features of a system turn in its context: lengths, overlaps, repetitions and classes of words.
+
+No feature depends on the meaning of an answer. At most `WINDOW` turns before a turn are used, and only the first
+`LONGEST` characters of each.
+"""
 
 import math
 import re
@@ -109,14 +111,14 @@ FEATURES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Utterance:
-    """One turn of either side: S for the system, U for the user."""
+    """One turn of the system (speaker `S`) or the user (`U`)."""
 
     speaker: Literal["S", "U"]
     text: str
 
     @cached_property
     def head(self) -> str:
-        """The beginning of the text that is used, with straight apostrophes."""
+        """The first `LONGEST` characters of the text, with straight apostrophes."""
         return self.text[:LONGEST].replace("’", "'")
 
     @cached_property
@@ -133,18 +135,18 @@ class Utterance:
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The set of words that are not among the most common of English."""
+        """The set of content words, which excludes the most common words of English."""
         return self.kinds - _COMMON
 
     @cached_property
     def complains(self) -> bool:
-        """True if it contains words by which users complain about a system."""
+        """True if the turn contains words with which users complain about a system."""
         return _COMPLAINT.search(self.head) is not None
 
 
 def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[float, ...]:
-    """Return the values of `FEATURES` for the system turn `turns[at]`, all finite, from the turns up to it. passed:
-    the number of turns before `turns`."""
+    """Return the values of `FEATURES`, all finite, for the system turn `turns[at]`. Later turns are not used.
+    `passed` is the number of turns that preceded `turns`."""
     here = turns[at]
     before = turns[max(0, at - WINDOW) : at]
     users = [turn for turn in before if turn.speaker == "U"]
@@ -212,8 +214,8 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
 
 
 def grams(turns: Sequence[Utterance], at: int) -> frozenset[str]:
-    """Return words and pairs of words of the system turn (`s:`), and words of the user turn before it (`u:`). `^`
-    marks the beginning of the turn and `$` its end."""
+    """Return the words and word pairs of the system turn (prefixed `s:`) and of the user turn before it (`u:`). `^`
+    marks the beginning of a turn and `$` its end."""
     tokens = ("^", *turns[at].tokens, "$")
     found = {f"s:{token}" for token in tokens[1:-1]}
     found.update(f"s:{one} {two}" for one, two in pairwise(tokens))

@@ -1,8 +1,8 @@
-"""Training of a breakdown detector on annotated dialogues: the same data give the same weights.
+"""Training of a breakdown detector on annotated dialogues, which is deterministic.
 
-The linear part is fitted to the distributions of labels; the trees are fitted to a turn's difference from the mean of
-its system, because what distinguishes two systems says little about a third. Then both are combined. Weights are
-rounded, so that a machine's last digits do not end up in the file.
+The linear part is fitted to the distributions of labels. The trees are fitted to the difference between a turn and
+the mean of its system, because what distinguishes two systems says little about a third. Then the two are combined.
+Weights are rounded to keep the machine's last digits out of the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _DIGITS = 5  # keeps the shipped file small
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A dialogue. turns: of both sides. gold: by index in `turns`, the shares of annotators who said O, T and X."""
+    """An annotated dialogue with the `turns` of both sides. `gold` maps the index of a turn to the shares of
+    annotators who chose O, T and X."""
 
     name: str
     system: str
@@ -43,7 +44,8 @@ class Annotated:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Annotated turns as arrays. rows: (n, features). words: n sets. gold: (n, 3). dialogues, systems: n names."""
+    """Annotated turns as n rows: features (n, features), n sets of words, gold shares (n, 3), and the n names of
+    dialogues and systems."""
 
     rows: Floats
     words: tuple[frozenset[str], ...]
@@ -71,7 +73,7 @@ def examples_of(dialogues: Sequence[Annotated]) -> Examples:
 
 
 def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None = None) -> Detector:
-    """Fit a detector to the examples. about: stored in its file. Raises InputError for fewer than ten dialogues."""
+    """Fit a detector to the examples. Raises InputError for fewer than ten dialogues. `about` is stored in the file."""
     names = sorted(set(examples.dialogues))
     if len(names) < 10:
         raise InputError(
@@ -109,7 +111,7 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
 
 
 def _choose_words(examples: Examples) -> list[str]:
-    """Return words and pairs that occur in at least three dialogues, so that dialogues are not learned by heart."""
+    """Return the words and pairs that occur in at least three dialogues, to avoid memorising single dialogues."""
     seen: dict[str, set[str]] = {}
     for found, name in zip(examples.words, examples.dialogues, strict=True):
         for gram in found:
@@ -118,7 +120,7 @@ def _choose_words(examples: Examples) -> list[str]:
 
 
 def _word_weights(examples: Examples, words: Sequence[str]) -> Floats:
-    """Return (n, words): for each word of a turn, 1 over the root of the turn's number of known words, else 0."""
+    """Return an array (n, words) with 1/√k for each of the k known words of a turn, and 0 elsewhere."""
     column = {gram: number for number, gram in enumerate(words)}
     found = np.zeros((len(examples.words), len(words)))
     for row, grams_of_turn in zip(found, examples.words, strict=True):
@@ -129,7 +131,7 @@ def _word_weights(examples: Examples, words: Sequence[str]) -> Floats:
 
 
 def _fit_ridge(columns: Floats, wanted: Floats) -> Floats:
-    """Fit a ridge regression to columns (n, c) of mean 0. Returns (c, 3)."""
+    """Return the coefficients (c, 3) of a ridge regression on `columns` (n, c), which must have mean 0."""
     n, c = columns.shape
     if c <= n:
         inner = columns.T @ columns + np.diag(np.full(c, _RIDGE))

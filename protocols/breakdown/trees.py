@@ -1,8 +1,8 @@
-"""Boosted trees of three questions each, for interactions of counted features.
+"""Boosted trees of depth three, which model interactions of counted features.
 
-Each tree asks the same three questions of every turn (whether a feature is above a bound), and so sorts turns into
-eight leaves; a leaf adds to the probabilities of O, T and X. Trees are fitted one after another to the residuals of
-the earlier ones, each on a subset of the dialogues and of the features.
+Each tree asks the same three questions about every turn (whether a feature exceeds a bound) and so sorts turns into
+eight leaves. A leaf adds a value to the probabilities of O, T and X. The trees are fitted one after another to the
+residuals of the earlier trees, each on a subset of the dialogues and of the features.
 """
 
 from dataclasses import dataclass
@@ -23,22 +23,25 @@ _RATE = 0.05  # learning rate
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """features: (trees, 3) column of each question. bounds: (trees, 3). leaves: (trees, 8, 3) values added to O, T
-    and X. The leaf of a row is a number of three binary digits, the first question's the highest: 1 if the value is
-    above the bound."""
+    """A sequence of fitted trees.
+
+    `features` (trees, 3) is the feature index of each question, `bounds` (trees, 3) its bound, and `leaves` (trees,
+    8, 3) the values added to O, T and X. The leaf of a row is a three-digit binary number. The first question gives
+    the highest digit, and a digit is 1 if the value exceeds the bound.
+    """
 
     features: Indices
     bounds: Floats
     leaves: Floats
 
     def leaf_of(self, rows: Floats) -> Indices:
-        """Return (n, trees), the leaf of each tree. rows: (n, features)."""
+        """Return the index of the leaf in each tree as an array (n, trees) for `rows` (n, features)."""
         above = rows[:, self.features] > self.bounds  # (n, trees, 3)
         found: Indices = above @ (2 ** np.arange(DEPTH - 1, -1, -1))
         return found
 
     def predict(self, rows: Floats) -> Floats:
-        """Return (n, 3), the sum over all trees. rows: (n, features)."""
+        """Return the sum of all trees as an array (n, 3) for `rows` (n, features)."""
         leaf = self.leaf_of(rows)
         found = np.zeros((len(rows), 3))
         for tree, values in enumerate(self.leaves):
@@ -47,9 +50,13 @@ class Trees:
 
 
 def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
-    """Fit trees whose sum approximates `wanted` in the least squares. rows: (n, features). wanted: (n, 3), rows sum
-    to 0. units: (n,) the index of each row's dialogue: a tree is fitted to whole dialogues. rng: draws each tree's
-    dialogues and features."""
+    """Fit trees whose sum approximates `wanted` by least squares.
+
+    rows: array (n, features).
+    wanted: array (n, 3) whose rows sum to 0.
+    units: array (n,) with the dialogue index of each row, because each tree is fitted to whole dialogues.
+    rng: generator that draws the dialogues and features of each tree.
+    """
     cuts = [_choose_bounds(column) for column in rows.T]
     binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
     possible = np.array([feature for feature, cut in enumerate(cuts) if len(cut)], dtype=np.int64)
@@ -89,7 +96,8 @@ def _choose_bounds(column: Floats) -> Floats:
 
 
 def _best_question(binned: Indices, left: Floats, node: Indices, nodes: int) -> tuple[int, int]:
-    """Return the feature, and its bound's index, that explain most in all nodes. binned: (n, features)."""
+    """Return the index of the feature and of its bound that reduce the squared error most over all nodes. `binned` is
+    an array (n, features)."""
     features = binned.shape[1]
     cell = ((node[:, None] * features + np.arange(features)) * _BINS + binned).ravel()
     size = nodes * features * _BINS

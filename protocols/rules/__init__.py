@@ -1,3 +1,3 @@
-"""Rules that recognise kinds of answers, one module each; `registry` lists them."""
+"""Rules that recognise kinds of answers. `registry` lists them all."""
 
 __all__: list[str] = []

@@ -1,4 +1,6 @@
-"""The base of rules whose options are in a file. It needs pydantic, which playing a protocol does not."""
+"""The base class of rules whose options are in a file. It is separate because it needs pydantic, which playing does
+not.
+"""
 
 from typing import ClassVar
 
@@ -7,7 +9,7 @@ from topics.topic import Topic
 
 
 class AnswerRule(StrictModel):
-    """A rule with its options as fields. By default it needs only the text of answers, and fits every topic."""
+    """A rule whose options are its fields. By default it needs only the text of answers and fits every topic."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
 

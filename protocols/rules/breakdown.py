@@ -20,9 +20,12 @@ _QUOTED = re.compile("^system says “(.*)”$")
 
 
 class Breakdown(AnswerRule):
-    """Holds if the shipped detector's probability, given the turns before, that an annotator calls the answer a
-    breakdown (X) is greater than `above`. Evidence: the distribution, and the five features or pieces of wording
-    with the largest contributions to that probability, positive or negative."""
+    """Holds if the predicted probability of a breakdown is greater than `above`.
+
+    The probability is the shipped detector's estimate, given the earlier turns, that an annotator calls the answer a
+    breakdown (X). Evidence: the distribution over O, T and X, and the five features or phrases that contribute most
+    to that probability, positively or negatively.
+    """
 
     version: ClassVar[str] = "breakdown/1"
 

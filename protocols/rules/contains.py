@@ -1,7 +1,7 @@
 """`contains`: the answer contains certain words.
 
-Phrases are searched in the whole answer, both as written and as read. A pattern is a regular expression with bounded
-running time (`topics.patterns`), and only the first 100,000 characters are searched.
+Phrases are searched in the whole answer, both as written and without formatting. A pattern is a regular expression
+with bounded running time (`topics.patterns`), and is searched only in the first 100,000 characters.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SPACED = (
 
 
 class Contains(AnswerRule):
-    """Holds if the answer contains one of the phrases, or the pattern. Exactly one of the two is given.
+    """Holds if the answer contains one of `phrases`, or matches `pattern`. Exactly one of the two options is given.
 
-    phrases: whole words, any white space between them, straight and curly apostrophes alike, case ignored unless
-    `case` is true, in the answer as written and as `protocols.rules.plain` reads it. pattern: a bounded regular
-    expression. Evidence: each place where it was found.
+    Phrases match whole words. White space may differ, straight and curly apostrophes are equal, and case is ignored
+    unless `case` is true. They are searched in the answer as written and in its plain text (`protocols.rules.plain`).
+    A pattern is a bounded regular expression. Evidence: every match.
     """
 
     version: ClassVar[str] = "contains/2"

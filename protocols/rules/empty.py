@@ -1,4 +1,4 @@
-"""`empty`: the answer shows nothing."""
+"""`empty`: the answer shows nothing to the user."""
 
 import re
 from typing import ClassVar
@@ -19,8 +19,8 @@ _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 
 
 class Empty(AnswerRule):
-    """Holds if a user sees nothing: no visible character, no link, no file or picture, and nothing to press. Evidence:
-    the absence, or the first visible piece."""
+    """Holds if the user sees nothing: no visible character, link, file or picture, and nothing to press. Evidence:
+    the absence, or the first visible part."""
 
     version: ClassVar[str] = "empty/2"
 
@@ -31,7 +31,7 @@ class Empty(AnswerRule):
 
 
 def is_empty(answer: Answer) -> bool:
-    """Return whether a user sees nothing of the answer."""
+    """Return whether the answer shows nothing to the user."""
     return _first_shown(answer) is None
 
 

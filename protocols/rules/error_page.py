@@ -1,9 +1,9 @@
-"""`error_page`: the answer is the text of an error, not an answer.
+"""`error_page`: the text of the answer is an error message.
 
-It arrived as an answer, so no failure was noticed on the way, but it was written by a server and not by the assistant.
-Recognised are an HTML page whose title or heading names an error, a JSON body that is an error, and a short text that
-begins with the words of an error, a rate limit or a request to try again. A film called "Error 404" in a list is none
-of these: a line that goes on to name something, or contains a URL, is not an error message.
+It arrived as an answer, so the driver noticed no failure, but it was written by a server and not by the assistant.
+The rule recognises an HTML page whose title or heading names an error, a JSON body that is an error, and a short text
+that begins with the words of an error, a rate limit or a request to try again. A film called "Error 404" in a list is
+not an error: a line that goes on to name something, or contains a URL, is not an error message.
 """
 
 import json
@@ -77,7 +77,8 @@ _QUIET = (None, False, 0, "", "null", "none", "None")
 
 
 class ErrorPage(AnswerRule):
-    """Holds if the answer is an error message, page or body. Evidence: the words that say so. No options."""
+    """Holds if the answer is an error message, page or body. Evidence: the words that identify it. The rule has no
+    options."""
 
     version: ClassVar[str] = "error_page/1"
 

@@ -1,4 +1,4 @@
-"""`label_was`: an earlier turn got this label."""
+"""`label_was`: an earlier turn got a certain label."""
 
 from typing import ClassVar
 
@@ -10,8 +10,8 @@ from protocols.rules.rule import Sight, Verdict, absence
 
 
 class LabelWas(AnswerRule):
-    """Holds if the answer to user turn `turn` (from 1; by default the turn before this one) was labelled `label`. Does
-    not hold if there was no such turn, or if the turn is this one. Evidence: the label found."""
+    """Holds if the answer to user turn `turn` (from 1; by default the previous turn) was labelled `label`. Does not
+    hold for the current turn or one that does not exist. Evidence: the label of that turn."""
 
     version: ClassVar[str] = "label_was/1"
 

@@ -1,4 +1,4 @@
-"""`language`: the answer is written in one of these languages, or in another one."""
+"""`language`: the answer is written in one of certain languages, or in none of them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ASKED = "asked"
 
 
 class Language(AnswerRule):
-    """Holds if the language of the answer is known and is one of `one_of`, or is not one of `none_of`.
+    """Holds if the language of the answer is known and is one of `one_of`, or is none of `none_of`.
 
-    Exactly one of the two is given: codes of ISO 639-1 such as `de`, or `asked` for the language of the user's
-    turn. If a needed language cannot be determined (`topics.languages`), the rule does not hold. Evidence: both
-    languages.
+    Exactly one of the two options is given. Each lists ISO 639-1 codes such as `de`, or `asked` for the language of
+    the user's turn. The rule does not hold if a required language cannot be determined (`topics.languages`).
+    Evidence: both languages.
     """
 
     version: ClassVar[str] = "language/1"

@@ -17,8 +17,8 @@ _ITEM = late_pattern(
 
 
 class ListItems(AnswerRule):
-    """Holds if at least `at_least` lines of the answer are items of a list: they begin with a bullet, a number or a
-    letter. Words separated only by commas are not a list. Evidence: the items; if there are too few, their number."""
+    """Holds if at least `at_least` lines of the answer are list items, which begin with a bullet, number or letter.
+    Words separated only by commas are not a list. Evidence: the items, or their number if there are too few."""
 
     version: ClassVar[str] = "list_items/1"
 

@@ -1,5 +1,8 @@
-"""The URLs of a kind that an answer names, and their places. Only the first 10,000 URLs and links in the first
-million characters are searched: far more than a person reads, and few enough to take some tenths of a second."""
+"""The URLs of a given kind in an answer, with their positions.
+
+Only the first 10,000 URLs and links in the first million characters are searched, which is far more than a person
+reads and takes some tenths of a second.
+"""
 
 import re
 from collections.abc import Container, Iterator
@@ -29,9 +32,12 @@ _MOST_LOOKED_FOR = 200
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One URL of an answer. key: canonical identity. start, end: the span of its URL or anchor, or of the text that
-    it is a source of; both -1 outside the text. bare: the URL itself is in the text, not only an anchor that leads
-    to it."""
+    """A URL in an answer.
+
+    `key` is its canonical identity. `start` and `end` are the span of the URL, of its anchor, or of the text that it
+    is a source for; both are -1 if it is outside the text. `bare` is True if the text contains the URL itself, and
+    not only an anchor that leads to it.
+    """
 
     key: str
     start: int
@@ -41,21 +47,21 @@ class Named:
 
 
 def url_kind(name: str, topic: Topic) -> UrlKind | None:
-    """Return the kind of URL called `name`: None for `any`, and for `asked` if the topic's type has no URL."""
+    """Return the kind of URL called `name`. Returns None for `any`, and for `asked` if the topic's type has no URL."""
     if name == ASKED:
         return topic.type.url
     return None if name == ANY else KINDS[name]
 
 
 def kind_trouble(name: str, topic: Topic) -> str | None:
-    """Return why `name` has no meaning for this topic, or None if it has one."""
+    """Return why the kind `name` cannot be used with this topic, or None if it can."""
     if name == ASKED and topic.type.url is None:
         return f"looks for URLs of the asked kind, and the topic type {topic.type.name!r} asks for no URL (url: null)"
     return None
 
 
 def looked_at(answer: Answer) -> str:
-    """Return how much of the answer was searched, as the end of a sentence; "" for all of it."""
+    """Return how much of the answer was searched, as the end of a sentence, or "" if all of it was."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
     links = len(answer.links) + answer.links_left_out
@@ -63,8 +69,8 @@ def looked_at(answer: Answer) -> str:
 
 
 def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
-    """Return the URLs of the kind `name` in the answer, in order of appearance. Those written in the text come first,
-    then those that only its links lead to (a page shows an anchor, not the address)."""
+    """Return the URLs of the kind `name` in the answer, in order of appearance. URLs written in the text come first,
+    then those that only the answer's links lead to (a page shows the anchor and not the address)."""
     kind = url_kind(name, topic)
     if kind is None and name == ASKED:
         return ()

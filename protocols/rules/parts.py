@@ -1,4 +1,4 @@
-"""`parts`: something of a kind came with the text of the answer, such as a button or a tool call."""
+"""`parts`: the answer has parts besides its text, such as buttons or tool calls."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -14,11 +14,12 @@ _CALLED = {"sources": "sources", "calls": "tool calls", "offers": "offers", "att
 
 
 class Parts(AnswerRule):
-    """Holds if at least `at_least` parts of the kind `of` came with the answer.
+    """Holds if the answer has at least `at_least` parts of the kind `of`.
 
-    of: `sources`, `calls`, `offers` or `attachments`. like: count only parts that contain one of these texts, ignoring
-    case: in the address or title of a source, the name of a tool, the title, value or kind of an offer, the name or
-    type of an attachment (`image/`). Evidence: each part, outside of the text, or how many there were.
+    `of` is `sources`, `calls`, `offers` or `attachments`. With `like`, only parts that contain one of these strings
+    are counted, ignoring case. The strings are searched in the address and title of a source, in the name of a tool,
+    in the title, value and kind of an offer, and in the name and type of an attachment (`image/`). Evidence: each
+    part, marked as outside the text, or the number of parts if there are too few.
     """
 
     version: ClassVar[str] = "parts/1"

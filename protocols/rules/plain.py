@@ -1,6 +1,8 @@
-"""Text as readers see it: without Markdown's emphasis, and with wide letters as plain ones. A phrase is found in
-"**New** _York_" and in "Ｋｙｏｔｏ" as in plain text. Places are those in the answer itself, where evidence can be
-looked up."""
+"""The plain text of an answer: without Markdown emphasis, and with full-width letters replaced by ordinary ones.
+
+A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ". Positions refer to the
+original answer, where evidence is looked up.
+"""
 
 import re
 import unicodedata
@@ -16,7 +18,7 @@ _MARKED = re.compile(r"[^\x00-\x7f][\u0300-\u036f\u3099\u309a\uff9e\uff9f]*")
 
 
 def without_emphasis(text: str) -> str:
-    """Return the text with blanks for the marks of emphasis, so that everything else keeps its place."""
+    """Return the text with emphasis marks replaced by blanks, so that all positions stay valid."""
     if "*" not in text and "_" not in text:
         return text
     return _EMPHASIS.sub(lambda marks: " " * len(marks[0]), text)
@@ -24,18 +26,18 @@ def without_emphasis(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """text: the searchable text. places: the start and end of each character in the answer; None if unchanged."""
+    """A searchable `text` and the start and end of each character in the answer (None if the text is unchanged)."""
 
     text: str
     places: tuple[Sequence[int], Sequence[int]] | None = None
 
     def within(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span in the answer of the non-empty text[start:end]."""
+        """Return the span in the answer of text[start:end], which must not be empty."""
         return (start, end) if self.places is None else (self.places[0][start], self.places[1][end - 1])
 
 
 def plain_text(text: str) -> PlainText:
-    """Return the text without emphasis and in the form NFKC."""
+    """Return the text without emphasis, in the Unicode normal form NFKC."""
     bare = without_emphasis(text)
     if bare.isascii() or unicodedata.is_normalized("NFKC", bare):
         return PlainText(bare)

@@ -1,16 +1,17 @@
 """`refusal`: the answer says that the system cannot or will not do what was requested, and does nothing else.
 
-Precision comes first: an answer that apologises and then delivers is not a refusal, nor is "you can't miss it" or "I
-can't recommend this film enough". So three conditions must hold:
+The rule favours precision: an answer that apologises and then delivers is not a refusal, nor is "you can't miss it"
+or "I can't recommend this film enough". All three conditions must hold:
 
-1. one of the first sentences states an inability or an unwillingness in the first person ("I'm unable to help",
-   "that is outside of my capabilities"), or presents itself as a language model together with a negation;
-2. the sentence is not a quotation, and does not turn around within itself (", but here are …");
-3. nothing is delivered: the answer is short, has no URL of the requested kind, is not a list, and no later sentence
+1. One of the first three sentences states an inability or unwillingness in the first person ("I'm unable to help",
+   "that is outside of my capabilities"), or names the speaker as a language model and contains a negation.
+2. The sentence is not a quotation and does not reverse itself (", but here are …").
+3. Nothing is delivered: the answer is short, has no URL of the requested kind, is not a list, and no later sentence
    begins with "Here are …".
 
-English and Japanese are supported (the pilot study had both, GFRC §5); refusals in other languages are not recognised.
-If the system itself marks its answer as a refusal, in a separate field, that decides: its word is better evidence.
+English and Japanese are supported (the pilot study had both, GFRC §5); refusals in other languages are not
+recognised. If the system marks its answer as a refusal in a separate field, that field decides, because it is better
+evidence.
 """
 
 import re
@@ -105,8 +106,8 @@ _JAPANESE_APOLOGY_ONLY = 60  # characters; in a longer answer the apology is pol
 
 
 class Refusal(AnswerRule):
-    """Holds if the answer is only a refusal, by the conditions in the module's docstring. Evidence: the sentence that
-    refuses, or all of an answer that the system marked. The rule has no options."""
+    """Holds if the answer is only a refusal. The module docstring lists the conditions. Evidence: the sentence that
+    refuses, or the whole answer if the system marked it. The rule has no options."""
 
     version: ClassVar[str] = "refusal/3"
 

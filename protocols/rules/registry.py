@@ -1,36 +1,36 @@
-"""The available rules, and how they are read from and written to a protocol file.
+"""All rules, and their conversion from and to protocol files.
 
-A rule in a file is a mapping with one key, its kind, and the options as its value (`{urls: {at_least: 3}}`); `any` and
-`all` take a list of rules or names of rules, `not` and `thoughts` take one.
+A rule in a file is a mapping whose only key is its kind and whose value holds its options (`{urls: {at_least: 3}}`).
+`any` and `all` take a list of rules or names of rules; `not` and `thoughts` take a single rule or name.
 
-Other distributions add kinds by entry points of the group `harvest.rules`, `kind = "module:Class"`: a StrictModel
-whose fields are the options, and a `Rule`.
+Other distributions add kinds through entry points of the group `harvest.rules`, `kind = "module:Class"`. The class is
+a StrictModel whose fields are the options, and implements `Rule`.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint
 
+from protocols.answer import Answer, Exchange
 from protocols.rules.breakdown import Breakdown
 from protocols.rules.clarifying_question import ClarifyingQuestion
-from protocols.rules.composed import All, Any, Not, Reference, Thoughts
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
-from protocols.rules.format import Format
+from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
 from protocols.rules.language import Language
 from protocols.rules.list_items import ListItems
 from protocols.rules.parts import Parts
 from protocols.rules.refusal import Refusal
 from protocols.rules.repetition import Repetition
-from protocols.rules.rule import Rule
-from protocols.rules.sentences import Sentences
-from protocols.rules.urls import Urls
-from protocols.rules.words import Words
+from protocols.rules.rule import Rule, Sight, Verdict, absence
+from protocols.rules.words import Sentences, Words
 from topics.document import Document, StrictModel
 from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
+from topics.topic import Topic
 from topics.yaml_values import Loc
 
 # Every kind of rule that reads answers itself, by its name in files.
@@ -63,7 +63,7 @@ Named = Callable[[str, Loc], Rule]
 
 
 def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule:
-    """Return the rule at `loc`. Raises InputError at the place of the fault."""
+    """Return the rule at `loc`. Raises InputError at the position of the fault."""
     if isinstance(value, str):
         return Reference(named(value, loc), value)
     if not isinstance(value, dict) or len(value) != 1:
@@ -100,7 +100,7 @@ def _plug_in_kinds() -> Mapping[str, EntryPoint]:
 
 @cache
 def _model_of(kind: str) -> type[StrictModel]:
-    """Return the class of a kind that judges answers by itself. Raises InputError for a plug-in that is not one."""
+    """Return the class of a kind that judges answers itself. Raises InputError for a plug-in that is not a rule."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
     return load_entry(_plug_in_kinds()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)
@@ -113,7 +113,7 @@ def _check_model(model: type[StrictModel]) -> type[StrictModel]:
 
 
 def encode_rule(rule: Rule) -> object:
-    """Return the rule as JSON values, in the form of a file."""
+    """Return the rule as JSON values in the layout of a protocol file."""
     match rule:
         case Reference():
             return rule.name
@@ -129,3 +129,97 @@ def encode_rule(rule: Rule) -> object:
             kind = next(kind for kind in (*KINDS_OF_RULES, *_plug_in_kinds()) if type(rule) is _model_of(kind))
             return {kind: rule.model_dump(mode="json", by_alias=True, exclude_none=True)}
     raise TypeError(f"{type(rule).__name__} is not a rule of the registry")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapper:
+    rule: Rule
+
+    @property
+    def version(self) -> str:
+        return f"{type(self).__name__.lower()}({self.rule.version})"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.rule.needs
+
+    def unfit(self, topic: Topic) -> str | None:
+        return self.rule.unfit(topic)
+
+
+@dataclass(frozen=True, slots=True)
+class _Several:
+    rules: tuple[Rule, ...]
+
+    @property
+    def version(self) -> str:
+        return f"{type(self).__name__.lower()}({' '.join(rule.version for rule in self.rules)})"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset[str]().union(*(rule.needs for rule in self.rules))
+
+    def unfit(self, topic: Topic) -> str | None:
+        return next(filter(None, (rule.unfit(topic) for rule in self.rules)), None)
+
+    def until(self, holds: bool, sight: Sight) -> Verdict:
+        """Return the first verdict with `holds`, or else the opposite verdict with the evidence of all rules."""
+        verdicts = []
+        for rule in self.rules:
+            verdict = rule.judge(sight)
+            if verdict.holds == holds:
+                return verdict
+            verdicts.append(verdict)
+        return Verdict(not holds, tuple(piece for verdict in verdicts for piece in verdict.evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(_Wrapper):
+    """A reference to a named rule of the same protocol."""
+
+    name: str
+
+    @property
+    def version(self) -> str:
+        return self.rule.version
+
+    def judge(self, sight: Sight) -> Verdict:
+        return self.rule.judge(sight)
+
+
+@dataclass(frozen=True, slots=True)
+class Any(_Several):
+    """Holds if at least one of the rules holds. Evidence: the evidence of the first rule that holds, or of all rules
+    if none does."""
+
+    def judge(self, sight: Sight) -> Verdict:
+        return self.until(True, sight)
+
+
+@dataclass(frozen=True, slots=True)
+class All(_Several):
+    """Holds if every rule holds. Evidence: the evidence of all rules, or only of the first rule that does not hold."""
+
+    def judge(self, sight: Sight) -> Verdict:
+        return self.until(False, sight)
+
+
+@dataclass(frozen=True, slots=True)
+class Not(_Wrapper):
+    """Holds if the rule does not hold. Evidence: the evidence of that rule."""
+
+    def judge(self, sight: Sight) -> Verdict:
+        verdict = self.rule.judge(sight)
+        return Verdict(not verdict.holds, verdict.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts(_Wrapper):
+    """Holds if the rule holds for the system's thoughts instead of its answers. Evidence: the evidence of the rule,
+    marked as outside the text of the answer."""
+
+    def judge(self, sight: Sight) -> Verdict:
+        thought = [Exchange(one.said, Answer.of(one.answer.thoughts)) for one in sight.exchanges]
+        verdict = self.rule.judge(replace(sight, exchanges=tuple(thought)))
+        pieces = (absence(piece.quote, f"in the thoughts: {piece.note}") for piece in verdict.evidence)
+        return Verdict(verdict.holds, tuple(pieces))

@@ -1,4 +1,4 @@
-"""`repetition`: the system repeats what it said before."""
+"""`repetition`: the system repeats an earlier answer."""
 
 import re
 from typing import ClassVar, Literal
@@ -12,20 +12,22 @@ _GAPS = re.compile(f"[{INVISIBLE}]+")
 
 
 def same_text(text: str) -> str:
-    """Return the form in which two answers are compared: case folded, every run of white space or invisible characters
-    one space.
+    """Normalise a text for comparison: casefold it and replace each run of white space or invisible characters by a
+    space.
 
-    The comparison is not fuzzier: `is Paris` and `is not Paris` differ. Unicode normal forms are not applied: they
-    take quadratic time on long runs of accents, and a system that repeats itself writes the same characters.
+    The comparison is not fuzzier than that: `is Paris` and `is not Paris` differ. Unicode normal forms are not
+    applied, because they take quadratic time on long runs of accents, and a system that repeats itself writes the
+    same characters.
     """
     return _GAPS.sub(" ", text.casefold()).strip()
 
 
 class Repetition(AnswerRule):
-    """Holds if the answer is the same text as an earlier one, or names only URLs already given.
+    """Holds if the answer has the same text as an earlier one, or names only URLs that were already given.
 
-    of: `text`, `urls`, or `either` (the default). An empty answer repeats no text, and one without a URL repeats no
-    URLs. Evidence: the beginning of the repeated text, or each URL, with the turn that had it first.
+    `of` is `text`, `urls`, or `either` (the default). An empty answer does not count as a repeated text, nor does an
+    answer without URLs count as repeated URLs. Evidence: the beginning of the repeated text, or each URL, with the
+    turn in which it first appeared.
     """
 
     version: ClassVar[str] = "repetition/1"

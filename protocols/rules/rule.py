@@ -1,8 +1,8 @@
-"""The interface of rules: a rule reads one answer and decides whether it holds, and by which piece of the answer.
+"""The interface of rules. A rule reads one answer, decides whether it holds, and cites the evidence.
 
-A rule is a value: no I/O, no clock, no randomness, and time linear in the length of the answer, because a system may
-answer with megabytes. Its version is raised whenever the same answer could be judged differently, so that a recording
-says by which version it was labelled.
+A rule is a pure value: it does no I/O and uses neither a clock nor randomness. It must run in time linear in the
+length of the answer, because a system may answer with megabytes. Its version is raised whenever it could judge an
+answer differently, so that a recording says which version produced a label.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ _MOST_PIECES = 100  # of evidence
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The view of a rule: the topic, everything said and answered so far, and the labels of earlier turns. exchanges:
-    at least one; the last one has the answer to judge. labels: `o` or `x`, one for each exchange but the last."""
+    """What a rule sees: the topic, the conversation so far, and the labels of earlier turns. There is at least one
+    exchange, and the last one has the answer to judge. `labels` has `o` or `x` for each exchange but the last."""
 
     topic: Topic
     exchanges: tuple[Exchange, ...]
@@ -36,29 +36,29 @@ class Sight:
 
     @property
     def earlier(self) -> tuple[Answer, ...]:
-        """The answers before it, oldest first."""
+        """The earlier answers, oldest first."""
         return tuple(exchange.answer for exchange in self.exchanges[:-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rule's decision. holds: whether it recognised the answer. evidence: the grounds, or else what was missing."""
+    """A rule's decision: whether it holds for the answer, with the evidence, or with what was missing."""
 
     holds: bool
     evidence: tuple[Evidence, ...]
 
 
 class Rule(Protocol):
-    """Recognises one kind of answer, such as a refusal, from a `Sight` alone."""
+    """A recogniser of one kind of answer, such as a refusal."""
 
     @property
     def version(self) -> str:
-        """Kind and version, for example `urls/1`; for composed rules those of the parts, `any(empty/1 refusal/1)`."""
+        """The kind and version, for example `urls/1`. Composed rules list their parts: `any(empty/1 refusal/1)`."""
         ...
 
     @property
     def needs(self) -> frozenset[str]:
-        """What a driver must deliver besides text: `links` or nothing."""
+        """The capabilities that a driver must have besides text: `links` or nothing."""
         ...
 
     def judge(self, sight: Sight) -> Verdict:
@@ -71,7 +71,7 @@ class Rule(Protocol):
 
 
 def span(text: str, start: int, end: int, note: str) -> Evidence:
-    """Return evidence at text[start:end]. At most 300 characters are quoted; the note says if there are more."""
+    """Return the evidence text[start:end]. At most 300 characters are quoted, and the note says if there are more."""
     if end - start > _LONGEST_QUOTE:
         note = f"{note} (the first {_LONGEST_QUOTE} of {end - start} characters)"
         end = start + _LONGEST_QUOTE
@@ -79,12 +79,12 @@ def span(text: str, start: int, end: int, note: str) -> Evidence:
 
 
 def absence(missed: str, note: str) -> Evidence:
-    """Return evidence outside the text, or of an absence: `missed` says what was looked for."""
+    """Return evidence that something is absent or is outside the text. `missed` says what was looked for or found."""
     return Evidence(-1, -1, missed[:_LONGEST_QUOTE], note)
 
 
 def limit_evidence(pieces: Iterable[Evidence], total: int) -> tuple[Evidence, ...]:
-    """Return the first 100 of `total` pieces and one that counts the others, so that a route stays small."""
+    """Return the first 100 of `total` pieces of evidence, plus one that counts the rest. This keeps a route small."""
     shown = tuple(islice(pieces, _MOST_PIECES))
     if total > len(shown):
         shown += (absence("", f"{total - len(shown)} more pieces of evidence are not listed"),)

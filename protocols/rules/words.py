@@ -1,4 +1,4 @@
-"""`words`: the answer has at least, or at most, this many words."""
+"""`words` and `sentences`: rules that bound the length of an answer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pydantic import Field, model_validator
 
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence
+from topics.counting import pluralize
+from topics.sentences import sentences
 
 
 class CountRule(AnswerRule):
-    """A rule that bounds the number of its `unit` in an answer. At least one of the two bounds must be given."""
+    """A rule that bounds the number of units, such as words, in an answer. At least one bound must be given."""
 
     unit: ClassVar[str]
 
@@ -44,3 +46,15 @@ class Words(CountRule):
     def judge(self, sight: Sight) -> Verdict:
         count = len(sight.answer.text.split())
         return self.verdict(count, f"{count} words")
+
+
+class Sentences(CountRule):
+    """Holds if the answer has between `at_least` and `at_most` sentences (`topics.sentences`). List items, headings
+    and table rows count as sentences. Abbreviations, numbers and URLs do not end a sentence. Evidence: the count."""
+
+    version: ClassVar[str] = "sentences/1"
+    unit: ClassVar[str] = "sentences"
+
+    def judge(self, sight: Sight) -> Verdict:
+        count = len(sentences(sight.answer.text))
+        return self.verdict(count, pluralize(count, "sentence"))

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
-from protocols.choice import Choice
+from protocols.route import Choice
 
 
 def parts_row(answer: Answer) -> dict[str, Any]:

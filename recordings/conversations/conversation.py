@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from protocols.answer import Answer, Exchange
-from protocols.choice import Choice
-from protocols.route import Route
+from protocols.route import Choice, Route
 
 # Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
 # servers that speak like one of them, as `_plain` writes them.

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from protocols.choice import Choice
-from protocols.route import Route
+from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.events.typed_lines import AskedLine, ChoiceLine, EndedLine, Line, RouteLine, TurnLine

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from protocols.answer import PARTS, Answer
-from protocols.choice import Choice
+from protocols.route import Choice
 from recordings.conversations.answer_parts import choice_row, parts_row
 from recordings.conversations.conversation import SystemTurn
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from protocols.choice import Choice
-from protocols.route import Route
+from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
-from protocols.choice import Choice
-from protocols.route import Evidence, Route
+from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from topics.links import Link

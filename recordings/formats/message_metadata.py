@@ -8,8 +8,8 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
-from protocols.choice import Choice
 from protocols.labels import LABELS, MISSING, allowed_labels
+from protocols.route import Choice
 from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.conversations.endings import NO_REPLY
 from recordings.events.event_lines import choice_from

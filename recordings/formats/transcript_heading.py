@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from protocols.answer import Answer
-from protocols.choice import Choice
+from protocols.route import Choice
 from recordings.conversations.answer_parts import choice_row
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation, Turn
 from recordings.events.event_lines import choice_from

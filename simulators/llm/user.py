@@ -24,8 +24,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from protocols.answer import Exchange
-from protocols.choice import Choice
-from protocols.route import Say, Stop
+from protocols.route import Choice, Say, Stop
 from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import (
     ACTS,

@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL
-from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.hazard import Hazard
+from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 
 Floats = npt.NDArray[np.float64]
 

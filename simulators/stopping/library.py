@@ -6,18 +6,121 @@ stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometri
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, RootModel
+from pydantic import BeforeValidator, Field, RootModel, model_validator
 
+from protocols.labels import NOT_USEFUL, USEFUL
+from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.hazard import Hazard
-from simulators.stopping.model import Exit, Experience
-from simulators.stopping.rate_of_gain import RateOfGain
-from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
+from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
+from simulators.stopping.model import Exit, Experience, rising
 from topics.document import Document, StrictModel, refusal
 from topics.suggestions import did_you_mean
+
+
+class Frustration(StrictModel):
+    """Leaves after too many useless answers: n of them, in total or in a row.
+
+    h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
+    illustrative. Reason: `frustrated`.
+    """
+
+    model: Literal["frustration"] = "frustration"
+    after: float = Field(default=2, gt=0, le=1000, description="number of useless answers that is too many")
+    in_a_row: bool = Field(default=False, description="count only useless answers in a row")
+    width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
+
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        n = memory.useless_in_a_row() if self.in_a_row else memory.labels.count(NOT_USEFUL)
+        return rising(n - self.after, self.width) if n else 0.0
+
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        return ((FRUSTRATED, self.hazard(memory, observation)),)
+
+
+class Satiation(StrictModel):
+    """Leaves after enough useful answers: n of them.
+
+    h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
+    illustrative. Reason: `satisfied`.
+    """
+
+    model: Literal["satiation"] = "satiation"
+    after: float = Field(default=3, gt=0, le=1000, description="number of useful answers that is enough")
+    width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
+
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        n = memory.labels.count(USEFUL)
+        return rising(n - self.after, self.width) if n else 0.0
+
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        return ((SATISFIED, self.hazard(memory, observation)),)
+
+
+class PatienceBudget(StrictModel):
+    """Leaves (h = 1, before that 0) when a budget of turns taken or words read is used up, whichever comes first.
+    Reason: `patience`."""
+
+    model: Literal["patience"] = "patience"
+    turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; default: no limit")
+    words: int | None = Field(default=None, ge=1, description="words of answers read; default: no limit")
+
+    @model_validator(mode="after")
+    def _some_budget(self) -> Self:
+        if self.turns is None and self.words is None:
+            raise refusal("give a budget of patience turns, words or both")
+        return self
+
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        spent = (self.turns is not None and memory.turn >= self.turns) or (
+            self.words is not None and sum(memory.words) >= self.words
+        )
+        return 1.0 if spent else 0.0
+
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        return ((PATIENCE, self.hazard(memory, observation)),)
+
+
+class RateOfGain(StrictModel):
+    """After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976:
+    stay while the rate of gain here is above the rate elsewhere.
+
+    Over the last `window` turns (or all, if fewer), the gain G is the increase in the share of the need met, and the
+    time T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
+
+        h = 1 where r ≤ elsewhere, else 0 (width 0);  h = logistic((elsewhere - r) / width) else.
+
+    Nobody leaves before turn `least`. The defaults are illustrative, except `reading`: M. Brysbaert, "How many words
+    do we read per minute?", Journal of Memory and Language 109, 2019 (English non-fiction, silent reading). Reason:
+    `satisfied` if anything was found in the conversation, else `frustrated`.
+    """
+
+    model: Literal["rate-of-gain"] = "rate-of-gain"
+    elsewhere: float = Field(default=0.2, ge=0, le=1000, description="rate of gain elsewhere, in needs per minute")
+    width: float = Field(
+        default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in needs per minute"
+    )
+    window: int = Field(default=2, ge=1, le=1000, description="turns over which the rate is computed")
+    seconds: float = Field(default=15.0, gt=0, le=86_400, description="time to think and type a turn")
+    reading: float = Field(default=238.0, gt=0, le=100_000, description="words read per minute")
+    least: int = Field(default=2, ge=1, le=1000, description="the first turn after which the user may leave")
+
+    def rate(self, memory: Experience) -> float:
+        """Needs met per minute over the window, at least 0."""
+        before = memory.coverage[-self.window - 1] if memory.turn > self.window else 0.0
+        words = memory.words[-self.window :]
+        minutes = sum(self.seconds / 60 + count / self.reading for count in words)
+        return max(0.0, memory.coverage[-1] - before) / minutes
+
+    def hazard(self, memory: Experience, observation: Observation) -> float:
+        if memory.turn < self.least:
+            return 0.0
+        return rising(self.elsewhere - self.rate(memory), self.width)
+
+    def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
+        reason = SATISFIED if memory.coverage[-1] > 0 else FRUSTRATED
+        return ((reason, self.hazard(memory, observation)),)
 
 
 class Combined(StrictModel):

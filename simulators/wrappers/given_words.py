@@ -61,8 +61,7 @@ class GivenWords:
 
 def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequence[Topic]) -> GivenWords:
     """Read a file's words for every turn that the protocol itself can take on these topics. Raises InputError, with the
-    place in the file, for an unknown topic or state, and for a turn without words.
-    """
+    place in the file, for an unknown topic or state, and for a turn without words."""
     document = read_document(path)
     file = document.validated(WordingsFile)
     own = [state.name for state in protocol.states.values() if not state.user]

@@ -20,8 +20,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from protocols.choice import Choice
-from protocols.route import Route, Say, Stop
+from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State

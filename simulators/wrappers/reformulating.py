@@ -18,9 +18,8 @@ on: it then sees the latest answer, as if to its own last words.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from protocols.choice import Choice, taken_as
 from protocols.labels import NOT_USEFUL, USEFUL, usefulness
-from protocols.route import Say, Stop
+from protocols.route import Choice, Say, Stop, taken_as
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import merge_chances

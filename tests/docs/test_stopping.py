@@ -16,11 +16,8 @@ import pytest
 from pydantic import BaseModel
 
 from simulators import agenda, clarification, markov, subtopic
-from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.hazard import Hazard
-from simulators.stopping.library import NAMES, Combined
-from simulators.stopping.rate_of_gain import RateOfGain
-from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
+from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
+from simulators.stopping.library import NAMES, Combined, Frustration, PatienceBudget, RateOfGain, Satiation
 from tests.support.checkout import DOCS
 
 PAGES: dict[str, tuple[type[BaseModel], ...]] = {

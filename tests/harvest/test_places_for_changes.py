@@ -412,8 +412,8 @@ class Shouted(StrictModel):
     )
     house.edit(
         (
-            "from protocols.rules.urls import",
-            "from protocols.rules.shouted import Shouted\nfrom protocols.rules.urls import",
+            "from protocols.rules.format import",
+            "from protocols.rules.shouted import Shouted\nfrom protocols.rules.format import",
         ),
         ('    "urls": Urls,\n', '    "shouted": Shouted,\n    "urls": Urls,\n'),
     )
@@ -540,8 +540,8 @@ class Bored(StrictModel):
     )
     house.edit(
         (
-            "from simulators.stopping.constant",
-            "from simulators.stopping.bored import Bored\nfrom simulators.stopping.constant",
+            "from simulators.stopping.hazard",
+            "from simulators.stopping.bored import Bored\nfrom simulators.stopping.hazard",
         ),
         ("    Geometric | TwoAlpha", "    Bored | Geometric | TwoAlpha"),
     )

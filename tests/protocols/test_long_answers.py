@@ -15,12 +15,11 @@ from protocols.rules.clarifying_question import ClarifyingQuestion
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
 from protocols.rules.error_page import ErrorPage
-from protocols.rules.format import Format
+from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
 from protocols.rules.refusal import Refusal
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight
-from protocols.rules.urls import Urls
 from protocols.rules.words import Words
 from topics.kinds import KINDS
 from topics.topic import Topic, TopicType

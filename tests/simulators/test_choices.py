@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from protocols.choice import Choice
 from protocols.library import load_protocol
-from protocols.route import Say, Stop
+from protocols.route import Choice, Say, Stop
 from simulators.promises import BrokenPromise, next_action
 from simulators.registry import build_user
 from simulators.scenario import Chance, Observation, Scenario, State

@@ -20,7 +20,7 @@ from simulators.conformance import assert_conforms
 from simulators.markov import ILLUSTRATIVE, WORDS, Options, Row, build
 from simulators.registry import build_user
 from simulators.scenario import Observation, Scenario
-from simulators.stopping.tallies import PatienceBudget
+from simulators.stopping.library import PatienceBudget
 from simulators.streams import Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
 from topics.document import parse_document

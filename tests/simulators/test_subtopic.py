@@ -10,7 +10,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
 from simulators.scenario import Observation, Scenario
-from simulators.stopping.constant import Geometric, TwoAlpha
+from simulators.stopping.hazard import Geometric, TwoAlpha
 from simulators.streams import Streams
 from simulators.subtopic import ACTS, Matrices, Options, Requery, SubtopicUser, build
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk

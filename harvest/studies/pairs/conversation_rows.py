@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from protocols.answer import Answer
-from protocols.choice import Choice
+from protocols.route import Choice
 from recordings.conversations.answer_parts import choice_row, parts_row
 from recordings.conversations.conversation import Conversation, Turn
 from topics.languages import language_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from protocols.choice import Choice
+from protocols.route import Choice
 from recordings.events.events import Asked
 from recordings.events.redacted_events import redacted_event
 from recordings.formats.messages import read_messages

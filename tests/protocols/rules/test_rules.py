@@ -8,21 +8,18 @@ import pytest
 from pydantic import ValidationError
 
 from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCall
-from protocols.rules.composed import All, Any, Not, Thoughts
 from protocols.rules.contains import Contains
 from protocols.rules.empty import Empty
-from protocols.rules.format import Format
+from protocols.rules.format import Format, Urls
 from protocols.rules.label_was import LabelWas
 from protocols.rules.language import Language
 from protocols.rules.list_items import ListItems
 from protocols.rules.parts import Parts
 from protocols.rules.refusal import Refusal
-from protocols.rules.registry import encode_rule, read_rule
+from protocols.rules.registry import All, Any, Not, Thoughts, encode_rule, read_rule
 from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight, Verdict
-from protocols.rules.sentences import Sentences
-from protocols.rules.urls import Urls
-from protocols.rules.words import Words
+from protocols.rules.words import Sentences, Words
 from topics.document import parse_document
 from topics.kinds import KINDS
 from topics.links import Link

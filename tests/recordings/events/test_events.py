@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import PLACES, Answer, Attachment, Offer, Source, ToolCall
-from protocols.choice import Choice
-from protocols.route import Evidence, Route
+from protocols.route import Choice, Evidence, Route
 from recordings.conversations.conversation import Outcome, SystemTurn, TrialKey
 from recordings.events.event_lines import check_format, decode, encode
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted

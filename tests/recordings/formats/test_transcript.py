@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols.answer import Answer
-from protocols.choice import Choice
-from protocols.route import Route
+from protocols.route import Choice, Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.formats.imports import check_system_name
 from recordings.formats.transcript import parse_transcript, read_transcript

@@ -11,9 +11,8 @@ from scipy import optimize
 
 from protocols.answer import Answer
 from simulators.scenario import Observation
-from simulators.stopping.constant import Geometric, TwoAlpha
 from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
-from simulators.stopping.hazard import Hazard
+from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.model import StopModel, after, begin
 
 Floats = npt.NDArray[np.float64]

@@ -15,12 +15,19 @@ from protocols.answer import Answer
 from simulators.memory import decode_memory, encode_memory, memory_kind
 from simulators.reasons import MEANING
 from simulators.scenario import Observation
-from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.hazard import ORIGIN, Hazard
-from simulators.stopping.library import NAMES, Combined, StopOption, as_options, stop_model
+from simulators.stopping.hazard import ORIGIN, Geometric, Hazard, TwoAlpha
+from simulators.stopping.library import (
+    NAMES,
+    Combined,
+    Frustration,
+    PatienceBudget,
+    RateOfGain,
+    Satiation,
+    StopOption,
+    as_options,
+    stop_model,
+)
 from simulators.stopping.model import Experience, after, begin
-from simulators.stopping.rate_of_gain import RateOfGain
-from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
 from topics.document import StrictModel, parse_document
 from topics.errors import InputError
 

@@ -29,8 +29,7 @@ from scoring.simulation.realism import matrix_divergence, realism
 from simulators import fitted, markov
 from simulators.fitted import Share, read_user
 from simulators.scenario import Observation, Scenario, State
-from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.hazard import Hazard
+from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.streams import Streams
 from tests.scoring.simulation.test_act_model import dialogue
 from tests.support.checkout import DATA, ROOT

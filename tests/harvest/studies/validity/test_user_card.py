@@ -22,7 +22,7 @@ from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH,
 from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, worded_turns
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, read_baseline
 from protocols.answer import Answer
-from protocols.choice import Choice
+from protocols.route import Choice
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.files.evidence import keep_exhibit
 from scoring.inference.turn_events import EventTable
