@@ -18,7 +18,7 @@ from topics.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from harvest.pages.chats.draft import Finding
+    from harvest.pages.chats.findings import Finding
     from harvest.pages.chats.probe import Probed
 
 

@@ -1,7 +1,7 @@
 """The signs that an answer is still being written, each declared once.
 
-The eye in the page looks for them; `pages/chats/sending.py` and `pages/chats/completion.py` judge by them. A sign shown
-by visible elements needs only one entry with their selector.
+The eye in the page looks for them, and `pages/chats/sending.py` and `pages/chats/completion.py` base their decisions on
+them. A sign shown by visible elements needs only one entry with its CSS selector.
 """
 
 import json
@@ -18,11 +18,12 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
 class BusySign:
     """One sign that an answer is still being written.
 
-    worth: a `trusted` sign is awaited for as long as the turn may take and ends with the text, with little more after
-    it; a `firm` sign ends with the text; a `loose` sign may end before the last words. On some pages signs other than
-    `trusted` ones never end. css: the elements that show the sign while visible; "" if special code looks for it. near:
-    it may belong to something else, so it counts only near the turn once that is found. textless: it counts only while
-    its element has almost no text. started: it shows that the page has accepted the turn.
+    worth: how reliable the sign is. A `trusted` sign is awaited for as long as the turn may take, and hardly any text
+    comes after it ends. A `firm` sign ends together with the text. A `loose` sign may end before the last words. On
+    some pages only `trusted` signs ever end. css: a selector of the elements that show the sign while they are visible,
+    or "" if special code looks for it. near: whether the sign may belong to something else, so that it counts only near
+    the turn once the turn has been found. textless: whether it counts only while its element has almost no text.
+    started: whether it shows that the page has accepted the turn.
     """
 
     name: str
@@ -61,7 +62,7 @@ STARTED = frozenset(sign.name for sign in SIGNS if sign.started)
 
 
 def signs_source(signs: tuple[BusySign, ...] = SIGNS) -> str:
-    """Return the signs that can be seen in a page, as JavaScript for the eye."""
+    """Return JavaScript that declares the visible signs for the eye."""
     seen = [
         {
             "name": sign.name,

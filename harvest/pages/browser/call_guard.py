@@ -1,4 +1,4 @@
-"""A guard against calls to a page that hang: a time limit, and an immediate end when the page is gone."""
+"""A guard for calls to a page: each call has a time limit and ends at once when the page is gone."""
 
 import asyncio
 import contextlib
@@ -19,14 +19,15 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def sentence(message: str) -> str:
-    """Return the first meaningful line of an error, without colours and without the name of the call."""
+    """Return the first meaningful line of an error message, without colour codes and without the name of the call."""
     lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
     first = lines[0] if lines else "no reason given"
     return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
 
 
 def start_failure(message: str) -> str:
-    """Explain why a browser did not start: by its exit code and first line if its process ended at once."""
+    """Explain why a browser did not start. If its process ended at once, the explanation gives its exit code and the
+    first line that it printed."""
     if "Socket path too long" in message:
         return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
     ended = _EXIT.search(message)
@@ -38,7 +39,7 @@ def start_failure(message: str) -> str:
 
 
 def call_failure(message: str) -> DriverError:
-    """Return the error for a call that failed although the page is still alive."""
+    """Return the error to raise for a call that failed although the page is still alive."""
     bad = _BAD_SELECTOR.search(message)
     if bad:
         return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is not a CSS selector")
@@ -50,8 +51,8 @@ def call_failure(message: str) -> DriverError:
 
 
 def action_failure(message: str) -> NotSent:
-    """Return the error for an element that could not be clicked or typed into. Nothing was done to it, except perhaps
-    with the code `part-unsure`."""
+    """Return the error to raise for an element that could not be clicked or typed into. The page is unchanged, except
+    that with the code `part-unsure` the click may have happened."""
     message = _COLOURS.sub("", message)
     covered = _COVERED.findall(message)
     if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
@@ -67,7 +68,7 @@ def action_failure(message: str) -> NotSent:
 
 
 def out_of_time(fault: NotSent) -> bool:
-    """True if `action_failure` found no obstacle, so that only the time ran out."""
+    """Return True if `action_failure` found no obstacle, so that the action failed only because time ran out."""
     return fault.reason == "part-off" and "Timeout" in fault.detail
 
 
@@ -84,8 +85,8 @@ _NEWS = 1.0  # seconds by which the event of an end may follow the error that it
 
 
 class CallGuard:
-    """The guard of one page. `connected` returns whether the browser is still there; `complaint` is the type of error
-    that calls to it raise."""
+    """The guard for calls to one page. `connected` returns whether the browser is still running, and `complaint` is the
+    exception class that calls to the page raise."""
 
     def __init__(self, connected: Callable[[], bool], complaint: type[Exception], limits: Limits = LIMITS) -> None:
         self._connected, self.complaint, self.limits = connected, complaint, limits
@@ -93,11 +94,12 @@ class CallGuard:
 
     @property
     def gone(self) -> str | None:
-        """Why no call is possible any more (`page-crashed`, `page-closed`, `page-hung`, `browser-gone`), or None."""
+        """The reason why no call is possible any more (`page-crashed`, `page-closed`, `page-hung` or `browser-gone`),
+        or None while the page is alive."""
         return self._ended.result() if self._ended.done() else None
 
     def note_end(self, reason: str) -> None:
-        """Note that the page has ended; the first reason is kept."""
+        """Note that the page has ended. Only the first reason is kept."""
         if not self._ended.done():
             self._ended.set_result(reason)
 
@@ -107,8 +109,9 @@ class CallGuard:
     async def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
         """Return the result of a call, or raise its error.
 
-        Raises Unanswered if the page is gone or does not respond for `seconds` (by default the limit for calls). With
-        `apart` the call concerns only a frame, whose silence does not mean that the page is silent (`frame-silent`).
+        Raises Unanswered if the page is gone or does not respond within `seconds` (by default the limit for calls).
+        With `apart`, the call concerns a single frame: if the frame does not respond, the reason is `frame-silent` and
+        the page still counts as alive.
         """
         seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:
@@ -135,7 +138,7 @@ class CallGuard:
         raise Unanswered(self.gone, GONE[self.gone])
 
     async def call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Like `run`, but raise every complaint as a DriverError."""
+        """Run a call as `run` does, but convert every error of class `complaint` into a DriverError."""
         try:
             return await self.run(work, seconds)
         except self.complaint as fault:
@@ -143,11 +146,11 @@ class CallGuard:
 
 
 def is_end(error: BaseException | None) -> bool:
-    """True if the call failed because the page or the browser is gone."""
+    """Return True if the call failed because the page or the browser is gone."""
     return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))
 
 
 async def quietly(work: Awaitable[Any]) -> None:
-    """Wait a moment for clean-up work, and ignore any error in it."""
+    """Wait up to 5 seconds for clean-up work and ignore any error in it."""
     with contextlib.suppress(Exception):
         await asyncio.wait_for(work, CLOSING)

@@ -1,4 +1,4 @@
-"""One document of a live page, and the eye in it."""
+"""A document of a live page, and the eye that watches it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from harvest.pages.browser.call_guard import CallGuard, call_failure
-from harvest.pages.browser.injected import ASK_EYE, COVERED, EDGES, NO_EYE, eye_source
-from harvest.pages.browser.part import Cover, Keyboard, Part
+from harvest.pages.browser.part import ASK_EYE, COVERED, EDGES, NO_EYE, Cover, Keyboard, Part, eye_source
 from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Clock
@@ -17,8 +16,8 @@ from harvest.systems.timing import Clock
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A busy sign since the send. seen: it has appeared. now: it is visible. last: seconds since it was last visible.
-    first: seconds from the send until it first appeared; None if it never did."""
+    """A busy sign as observed since the send. seen: whether it has appeared. now: whether it is visible. last: seconds
+    since it was last visible. first: seconds from the send until it first appeared, or None if it never did."""
 
     seen: bool
     now: bool
@@ -30,12 +29,13 @@ class Sign:
 class TurnSigns:
     """Signs of work on the page since the send; times are in seconds.
 
-    asked: since the send; None if this document saw none (a new one was loaded, or nothing was sent). quiet: since the
-    text last changed, or since the send if it never did. rewritten: since the same text was last written again; None if
-    it never was. changes: how often the text changed. pauses: (length, start after the send) of the longest gaps
-    between changes and of the last ones. signs: by their names in `busy_signs`, without `network`. stale: a watched
-    element has left the page. mutations: number of changes of any kind. stalls: (length, start after the send) of the
-    longest times in which the page could not run, as measured by a timer in it.
+    asked: time since the send, or None if this document did not witness it (a new document was loaded, or nothing was
+    sent). quiet: time since the text last changed, or since the send if it never did. rewritten: time since the page
+    last wrote an unchanged text again, or None if it never did. changes: how often the text changed. pauses: (length,
+    start after the send) of the longest gaps between changes and of the most recent ones. signs: the observed signs by
+    their names in `busy_signs`, without `network`. stale: whether a watched element has left the page. mutations:
+    number of changes of any kind. stalls: (length, start after the send) of the longest periods in which the page could
+    not run, as measured by a timer in it.
     """
 
     asked: float | None
@@ -50,7 +50,7 @@ class TurnSigns:
 
 
 def turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
-    """Convert the result of eye.sample(), which is in milliseconds."""
+    """Convert the result of eye.sample() from milliseconds to seconds."""
     if sample.get("asked") is None:
         return TurnSigns(None)
     return TurnSigns(
@@ -89,7 +89,7 @@ class Document(Protocol):
 
 
 class Frame:
-    """One document of a window, and the eye in it."""
+    """A document of a window, queried through the eye that runs in it."""
 
     def __init__(
         self, life: CallGuard, frame: Document, keyboard: Keyboard, viewport: tuple[int, int], clock: Clock
@@ -101,7 +101,7 @@ class Frame:
 
     @property
     def silent(self) -> bool:
-        """True if it cannot be queried: it has no document yet, or its document did not answer."""
+        """True if the frame cannot be queried: it has no document yet, or its document did not respond."""
         return not self.main and self.url in ("", self._silent_at)
 
     @property
@@ -110,11 +110,11 @@ class Frame:
 
     @property
     def main(self) -> bool:
-        """True for the page itself, False for a frame in it."""
+        """True for the page itself, False for a frame inside it."""
         return self._frame.parent_frame is None
 
     async def box(self) -> Box | None:
-        """Where its document is shown, in the window's coordinates; None if it is not visible."""
+        """Return where the document is shown, in the window's coordinates, or None if it is not visible."""
         if self.main:
             return Box(0, 0, *self._viewport)
         around = await self._parent().box()
@@ -128,8 +128,8 @@ class Frame:
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
     async def cover(self) -> Cover | None:
-        """Return the element that covers its middle in the page around it, or covers that page; None if there
-        is none."""
+        """Return the element that covers the middle of this frame, or of a frame that contains it. Returns None if
+        there is no such element."""
         if self.main:
             return None
         try:
@@ -141,12 +141,12 @@ class Frame:
 
     async def look(self, site: Mapping[str, str] | None = None) -> Page:
         """Return the document as it is now, with the matches of the site's selectors marked. `site` maps names to
-        selectors; an invalid one raises Denied (`bad-selector`)."""
+        selectors. An invalid selector raises Denied (`bad-selector`)."""
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """Return the same as the text that the eye wrote, to keep as evidence. It includes the content of frames that
-        were added since a turn was sent, as in some answers, also after later turns."""
+        """Return the text from which `look` parses the page, to keep as evidence. It includes the content of frames
+        that were added after a turn was sent, as some answers do, and keeps including it after later turns."""
         source = cast(str, await self._ask_eye("look", dict(site) if site else None, again=True))
         shown = [one for one in _SHOWN.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
         for found in shown[-_MOST_FRAMES:]:
@@ -157,7 +157,8 @@ class Frame:
         return source
 
     async def _frame_content(self, number: int) -> str:
-        """Return a frame's content as the eye wrote it, without numbers; "" if it is empty or does not answer."""
+        """Return the content of a frame as the eye wrote it, without element numbers. Returns "" if the frame is empty
+        or does not respond."""
         try:
             holder = (await self._evaluate("node", (number,), handle=True)).as_element()
             document = await self._life.run(holder.content_frame()) if holder is not None else None
@@ -171,26 +172,28 @@ class Frame:
         return _NUMBER.sub("", body)
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
-        """Begin to watch, before anything is typed. composer, send: numbers of elements; 0 if there is none."""
+        """Start watching, before anything is typed. `composer` and `send` are the numbers of these elements, or 0 if
+        there is none."""
         await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
 
     async def mark_sent(self) -> None:
         await self._ask_eye("sent")
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
-        """Continue in a document loaded after the turn was sent: sample() counts from now, and look() gives no ages."""
+        """Continue in a document that was loaded after the turn was sent. From now on sample() counts from this call,
+        and look() gives no ages of elements."""
         await self._ask_eye("follow", dict(site) if site else None, again=True)
 
     async def watch(self, ids: Sequence[int]) -> None:
-        """Count only changes of text in these elements from now on."""
+        """Restrict the watch to text changes in these elements from now on."""
         await self._ask_eye("watch", list(ids))
 
     async def sample(self) -> TurnSigns:
         return turn_signs(cast(dict[str, Any], await self._ask_eye("sample", again=True)))
 
     async def node(self, number: int) -> Part | None:
-        """Return the element with the eye's number, or None if it has gone. If the page replaced the box or the button
-        of a turn, the replacement is returned."""
+        """Return the element with the given number, or None if it has gone. If the page replaced the composer or the
+        send button during the turn, the replacement is returned."""
         handle = (await self._evaluate("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 

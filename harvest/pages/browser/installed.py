@@ -1,4 +1,4 @@
-"""Finding a browser: the requested one, Playwright's own, or the system's."""
+"""The search for an installed browser: the requested one, Playwright's own, or the system's."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A browser that was found. how: the end of a sentence that says how it was found."""
+    """A browser that was found. how: a phrase that says how it was found, to end a sentence with."""
 
     path: Path
     how: str
@@ -46,10 +46,10 @@ def find_browser(
     own: Callable[[], Path | None] = lambda: None,
     folders: Sequence[Path] | None = None,
 ) -> Found:
-    """Return the browser to use. Raises InputError with advice on how to get one if there is none.
+    """Return the browser to use. Raises InputError with advice on installing one if there is none.
 
-    `own` returns where Playwright keeps its own browser and is called only if HARVEST_BROWSER is not set. `folders` are
-    the application folders of macOS; by default the system's and the user's.
+    `own` returns the path of Playwright's own browser and is called only if HARVEST_BROWSER is not set. `folders` are
+    the application folders of macOS; the default is the system's folder and the user's.
     """
     wished = environment.get(VARIABLE, "")
     if wished:

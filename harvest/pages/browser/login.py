@@ -1,4 +1,5 @@
-"""A log-in made by hand, in a file that only its owner can read: cookies and storage in the format of browsers.
+"""A log-in made by hand, stored in a file that only its owner can read, with cookies and storage in Playwright's
+format.
 
 It never gets into a recording: code that uses the file passes its secrets to the writer, which removes them.
 """
@@ -26,7 +27,7 @@ _STEP = 0.1  # seconds
 
 
 class Desk(Protocol):
-    """The window that a person uses."""
+    """The browser window in which a person logs in."""
 
     @property
     def gone(self) -> str | None: ...
@@ -37,7 +38,7 @@ class Desk(Protocol):
 async def log_in(
     window: Desk, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
 ) -> dict[str, Any]:
-    """Wait until the person is done or has closed the window; return the browser's state, which is secret.
+    """Wait until the person is done or has closed the window, and return the browser's state, which is secret.
 
     Raises Unanswered if the browser has ended and its state is lost.
     """
@@ -59,9 +60,10 @@ async def log_in(
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
-    """Write a browser's state to `path`, with mode 600 from the first byte on, replacing any older file atomically.
+    """Write a browser's state to `path` with mode 600 from the first byte on, and replace any older file atomically.
 
-    Temporary files of a command that was killed while writing are removed: they contain secrets, too. Raises OSError.
+    Temporary files of a command that was killed while writing are removed, because they contain secrets, too. Raises
+    OSError if the file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)
@@ -77,7 +79,7 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
 
 
 def secrets_of(path: Path) -> set[str]:
-    """Return the values of cookies and storage in this log-in, which must not appear in a recording.
+    """Return the values of the cookies and storage in this log-in, which must not appear in a recording.
 
     Raises InputError if the file is not a log-in, or if people other than its owner can read it.
     """
@@ -119,7 +121,7 @@ def _secret_values(state: dict[str, Any]) -> Iterator[str]:
 
 
 def _json_texts(value: str) -> Iterator[str]:
-    """Yield the texts in a JSON value: pages keep keys inside larger objects."""
+    """Yield the strings in a JSON value, because pages keep keys inside larger objects."""
     with contextlib.suppress(ValueError, RecursionError):
         inner = json.loads(value)
         if isinstance(inner, (dict, list)):

@@ -1,8 +1,9 @@
-"""What a page sends around a user turn: requests with their bodies, frames over web sockets, new sockets.
+"""The messages that a page sends around a user turn: requests with their bodies, web socket frames, and new sockets.
 
-Often this is the only sign that a turn has left: many pages show it only once the server has accepted it. But a page
-also sends much by itself: it keeps connections alive, reports that somebody is typing, saves drafts. So the kinds of
-messages sent while nobody types, or while the turn is typed, are remembered and recognised later.
+Often they are the only sign that a turn has left, because many pages show it only once the server has accepted it. But
+a page also sends many messages by itself: it keeps connections alive, reports that somebody is typing, and saves
+drafts. So the kinds of messages sent while nobody types, or while the turn is being typed, are remembered and
+recognised later.
 """
 
 import re
@@ -21,7 +22,7 @@ _LONGEST = 1_000_000  # bytes or characters kept of one message
 
 @dataclass(slots=True)
 class Outbox:
-    """The messages that leave the page. bodies: the contents of the first 50 since the mark."""
+    """The messages that leave the page. bodies: the contents of the first 50 messages since the mark."""
 
     bodies: list[str | bytes] = field(default_factory=list)
     _phase: str = "rest"
@@ -30,7 +31,7 @@ class Outbox:
     _left: list[str] = field(default_factory=list)
 
     def rest(self) -> None:
-        """End the turn: messages sent from now on are the page's own."""
+        """End the turn. Messages sent from now on count as the page's own."""
         self._phase = "rest"
 
     def typing(self) -> None:
@@ -43,7 +44,8 @@ class Outbox:
         self.bodies.clear()
 
     def request(self, method: str, url: str, kind: str, body: bytes | None) -> None:
-        """Note a request. `kind` is Chromium's name of it; pictures, scripts, styles and beacons never carry turns."""
+        """Note a request. `kind` is Chromium's resource type; pictures, scripts, styles and beacons are ignored because
+        they never carry a turn."""
         if kind not in CARRYING:
             return
         asked = f"{method} {_route(url)}?{','.join(sorted(name for name, _ in parse_qsl(urlsplit(url).query)))}"
@@ -73,15 +75,15 @@ class Outbox:
             self._note_sent(f"frame {_route(url)} {shape}", data)
 
     def has_left(self, *, beyond_typing: bool = False) -> bool:
-        """True if a message that may have carried the turn has left since the mark.
+        """Return True if a message that may have carried the turn has left since the mark.
 
-        With `beyond_typing`, kinds of messages that were also sent while the turn was typed are ignored.
+        With `beyond_typing`, kinds of messages that were also sent while the turn was being typed are ignored.
         """
         return any(not (beyond_typing and kind in self._typed) for kind in self._left)
 
     @property
     def messages(self) -> tuple[tuple[str, str | bytes], ...]:
-        """The (kind, body) pairs sent since the mark."""
+        """The (kind, body) pairs of the messages sent since the mark."""
         return tuple(zip(self._left, self.bodies, strict=True))
 
     def _note_sent(self, kind: str, body: str | bytes) -> None:

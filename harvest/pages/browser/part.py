@@ -1,13 +1,96 @@
-"""One element of a live page, and the actions of a person on it."""
+"""An element of a live page with the actions that a person could take on it, and the scripts that run inside a page."""
 
+import functools
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
+from harvest.pages.browser.busy_signs import signs_source
 from harvest.pages.browser.call_guard import CallGuard, action_failure, out_of_time
-from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
+
+_PARTS = ("natives.js", "tree.js", "look.js", "signs.js", "changes.js", "watch.js")
+
+NO_EYE = "no eye in this document"
+ASK_EYE = f"""([name, values]) => {{
+  const eye = window.__harvest_eye__;
+  if (!eye) throw new Error("{NO_EYE}");
+  return eye[name](...values);
+}}"""
+
+# The make of a box to type in: a form field, a bare editable element, or an editor with paragraphs of its own.
+MAKE = """e => {
+  if (typeof e.value === "string") return "form";
+  return [...e.children].every((one) => one.localName === "br") ? "plain" : "editor";
+}"""
+
+BREAK_LINE = 'e => document.execCommand("insertLineBreak")'
+
+PASTE = """(e, text) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  e.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+}"""
+
+# The text that its editor would copy to the clipboard: all that is selected, even if it is not drawn.
+COPIED = """e => {
+  const data = new DataTransfer();
+  e.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
+  return data.getData("text/plain");
+}"""
+
+BOX = """e => {
+  const box = e.getBoundingClientRect();
+  return box.width || box.height ? [box.left, box.top, box.width, box.height] : null;
+}"""
+
+OFF = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
+# The cover that a click at its middle would hit: [its text, its share of the window]; null if there is none.
+COVERED = """e => {
+  const box = e.getBoundingClientRect();
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  const cover = (top, below) => {
+    while (top.parentElement && !top.parentElement.contains(below)) top = top.parentElement;
+    const over = top.getBoundingClientRect();
+    const side = (begin, end, most) => Math.max(0, Math.min(end, most) - Math.max(begin, 0)) / most;
+    return [(top.innerText || top.title || "").trim().replace(/\\s+/g, " ").slice(0, 300),
+      side(over.left, over.right, innerWidth) * side(over.top, over.bottom, innerHeight)];
+  };
+  let root = e.getRootNode();
+  for (let inner = e; root; inner = root.host, root = root.host && root.host.getRootNode()) {
+    const top = root.elementFromPoint(x, y);
+    if (!top) return ["", 1];
+    if (!(inner.contains(top) || top.contains(inner) && root !== document)) return cover(top, inner);
+    if (root === document) return null;
+  }
+  return ["", 1];
+}"""
+
+# Where in the page around it the document of a frame begins, and how wide and high it is shown.
+EDGES = """e => {
+  if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) return null;
+  const [style, box] = [getComputedStyle(e), e.getBoundingClientRect()];
+  const [left, top, right, bottom] = ["Left", "Top", "Right", "Bottom"].map(
+    (side) => parseFloat(style["padding" + side]) || 0);
+  return [box.left + e.clientLeft + left, box.top + e.clientTop + top,
+    e.clientWidth - left - right, e.clientHeight - top - bottom];
+}"""
+
+
+@functools.cache
+def eye_source() -> str:
+    """Return the JavaScript of the eye as one expression. It has no effect in a document that already has an eye."""
+    folder = Path(__file__).parent / "eye"
+    parts = "\n".join((signs_source(), *((folder / name).read_text(encoding="utf-8") for name in _PARTS)))
+    return f'(() => {{ "use strict"; if (window.__harvest_eye__) return;\n{parts}\n}})()'
+
+
+@functools.cache
+def typed_source() -> str:
+    """Return the JavaScript function that reads the text typed into an element."""
+    return (Path(__file__).parent / "typed.js").read_text(encoding="utf-8")
 
 
 class Handle(Protocol):
@@ -23,7 +106,8 @@ class Handle(Protocol):
 
 
 class Placed(Protocol):
-    """The frame of an element. Playwright's own result is wrong by the borders of frames of another origin."""
+    """The frame that contains an element. Playwright's own coordinates are wrong by the borders of frames from another
+    origin."""
 
     async def box(self) -> Box | None: ...
 
@@ -35,8 +119,8 @@ class Keyboard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """An element that covers another one. text: at most 300 characters of it. share: the share of the window it covers,
-    in [0, 1]; 1 if the covered element is nowhere in view."""
+    """An element that covers another one. text: its first 300 characters. share: the share of the window that it
+    covers, in [0, 1], or 1 if the covered element is nowhere in view."""
 
     text: str
     share: float
@@ -54,7 +138,8 @@ class Part:
         self._milliseconds = 1000 * life.limits.act
 
     async def click(self) -> None:
-        """Click. Raises NotSent: `part-gone`, `part-off` (hidden or disabled), `part-covered` (by another element)."""
+        """Click the element. Raises NotSent with `part-gone`, `part-off` (hidden or disabled) or `part-covered` (by
+        another element)."""
         try:
             # A form that reloads the page takes as long as the answer: do not wait for it here.
             await self._act_twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
@@ -71,41 +156,42 @@ class Part:
         await self._act(self._handle.focus())
 
     async def fill(self, text: str) -> None:
-        """Replace the content with the text at once. Raises NotSent as `click` does."""
+        """Replace the content with the text in one step. Raises NotSent as `click` does."""
         await self._act_twice(lambda timeout: self._handle.fill(text, timeout=timeout))
 
     async def tick(self) -> None:
-        """Tick a check box unless it is ticked. Raises NotSent as `click` does."""
+        """Tick a check box unless it is already ticked. Raises NotSent as `click` does."""
         await self._act(self._handle.check(timeout=self._milliseconds))
 
     async def choose(self, option: str) -> None:
-        """Choose the option with this label in a list. Raises NotSent as `click` does."""
+        """Choose the option with this label from a list. Raises NotSent as `click` does."""
         await self._act(self._handle.select_option(label=option, timeout=self._milliseconds))
 
     async def clear(self) -> None:
-        """Empty it as a person would: select all and delete."""
+        """Empty the element as a person would: select everything and delete it."""
         await self.focus()
         await self.press("ControlOrMeta+A")
         await self.press("Delete")
 
     async def type(self, text: str) -> None:
-        """Type at the end of the content, key by key."""
+        """Type the text at the end of the content, key by key."""
         await self._life.call(self._keyboard.type(text), self._life.limits.call + len(text) / 50)
 
     async def insert(self, text: str) -> None:
-        """Insert text all at once at the cursor, as an input method does."""
+        """Insert the whole text at the cursor in one step, as an input method does."""
         await self._life.call(self._keyboard.insert_text(text))
 
     async def break_line(self) -> None:
-        """Begin a new line at the cursor without pressing a key."""
+        """Start a new line at the cursor without pressing a key."""
         await self._life.call(self._handle.evaluate(BREAK_LINE))
 
     async def paste(self, text: str) -> None:
-        """Pass text to its editor as if it came from the clipboard; the real clipboard is not touched."""
+        """Pass the text to the element's editor as if it came from the clipboard. The real clipboard is not touched."""
         await self._life.call(self._handle.evaluate(PASTE, text))
 
     async def copy_all(self) -> str:
-        """Return its editor's whole content, even if only a part is drawn; "" if it has no such editor."""
+        """Return the whole content of the element's editor, even if only a part of it is drawn. Returns "" if there is
+        no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
         text = await self._life.call(self._handle.evaluate(COPIED))
@@ -113,36 +199,37 @@ class Part:
         return cast(str, text)
 
     async def make(self) -> str:
-        """The kind of box: `form` (a form field), `plain` (bare editable element), `editor` (with own paragraphs)."""
+        """Return the kind of box: `form` (a form field), `plain` (a bare editable element) or `editor` (one with its
+        own paragraphs)."""
         return cast(str, await self._life.call(self._handle.evaluate(MAKE)))
 
     async def press(self, key: str) -> None:
-        """Press a key, given by Playwright's name: `Enter`, `Control+Enter`."""
+        """Press a key, given by its name in Playwright, such as `Enter` or `Control+Enter`."""
         await self._act(self._handle.press(key, timeout=self._milliseconds, no_wait_after=True))
 
     async def value(self) -> str:
-        """Return the text typed in it, with its line breaks."""
+        """Return the text typed into the element, with its line breaks."""
         return cast(str, await self._life.call(self._handle.evaluate(typed_source())))
 
     async def box(self) -> Box | None:
-        """Return its place in the window's coordinates; None if it is not visible."""
+        """Return the element's box in the window's coordinates, or None if it is not visible."""
         frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX))
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
     async def cover(self) -> Cover | None:
-        """Return the element that covers its middle; None if there is none."""
+        """Return the element that covers the middle of this one, or None if there is none."""
         return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
 
     async def is_off(self) -> bool:
         return bool(await self._life.call(self._handle.evaluate(OFF)))
 
     async def scroll(self) -> None:
-        """Bring it into view."""
+        """Scroll the element into view."""
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
     async def _act_twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
-        """Do an action that has no effect until the element is ready, given its limit in milliseconds. Repeat it once
-        if time ran out without an obstacle: then the machine was too busy."""
+        """Do an action that has no effect until the element is ready. `work` takes the time limit in milliseconds. If
+        time ran out without an obstacle, the machine was too busy, and the action is repeated once."""
         try:
             await self._act(work(self._milliseconds))
         except NotSent as fault:

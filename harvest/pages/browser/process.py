@@ -1,6 +1,6 @@
-"""A browser process: finding Playwright's own, starting one, and opening windows in it.
+"""A browser process: finding Playwright's own browser, starting one, and opening windows in it.
 
-Only this module and `window.py` import playwright. Every call is bounded in time; every failure becomes a
+Only this module and `window.py` import Playwright. Every call has a time limit, and every failure becomes a
 `DriverError`.
 """
 
@@ -16,7 +16,7 @@ from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
 from harvest.pages.browser.call_guard import CLOSING, is_end, quietly, sentence, start_failure
-from harvest.pages.browser.injected import eye_source
+from harvest.pages.browser.part import eye_source
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.systems.driver import Denied, NotSent, Unanswered
@@ -28,7 +28,8 @@ _CALL = 20.0  # seconds for a new window, or for Playwright to stop
 
 @functools.cache
 def own_browser() -> Path | None:
-    """Return the path of Playwright's own Chromium if it is installed. The first call takes half a second."""
+    """Return the path of Playwright's own Chromium, or None if it is not installed. The first call takes half a
+    second."""
     found: list[str] = []
 
     def ask() -> None:
@@ -43,15 +44,16 @@ def own_browser() -> Path | None:
 
 
 class Browser:
-    """One browser process. Its windows share only the program and the clock for all waiting."""
+    """A browser process. Its windows share only the program and the clock used for all waiting."""
 
     def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
         self._playwright, self._browser, self._clock = started, browser, clock
-        self._note_close = self._lost = False
+        self._closed = self._lost = False
 
     @classmethod
     async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
-        """Start a browser. Raises Denied (`browser-start`) if it cannot start, NotSent if it is too slow or killed."""
+        """Start a browser. Raises Denied (`browser-start`) if it cannot start, or NotSent if it is too slow or was
+        killed."""
         started = await _start_playwright()
         try:
             async with asyncio.timeout(settings.limits.launch + 5):
@@ -70,14 +72,14 @@ class Browser:
 
     @property
     def alive(self) -> bool:
-        return not self._note_close and not self._lost and self._browser.is_connected()
+        return not self._closed and not self._lost and self._browser.is_connected()
 
     @property
     def version(self) -> str:
         return self._browser.version
 
     async def open_window(self, settings: BrowserSettings) -> Window:
-        """Open an empty page without cookies and storage except those of a log-in. Raises Unanswered."""
+        """Open an empty page whose only cookies and storage are those of a log-in. Raises Unanswered if that fails."""
         if not self.alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:
@@ -103,8 +105,8 @@ class Browser:
 
     async def close(self) -> None:
         """Close the browser. Never raises; may be called twice."""
-        if not self._note_close:
-            self._note_close = True
+        if not self._closed:
+            self._closed = True
             await quietly(self._browser.close())
             await quietly(self._playwright.stop())
 
@@ -112,7 +114,7 @@ class Browser:
 async def _start_playwright() -> playwright.Playwright:
     """Start Playwright's own process. Raises NotSent (`browser-start`) if it is too slow.
 
-    The start is always awaited to its end: if it were interrupted, it would wait for ever, and the program with it.
+    The start is never interrupted, because Playwright would then wait for ever, and the program with it.
     """
     starting = asyncio.ensure_future(playwright.async_playwright().start())
     try:

@@ -1,10 +1,11 @@
-"""A record of what a page receives, for the second witness: bodies of responses as they grow, messages of sockets.
+"""A recorder of what a page receives, for the second witness: response bodies as they grow, and socket messages.
 
-It only listens. No header, cookie or query of an address is kept, and nothing that the page sent. Content is kept in
-memory only, until it has been compared, and never more than a few megabytes.
+It only listens. It keeps no header, cookie or query string, and nothing that the page sent. Content stays in memory
+only until it has been compared, and never exceeds a few megabytes.
 
-Its source is Chromium's protocol. The body of a response that ends before it can be requested as a stream is fetched
-whole. Workers and frames of other sites have sessions of their own, whose messages are wrapped in those of the page.
+The source is the Chrome DevTools Protocol. The body of a response that ends before it can be requested as a stream is
+fetched as a whole. Workers and frames of other sites have sessions of their own, whose messages arrive wrapped in
+messages of the page's session.
 """
 
 import asyncio
@@ -35,15 +36,15 @@ Params = Mapping[str, Any]
 
 
 class Line(Protocol):
-    """The part of a session of Chromium's protocol used here."""
+    """The part of a DevTools session that is used here."""
 
     def on(self, event: str, f: Callable[[Any], Any]) -> Any: ...
     def send(self, method: str, params: dict[str, Any] | None = None) -> Awaitable[Any]: ...
 
 
 class Recorder:
-    """The record of one page. received: the content in the order in which it came. capped: more came than is kept.
-    later: runs work that need not be awaited."""
+    """The record of one page. received: the content in the order in which it came. capped: whether more content came
+    than is kept. later: a function that runs work without waiting for it."""
 
     def __init__(self, clock: Clock, later: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         self.clock, self.later = clock, later
@@ -53,7 +54,7 @@ class Recorder:
         self._size = 0
 
     async def attach(self, line: Line) -> None:
-        """Begin to listen to a page, a worker or a frame. Raises the errors of `line`."""
+        """Start listening to a page, a worker or a frame. Raises the errors of `line`."""
         listener = _Listener(self, line)
         for event, heard in listener.events.items():
             line.on(event, heard)
@@ -67,7 +68,8 @@ class Recorder:
             self.capped = True
 
     def has_room(self, size: int, before: int = 0) -> bool:
-        """True if `size` more bytes may be kept of a body with `before` bytes so far."""
+        """Return True, and count the bytes, if `size` more bytes of a body that already has `before` bytes may be
+        kept."""
         if self._size + size > _MOST_BYTES or before + size > _LARGEST:
             self.capped = True
             return False
@@ -75,13 +77,14 @@ class Recorder:
         return True
 
     async def settle(self) -> None:
-        """Wait a moment for bodies that are being fetched."""
+        """Wait up to half a second for bodies that are being fetched."""
         until = self.clock.monotonic() + _SETTLING
         while self.fetching and self.clock.monotonic() < until:
             await self.clock.sleep(_STEP)
 
     def forget(self, before: float) -> None:
-        """Drop content from before a time. A stream that is still open is kept, unless it is long."""
+        """Drop the content received before the given time. A stream that is still open is kept, but a long one loses
+        its older chunks."""
         kept: list[Received] = []
         for one in self.received:
             if isinstance(one, Message):
@@ -155,7 +158,7 @@ class _Listener:
             self._recorder.fetching -= 1
 
     async def _fetch(self, request: str, body: Body) -> None:
-        """Fetch the whole body unless it has come as a stream: on a busy machine both answers may be late."""
+        """Fetch the whole body unless it has come as a stream. On a busy machine both answers may be delayed."""
         with contextlib.suppress(Exception):  # the bodies of a page that has gone are lost
             told = await self._line.send("Network.getResponseBody", {"requestId": request})
             if body.chunks or request in self._fetched:

@@ -1,8 +1,8 @@
 """A rotation of browsers, so that a long run needs no more memory than a short one.
 
-Playwright keeps a little of every window for as long as its process lives, half a megabyte each when measured. After
-`MOST` windows the next one opens in a new browser, and the old browser ends when its last window is closed. A browser
-that has died is replaced as well.
+Playwright keeps some memory for every window for as long as its process lives: half a megabyte each when measured.
+After `MOST` windows the next window opens in a new browser, and the old browser ends when its last window is closed. A
+browser that has died is replaced as well.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ class _Runner:
 
 
 class BrowserRotation:
-    """A rotation with the same `settings` for every browser and window, and at most `most` windows for each browser.
-    first: a browser that is already running. clock: used for all waiting in the windows."""
+    """A rotation that uses `settings` for every browser and window and opens at most `most` windows in each browser.
+    first: a browser that is already running. clock: the clock for all waiting in the windows."""
 
     def __init__(
         self,
@@ -59,14 +59,15 @@ class BrowserRotation:
         return window
 
     async def leave(self, window: Window) -> None:
-        """Close a window, and its browser if that was its last one. May be called twice."""
+        """Close a window, and also its browser if that has been replaced and has no other window open. May be called
+        twice."""
         runner = self._of.pop(window, None)
         await window.close()
         if runner is not None:
             await self._note_left(runner)
 
     async def close(self) -> None:
-        """Close every browser, including one that is being started; no new one is started."""
+        """Close every browser, including any that is still starting. No new browser is started afterwards."""
         self._closed = True
         async with self._changing:
             self._now = None

@@ -1,4 +1,4 @@
-"""Settings for starting a browser and for how it presents itself; this module does not depend on the browser."""
+"""Settings for starting a browser and for how it presents itself to pages. This module does not need the browser."""
 
 import os
 from dataclasses import dataclass, field
@@ -41,8 +41,8 @@ _UNWANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The longest waits in seconds: for a browser to start (`launch`), a click or a key (`act`), a call to a page
-    (`call`) and a call to a frame inside a page (`frame`)."""
+    """The longest waits, in seconds: for a browser to start (`launch`), for a click or a key (`act`), for a call to a
+    page (`call`) and for a call to a frame inside a page (`frame`)."""
 
     launch: float = 60.0
     act: float = 8.0
@@ -57,13 +57,14 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class BrowserSettings:
-    """Settings of a browser (executable, headless, sandbox, proxy, arguments) and of each window in it (the rest).
+    """Settings of a browser (executable, headless, sandbox, proxy, arguments) and of each of its windows (the rest).
 
-    executable: None for Playwright's own Chromium. sandbox: None to use one if possible (not as root). proxy:
-    `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels. storage_state: a file with
-    cookies and local storage of a log-in made by hand. trace: record one from the start. secrets: values to remove from
-    a trace. by_hand: a person uses the window, so windows that the page opens stay open. colours: the colour scheme
-    requested from pages. witness: also record the received content.
+    executable: the browser's path, or None for Playwright's own Chromium. sandbox: None uses one if possible (not as
+    root). proxy: `http://user:password@host:port`, or the same with `socks5`. viewport: width and height in CSS pixels.
+    storage_state: a file with the cookies and local storage of a log-in made by hand. trace: whether to record a trace
+    from the start. secrets: values to remove from a trace. by_hand: whether a person uses the window, so that windows
+    opened by the page stay open. colours: the colour scheme requested from pages. witness: whether to record the
+    received content as well.
     """
 
     executable: Path | None = None

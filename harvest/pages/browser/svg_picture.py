@@ -1,4 +1,4 @@
-"""An SVG file as pixels, drawn by the browser with the same fonts and colours as on a page."""
+"""Rendering of an SVG file as pixels by the browser, with the fonts and colours that a page would have."""
 
 import re
 import tempfile
@@ -12,10 +12,10 @@ _MOST_PIXELS = 16_000  # along one side: more than browsers draw
 
 
 async def render_svg(svg: str, executable: Path, *, dark: bool = False, scale: float = 2.0) -> bytes:
-    """Return an SVG file of ours, whose root element gives its size in pixels, as PNG.
+    """Render one of Harvest's SVG files, whose root element gives its size in pixels, and return it as PNG.
 
-    dark: use the dark colour scheme. scale: pixels for each pixel of the file, less for a very long one. Raises
-    DriverError if the browser cannot be started or ends, ValueError for a file without a size.
+    dark: whether to use the dark colour scheme. scale: pixels of the result for each pixel of the file, reduced for a
+    very long file. Raises DriverError if the browser cannot be started or ends, and ValueError if the file has no size.
     """
     size = _SIZE.search(svg)
     if size is None:

@@ -1,9 +1,9 @@
-"""Traffic while an answer is awaited: requests still in flight, failures, frames of web sockets.
+"""Traffic while an answer is awaited: requests in flight, failures, and web socket frames.
 
-Pages send requests all the time: they poll, keep a stream of notices open, report what a person looks at. Requests that
-were under way when the turn was sent do not belong to it, nor does a request that repeats one of them (the next round
-of a long poll). A page that polls gets its answer in parts, so the end of a poll means little, while the end of a
-stream, or of the request that sent the turn, means much.
+Pages send requests all the time: they poll, keep a stream of notifications open, and report what a person looks at.
+Requests that were in flight when the turn was sent do not belong to it, nor does a request that repeats one of them
+(the next round of a long poll). A page that polls gets its answer in parts, so the end of a poll means little. The end
+of a stream, or of the request that sent the turn, means much.
 """
 
 import math
@@ -45,8 +45,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A request that began after the mark and failed. status: HTTP status, 400 or more; None if there was no response.
-    what: the reason in that case (`net::ERR_…`), else ""."""
+    """A request that began after the mark and failed. status: the HTTP status, 400 or more, or None if there was no
+    response. what: the reason if there was no response (`net::ERR_…`), otherwise ""."""
 
     method: str
     url: str
@@ -70,13 +70,14 @@ class _Open:
 
 @dataclass(slots=True)
 class Traffic:
-    """The traffic of a page, from its events as they come; keys identify requests and are dropped when a request ends.
+    """The traffic of a page, collected from its events. Keys identify requests and are dropped when a request ends.
 
-    marked: when the turn was sent, by `clock`; the other values count from then. frames: how many came over web
-    sockets; last_frame: seconds after the mark at which the last one came; framed: their bytes. received: bytes of the
-    complete bodies that are likely to have contained the whole answer (as transferred, so possibly compressed);
-    streamed: one of them was a stream of events. closed: number of closed web sockets. begun: number of requests begun
-    that may carry the answer. lag: seconds until the slowest response so far began, at most 10.
+    marked: when the turn was sent, by `clock`; the other values count from then. frames: how many web socket frames
+    came. last_frame: seconds from the mark to the last of them. framed: their total size in bytes. received: the size
+    in bytes of the complete bodies that are likely to have contained the whole answer, as transferred and so possibly
+    compressed. streamed: whether one of these bodies was an event stream. closed: number of closed web sockets. begun:
+    number of requests begun that may carry the answer. lag: seconds until the slowest response so far began, at most
+    10.
     """
 
     clock: Clock = REAL_CLOCK
@@ -128,11 +129,12 @@ class Traffic:
         self.streamed, self.closed = False, 0
 
     def note_press(self) -> None:
-        """Note that the page has received the turn: on a busy machine this is long after the mark."""
+        """Note that the page has received the turn. On a busy machine this happens long after the mark."""
         self._pressed = self.clock.monotonic()
 
     def note_request(self, key: Hashable, method: str, url: str, kind: str) -> None:
-        """Note a request. `kind` is Chromium's name: fetch, xhr, eventsource, document, image, script, ping, …"""
+        """Note a request. `kind` is Chromium's resource type: fetch, xhr, eventsource, document, image, script, ping
+        and so on."""
         route = _route(method, url)
         background = route in self._background
         if kind in CARRYING:
@@ -152,7 +154,8 @@ class Traffic:
             self.begun += 1
 
     def note_response(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
-        """Note a response. at: when its first byte came, in epoch seconds by the browser's clock; None for now."""
+        """Note a response. `at` is when its first byte came, in epoch seconds by the browser's clock; None means
+        now."""
         request = self._open.get(key)
         if request is None:
             return
@@ -166,7 +169,8 @@ class Traffic:
             self._note_fault(request, status, "")
 
     def note_end(self, key: Hashable, failure: str = "") -> bool:
-        """Note the end of a request. Returns True if it probably carried the whole answer. failure: why it failed."""
+        """Note the end of a request, and return True if it probably carried the whole answer. `failure` is the reason
+        if it failed."""
         request = self._open.pop(key, None)
         if request is None:
             return False
@@ -180,7 +184,7 @@ class Traffic:
         return carried
 
     def note_size(self, size: int, marked: float) -> None:
-        """Note the size of the body of a request that ended. marked: the mark that was set when it ended."""
+        """Note the body size of a request that ended. `marked` is the mark that was set when it ended."""
         if marked == self.marked:
             self.received += size
 
@@ -188,22 +192,25 @@ class Traffic:
         self._opening[key] = self._met = self.clock.monotonic()
 
     def note_frame(self, key: Hashable) -> None:
-        """Note a frame in either direction; for received ones also call `received_frame`."""
+        """Note a frame in either direction. For a received frame call `note_received_frame` as well."""
         self._opening.pop(key, None)
         self._sockets.add(key)
         self._used, self._answered = self.clock.monotonic(), False
 
     def note_socket_end(self, key: Hashable) -> None:
-        """Note that a web socket has gone, whoever closed it."""
+        """Note that a web socket was closed by either side."""
         self._opening.pop(key, None)
         self._sockets.discard(key)
         self.closed += 1
 
     @property
     def connecting(self) -> bool:
-        """True if a web socket may not be ready yet. Its first use is the only sign that it is ready. Even then it is
-        not while the page waits for the answer to its first message: some pages delay a person's actions until then,
-        and may send them in another order."""
+        """True if a web socket may not be ready yet.
+
+        Only its first use shows that it is ready. Even after that it counts as connecting while the page waits for the
+        answer to its first message, because some pages delay a person's actions until then and may send them in another
+        order.
+        """
         now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
         greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
         return (greets and now - self._met < _GREETINGS * self.lag) or any(
@@ -216,8 +223,8 @@ class Traffic:
 
     @property
     def heard(self) -> float | None:
-        """Seconds after the mark at which the first byte came that may belong to an answer, or a little before.
-        Infinity before that. None if unknown, because a stream that began earlier was open."""
+        """Seconds from the mark to the first byte that may belong to an answer, or slightly less. It is infinite before
+        that byte comes, and None if it cannot be known because a stream that began earlier was open."""
         if self._streaming:
             return None
         return math.inf if self._heard is None else self._heard
@@ -232,15 +239,15 @@ class Traffic:
 
     @property
     def listening(self) -> bool:
-        """True if something may still come without a request of this turn. It may come over a web socket that was used,
-        from a request that was open when the turn was sent, or from a poll with a recent last round."""
+        """True if something may still arrive without a new request of this turn: over a web socket that was used, from
+        a request that was open when the turn was sent, or from a poll whose last round was recent."""
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
         polled = self._polled is not None and self.clock.monotonic() - self._polled <= _POLLED
         return bool(self._sockets) or waits or polled
 
     @property
     def asking(self) -> bool:
-        """True if the page began to poll after the turn was sent, perhaps for an answer still being made."""
+        """True if the page began to poll after the turn was sent, perhaps for an answer that is still being made."""
         return any(
             began[0] >= self.marked and self._repeats(began)
             for route, began in self._rounds.items()
@@ -255,7 +262,7 @@ class Traffic:
 
     @property
     def pending(self) -> tuple[Asked, ...]:
-        """The requests that may still carry the answer: they began after the mark and are not background."""
+        """The requests that may still carry the answer: they began after the mark and are not background requests."""
         return tuple(
             Asked(one.method, one.url, one.kind, one.began - self.marked)
             for one in self._open.values()
@@ -264,13 +271,13 @@ class Traffic:
 
     @property
     def loading(self) -> bool:
-        """True while a page, a frame, a script, a style or data requested after the mark is under way."""
+        """True while a page, frame, script, stylesheet or data request begun after the mark is in flight."""
         return any(one.kind in _LOADED and not one.background for one in self._open.values())
 
     @property
     def settled(self) -> bool:
-        """True if everything requested after the mark has arrived. A stream of events that has begun does not count: it
-        stays open for as long as the page does and brings no part of it."""
+        """True if everything requested after the mark has arrived. An event stream that has begun is ignored, because
+        it stays open for as long as the page and delivers no part of the page."""
         return not any(
             one.kind in CARRYING
             and not one.background
@@ -280,12 +287,13 @@ class Traffic:
 
     @property
     def last_ended(self) -> float | None:
-        """Seconds from the mark to the end of the last request that probably carried the whole answer; None before."""
+        """Seconds from the mark to the end of the last request that probably carried the whole answer, or None before
+        that."""
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The requests since the mark that failed, without background ones: the last 100, oldest first."""
+        """The last 100 requests since the mark that failed, oldest first, without background requests."""
         return tuple(self._faults)
 
     def _is_direct(self, method: str, route: tuple[str, str], kind: str) -> bool:
@@ -305,6 +313,6 @@ class Traffic:
 
 
 def _route(method: str, url: str) -> tuple[str, str]:
-    """Return the part of an address that stays the same from one round of a poll to the next."""
+    """Return the part of an address that stays unchanged from one round of a poll to the next."""
     parts = urlsplit(url)
     return method, f"{parts.scheme}://{parts.netloc}{parts.path}"

@@ -1,6 +1,6 @@
-"""A window of a browser and the actions in it; besides `process.py` the only module that imports playwright.
+"""A window of a browser and the actions in it. Apart from `process.py`, only this module imports Playwright.
 
-Nothing here hangs: every call is bounded in time and ends at once when the page or the browser is gone. Every failure
+Nothing here hangs: every call has a time limit and ends at once when the page or the browser is gone. Every failure
 becomes a `DriverError`:
 
     NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or
@@ -46,9 +46,9 @@ _REMOVED = "[removed]"
 
 
 def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
-    """Return the zip file without cookies, authorization and stored state in its records; pictures stay as they are.
+    """Return the zip file of a trace without cookies, authorization headers and stored state; pictures stay unchanged.
 
-    `secrets` are removed wherever they occur as text. Raises ValueError if it is not a zip file.
+    `secrets` are removed wherever they occur as text. Raises ValueError if `archive` is not a zip file.
     """
     out = io.BytesIO()
     redactor = Redactor(secrets)
@@ -92,7 +92,7 @@ _COLOURS = ("#d4004c", "#0057d9", "#007a33", "#a35200", "#7a00cc")
 
 
 def overlay(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height: int) -> str:
-    """Return HTML that shows a PNG of `width` x `height` CSS pixels with labelled boxes on it."""
+    """Return HTML that shows a PNG of `width` x `height` CSS pixels with labelled boxes drawn on it."""
     marks = []
     for number, (label, box) in enumerate(boxes):
         colour = _COLOURS[number % len(_COLOURS)]
@@ -119,11 +119,11 @@ _MOST_EVENTS = 200  # of one conversation
 
 
 class Window:
-    """One context with one page. Other windows that the page opens are closed and noted, except an expected one.
+    """A browser context with one page. Other windows that the page opens are closed and noted, except an expected one.
 
-    traffic: the timing of requests and messages. recorder: received content; None if it is not recorded. outbox: the
-    messages that leave. events: dialogs, downloads and pop-ups, in a person's words. gone: why no action is possible
-    any more; None while the page lives. clock: used for all waiting in the window.
+    traffic: the timing of requests and messages. recorder: the received content, or None if it is not recorded. outbox:
+    the messages that leave the page. events: dialogs, downloads and pop-ups, described in plain words. gone: why no
+    action is possible any more, or None while the page is alive. clock: the clock for all waiting in the window.
     """
 
     def __init__(
@@ -157,15 +157,15 @@ class Window:
 
     @property
     def viewport(self) -> tuple[int, int]:
-        """Width and height in CSS pixels."""
+        """The width and height of the window's content in CSS pixels."""
         size = self._page.viewport_size
         return (size["width"], size["height"]) if size else (0, 0)
 
     async def goto(self, url: str, seconds: float = 60.0) -> int | None:
-        """Load a page and return its HTTP status, whatever it is; None for pages without one.
+        """Load a page and return its HTTP status, whatever it is, or None for a page without one.
 
-        Raises NotSent (`page-unreachable`, `page-timeout`, `page-download`) if no page comes. The document must be read
-        within `seconds`; the rest of its content has ten more.
+        Raises NotSent (`page-unreachable`, `page-timeout` or `page-download`) if no page comes. The document must have
+        been read within `seconds`; the rest of its content has ten seconds more.
         """
         try:
             response = await self._life.run(
@@ -181,12 +181,13 @@ class Window:
         return response.status if response is not None else None
 
     async def record(self) -> None:
-        """Begin to record what the page receives; call this before the page is loaded."""
+        """Start recording what the page receives. Call this before the page is loaded."""
         self.recorder = Recorder(self.clock, self._run_later)
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
     def expect(self, expected: bool) -> None:
-        """Set whether the page may open a window to talk in; if not, one that was opened but not entered is closed."""
+        """Set whether the page may open a new window for the conversation. Withdrawing this closes a window that was
+        opened but not entered."""
         self._expects = expected
         page, self._opened = (self._opened, None) if not expected else (None, self._opened)
         if page is not None:
@@ -194,7 +195,8 @@ class Window:
             self._run_later(page.close())
 
     async def enter(self) -> bool:
-        """Continue in the expected window, if one was opened; the page that opened it stays open."""
+        """Continue in the expected window and return True, or return False if none was opened. The page that opened it
+        stays open."""
         page, self._opened = self._opened, None
         if page is None or page.is_closed():
             return False
@@ -209,13 +211,13 @@ class Window:
         return True
 
     def mark(self) -> None:
-        """Mark the time of sending; call this right before the turn is sent."""
+        """Mark the time of sending. Call this right before the turn is sent."""
         self.traffic.mark()
         self.outbox.mark()
 
     def frames(self) -> list[Frame]:
-        """The frames, outermost first, without silent ones, which would delay every question. Each stays the same
-        object."""
+        """Return the frames, outermost first, without silent ones, which would delay every query. A frame is
+        represented by the same object in every call."""
         keyboard, size = self._page.keyboard, self.viewport
         self._frames = {
             frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
@@ -224,7 +226,8 @@ class Window:
         return [frame for frame in self._frames.values() if not frame.silent]
 
     async def screenshot(self, scale: float = 1.0) -> bytes:
-        """Return the visible part of the page as PNG. scale: pixels for each pixel of the page."""
+        """Return the visible part of the page as PNG. `scale` is the number of pixels in the picture for each CSS
+        pixel."""
         # Playwright's own call would wait for the page's fonts, which may never come.
         session = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
         try:
@@ -244,7 +247,7 @@ class Window:
         return await self._life.call(session.send("Page.captureScreenshot", wanted))
 
     async def outline(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
-        """A screenshot with labelled boxes drawn on it, as PNG; the page itself is not touched."""
+        """Return a screenshot with labelled boxes drawn on it, as PNG. The page itself is not touched."""
         picture = await self.screenshot()
         width, height = self.viewport
         context = await self._life.call(self._browser.new_context(viewport={"width": width, "height": height}))
@@ -256,7 +259,8 @@ class Window:
             await quietly(context.close())
 
     async def state(self) -> dict[str, Any]:
-        """Return cookies and storage as `storage_state` has them (secret), also after a person has closed the page."""
+        """Return the cookies and storage, which are secret, in the format of Playwright's `storage_state`. This works
+        even after a person has closed the page."""
         work = self._context.storage_state(indexed_db=True)
         if self.gone == "page-closed" and not self._closing:
             # Its context lives on, with the state that the page left.
@@ -265,8 +269,8 @@ class Window:
         return cast(dict[str, Any], await self._life.call(work))
 
     async def trace(self) -> bytes | None:
-        """Return the trace so far as a zip file, without cookies, authorization and storage; None if there is none, and
-        from the second call on."""
+        """Return the trace so far as a zip file, without cookies, authorization and storage. Returns None if no trace
+        is recorded, and from the second call on."""
         if not self._tracing:
             return None
         self._tracing = False
@@ -276,7 +280,7 @@ class Window:
             return clean_archive(path.read_bytes(), self._settings.secrets)
 
     async def close(self) -> None:
-        """Close the context and everything in it. Never raises; may be called twice; takes 5 s at most."""
+        """Close the context and everything in it, within 5 seconds. Never raises, and may be called twice."""
         if self._closing:
             return
         self._closing = True

@@ -14,14 +14,16 @@ from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.chat import Chat, Manners, Said
-from harvest.pages.chats.draft import Finding, comment_out, site_text
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.findings import (
+    Finding,
+    comment_out,
     door_findings,
     exchange_of,
     found_place,
     opening_findings,
     raise_certainty,
+    site_text,
     speaking_findings,
 )
 from harvest.pages.chats.place import Place

@@ -5,8 +5,7 @@ import math
 
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.witness.account import Account, account_of
-from harvest.pages.witness.ending import PROMPT, last_text
-from harvest.pages.witness.judgement import Acquaintance
+from harvest.pages.witness.judgement import PROMPT, Acquaintance, last_text
 from harvest.pages.witness.opening import Leaf, Opened, opened
 from harvest.pages.witness.received import Message
 from harvest.pages.witness.strands import Heard

@@ -6,18 +6,64 @@ words. A turn is marked, and its text is never changed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from harvest.pages.witness.account import Account, KeyParts, Text
 from harvest.pages.witness.comparison import HELD
-from harvest.pages.witness.ending import Endings
+from harvest.pages.witness.opening import Leaf, Shape
+from harvest.pages.witness.received import general
 from harvest.pages.witness.strands import AFTER_USER
+
+_ENOUGH = 3  # turns after which a signal is believed, and after which a key may accuse
+_FEWEST = 2  # turns after which a signal is believed if it came at once in all of them
+_AT_ONCE = 0.25  # seconds after the last text
+PROMPT = 1.0  # seconds after the last text: later messages come by themselves, as heartbeats do
+_USUAL_SHARE = 0.9  # share of the turns in which it must have come
+_MOST_FORMS = 200  # most forms that are remembered
+
+
+@dataclass(slots=True)
+class Endings:
+    """Signals learnt from the turns of one site; shared by its conversations."""
+
+    _turns: int = 0
+    _after: Counter[str] = field(default_factory=Counter)
+    _at_once: Counter[str] = field(default_factory=Counter)
+    _before: set[str] = field(default_factory=set)
+
+    def learn(self, shapes: Sequence[Shape], last_text: float) -> None:
+        """Learn from a complete reply. shapes: of all messages of the turn. last_text: when its last piece came."""
+        self._turns += 1
+        # A form that even once came before the last text, or long after it, is never a sign.
+        self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT}
+        after = {shape.form for shape in shapes if shape.at > last_text} - self._before
+        if len(self._after) < _MOST_FORMS:
+            self._after.update(after)
+            self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE} & after)
+
+    def distrust(self, forms: Collection[str]) -> None:
+        """Do not use these forms as signals any more: text came after them, or they came without a reply."""
+        self._before |= set(forms)
+
+    @property
+    def signs(self) -> frozenset[str]:
+        """The forms that signal an end here; empty until enough was learnt."""
+        if self._turns < _FEWEST:
+            return frozenset()
+        counts = self._after if self._turns >= _ENOUGH else self._at_once
+        often = (form for form, count in counts.items() if count >= _USUAL_SHARE * self._turns)
+        return frozenset(often) - self._before
+
+
+def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> float | None:
+    """Return when the last piece of a reply came, or None. places: addresses and general paths of its pieces."""
+    return max((leaf.at for leaf in leaves if (leaf.address, general(leaf.path)) in places), default=None)
+
 
 Word = Literal["agrees", "differs", "silent"]
 
-_ENOUGH = 3  # turns after which a key may accuse
 _MOSTLY = 0.8  # share of its turns in which it must be like the page …
 _PROVEN = 0.5  # … or the same; only then is it believed if the page has more text
 _SHORT = 40  # letters: shorter replies come in one piece even if replies are streamed

@@ -1,6 +1,6 @@
 // What the browser itself offers, kept from before the page's own scripts ran: pages replace prototypes, fake clocks,
 // wrap timers (so that each tick of ours would wake their framework), and a form with an input named "children" hides
-// its own `children`. The files of this folder are joined, in the order given in injected.py, into one function.
+// its own `children`. The files of this folder are joined, in the order given in part.py, into one function.
 
 const bound = ((call, bind) => (native) => bind.call(call, native))(Function.prototype.call, Function.prototype.bind);
 

@@ -6,11 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from harvest.pages.browser import injected
+from harvest.pages.browser import part
 from harvest.pages.browser.busy_signs import FIRM, LOOSE, NETWORK, SIGNS, STARTED, TRUSTED, BusySign, signs_source
-from harvest.pages.browser.injected import eye_source
+from harvest.pages.browser.part import eye_source
 
-EYE = "\n".join(one.read_text() for one in sorted((Path(injected.__file__).parent / "eye").glob("*.js")))
+EYE = "\n".join(one.read_text() for one in sorted((Path(part.__file__).parent / "eye").glob("*.js")))
 
 
 def told(*signs: BusySign) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from harvest.cli.main import main
 from harvest.drivers.registry import build_driver
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import Manners
-from harvest.pages.chats.draft import Finding, comment_out, site_text
+from harvest.pages.chats.findings import Finding, comment_out, site_text
 from harvest.pages.chats.probe import Probed, probe
 from harvest.pages.sites.description import load_site, parse_site
 from harvest.systems.driver import DriverError, Opening, Surroundings

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from harvest.pages.witness.ending import Endings, last_text
+from harvest.pages.witness.judgement import Endings, last_text
 from harvest.pages.witness.opening import Opened, Shape, opened
 from harvest.pages.witness.received import Message
 
