@@ -1,1 +1,2 @@
-"""One conversation on a live page: opened, typed into, waited for, read; probed, and read again."""
+"""Conversations on a live page: opening it, typing, waiting and reading, as well as probing a page and reading it
+again."""

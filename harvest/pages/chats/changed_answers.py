@@ -1,4 +1,4 @@
-"""Recorded answers of a conversation that have changed on the page since: which changes count, and what to record."""
+"""Recorded answers that have changed on the page since: which changes count, and what to record about them."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,8 @@ LATER = "the answer before it has changed on the page since, and is recorded as 
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnswers:
-    """Changes of the answers of one conversation. most: the longest quiet to require of an answer, in seconds."""
+    """The changes of the answers in one conversation. most: the longest quiet period to require of an answer, in
+    seconds."""
 
     window: Window
     experience: Experience
@@ -26,14 +27,14 @@ class ChangedAnswers:
     most: float
 
     def counts(self, taken: Taken, later: Later) -> bool:
-        """True if the change shows that the recorded answer was incomplete or wrong. It does not if the page changes
-        its answers however long it waits, for example when each next turn is sent."""
+        """Return True if the change shows that the recorded answer was incomplete or wrong. A page that changes its
+        answers however long Harvest waits, for example whenever the next turn is sent, does not show that."""
         if not (later.grown or later.replaced) or self.experience.in_vain >= _IN_VAIN:
             return False
         return not self.experience.is_habit(taken.turn.text, later, taken.quiet)
 
     def note(self, taken: Taken, later: Later) -> tuple[str, ...]:
-        """Keep the changed answer among the events, and return the note on it."""
+        """Add the changed answer to the window's events, and return the notes to record about it."""
         self.window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
         if self.experience.is_habit(taken.turn.text, later, taken.quiet):
             return (MARKED,)
@@ -42,8 +43,8 @@ class ChangedAnswers:
         return (LATER,)
 
     def fault(self, taken: Taken, later: Later) -> Unanswered:
-        """Return the error for an answer that changed after it was recorded. The next answers on this site get more
-        time."""
+        """Return the error for an answer that changed after it was recorded, and make Harvest wait longer for the next
+        answers on this site."""
         since = self.window.clock.monotonic() - taken.at
         pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
         pause = max(taken.quiet, pause)

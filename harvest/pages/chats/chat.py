@@ -1,4 +1,4 @@
-"""A chat on a live page: one user turn typed and sent, its answer awaited, read, and kept with its evidence."""
+"""A chat on a live page: sending one user turn, awaiting and reading its answer, and keeping the evidence."""
 
 import math
 from dataclasses import dataclass, field
@@ -54,9 +54,10 @@ _FOUND_AS = {"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}
 class Manners:
     """How to treat a page.
 
-    evidence: what to keep of each turn: `screenshot`, `reply` (the answer's HTML), `page` (the whole page's), `watch`
-    (how its end was recognised). afresh: begin a new chat once the page is open. login: the file with the log-in that
-    the window was given. open_seconds, answer_seconds: the longest waits.
+    evidence: what to keep of each turn: `screenshot`, `reply` (the HTML of the answer), `page` (the HTML of the whole
+    page) or `watch` (how the end of the answer was recognised). afresh: whether to begin a new chat once the page is
+    open. login: the file with the log-in that the window was given. open_seconds, answer_seconds: the longest waits for
+    the page to open and for an answer.
     """
 
     patience: Patience = field(default_factory=Patience)
@@ -69,11 +70,12 @@ class Manners:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An answer.
+    """An answer to one user turn.
 
-    asked_at: UTC, ISO 8601. first, last: seconds from the send to the first and last word. finish: how its end was
-    recognised, or `truncated` if the page does not show the rest of it. sent_as: the user's words as the page sent
-    them; "" if unchanged. notes: remarks for readers of the figures on how the answer was read, as in `SystemTurn`.
+    asked_at: when the turn was sent, in UTC as ISO 8601. first, last: seconds from the send to the first and the last
+    word. finish: how the end of the answer was recognised, or `truncated` if the page does not show the rest of it.
+    sent_as: the user's text as the page sent it, or "" if it was unchanged. notes: remarks on how the answer was read,
+    for readers of the results, as in `SystemTurn`.
     """
 
     answer: Answer
@@ -88,7 +90,8 @@ class Said:
 
 
 class Chat:
-    """One conversation in one window. experience, met: what its conversations know of the site and its messages."""
+    """A conversation in one window. `experience` and `met` hold what all conversations with the site have learnt about
+    its pages and its messages."""
 
     def __init__(
         self, window: Window, site: Site, manners: Manners, experience: Experience, met: Acquaintance | None = None
@@ -106,7 +109,7 @@ class Chat:
         self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
 
     async def open(self, url: str) -> None:
-        """Load the page and find the place to talk. Raises DriverError, named after the obstacle."""
+        """Load the page and find where to type. Raises a DriverError named after the obstacle if that fails."""
         status = await self._window.goto(url, self._manners.open_seconds)
         self._place = await self._opening.place(status, self._manners.open_seconds)
         if self._manners.afresh and await self._opening.new_chat():
@@ -114,7 +117,7 @@ class Chat:
 
     @property
     def place(self) -> Place:
-        """The place to type in; available once the page is open."""
+        """The place to type in, available once the page is open."""
         assert self._place is not None, "open first"
         return self._place
 
@@ -123,7 +126,7 @@ class Chat:
         return self._opening
 
     async def say(self, text: str) -> Said:
-        """Say `text` and return the answer. Raises DriverError with the partial answer, if any, and the evidence."""
+        """Send `text` and return the answer. Raises DriverError with the partial answer, if any, and the evidence."""
         before = self._taken
         told = await self._check_again()
         place = await self._await_place()
@@ -196,11 +199,12 @@ class Chat:
         )
 
     async def settle(self) -> None:
-        """End the conversation. Raises Unanswered if its last answer has gone on (`went-on`), or its last turn is now
-        shown twice (`sent-twice`).
+        """End the conversation. Raises Unanswered if its last answer has continued since (`went-on`), or if the page
+        now shows its last turn twice (`sent-twice`).
 
-        An answer whose end was recognised by quiet alone gets the same time again. So does any other in the first
-        conversations with a site: links or another bubble may come seconds after its end.
+        An answer whose end was recognised by quiet alone is given the same time again. In the first conversations with
+        a site every other answer is given extra time, too, because links or another bubble may come seconds after its
+        end.
         """
         taken, patience, known = self._taken, self._manners.patience, self._experience
         if taken is not None:
@@ -219,7 +223,7 @@ class Chat:
                 raise
 
     async def _check_again(self) -> tuple[str, ...]:
-        """Read the last answer again if anything has changed on the page since. Returns the notes to record."""
+        """Read the last answer again if anything on the page has changed since, and return the notes to record."""
         taken, self._taken = self._taken, None
         if taken is None or self._place is None:
             return ()
@@ -240,7 +244,8 @@ class Chat:
         return await self._evidence.of_failure(self._place.frame if self._place is not None else None)
 
     async def _await_place(self) -> Place:
-        """Return where to type the next turn, with nothing over it. Raises NotSent if the page accepts no turn."""
+        """Wait until the next turn can be typed and nothing covers the box, and return where. Raises NotSent if the
+        page accepts no turn."""
         assert self._place is not None, "open first"
         begun = self._clock.monotonic()
         self._opening.clear()
@@ -284,7 +289,8 @@ class Chat:
         return None if found is not None and self._came_after(found, turn) else found
 
     def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
-        """True if a wall for people came after the complete answer, so that it blocks only the next turn."""
+        """Return True if a wall that only a person can pass appeared after the answer was complete, so that it blocks
+        only the next turn."""
         traffic, over = self._window.traffic, self._window.traffic.last_ended
         dates = [one.get("h-born") for one in wall.node.walk()] if wall.node is not None else []
         came = min((float(date) / 1000 for date in dates if date), default=-math.inf)  # seconds after the last send
@@ -293,7 +299,8 @@ class Chat:
         return not traffic.pending and came >= _BREATH + max(turn.ended, over)
 
     async def _refuse(self, awaited: Awaited, said: str, sent: Sent, before: PageText) -> None:
-        """Raise Unanswered unless the page shows one complete answer to one turn; Denied if it asks for a person."""
+        """Raise Unanswered unless the page shows one complete answer to one turn. Raises Denied if the page asks for a
+        person."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
 
         again = sent.presses > 1 or times_sent(self._window.outbox.messages, said) > 1
@@ -342,14 +349,15 @@ class Chat:
         return words_sent(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
-        """True if the page shows something else where the user's words were in every earlier turn."""
+        """Return True if the page shows another text in the position where every earlier turn showed the user's
+        text."""
         if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
             return False  # punctuation alone may be a mask
         return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _DIFFERENT
 
     def _sent_as(self, awaited: Awaited, sent: Sent, said: str) -> str:
-        """Return the user's words as they left the page; if unknown, as the page shows them, or as they were in the
-        box. "" if they are unchanged, or are only masked on the page."""
+        """Return the user's text as it left the page. If that is unknown, return it as the page shows it or as the box
+        held it. Returns "" if the text is unchanged, or is only masked on the page."""
         words, turn = self._words_left(said), awaited.turn
         if words is None:
             words = sent.typed.text if sent.typed.differences else said

@@ -1,7 +1,7 @@
-"""Clearing the way to a chat: closing banners and windows and pressing launchers, but nothing twice.
+"""Clearing the way to a chat by closing banners and windows and pressing launchers, each at most once.
 
-A button may take a while to show that it was pressed: a frame loads, a window fades. Pressing it again would close what
-it has opened. A window that stays, or comes back at once, is answered with the next stronger button.
+A button may take a while to show that it was pressed: a frame loads, or a window fades. Pressing it again would close
+what it has opened. If a window stays, or comes back at once, the next stronger button is pressed.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -33,7 +33,8 @@ Shape = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press, described for people. kind: the kind of a Blocker, or `launcher`. selector: of a found element."""
+    """A press of a button, described for people. kind: the kind of a Blocker, or `launcher`. selector: a selector of
+    the button, if one was found."""
 
     kind: str
     name: str
@@ -42,7 +43,8 @@ class Press:
 
 @dataclass(eq=False)
 class Clearing:
-    """One clearing of the way: to a page that opens, or to its box before a turn. `noted` is called with each press."""
+    """An attempt to clear the way, either while a page opens or before a turn is typed. `noted` is called with each
+    press."""
 
     window: Window
     site: Site
@@ -54,7 +56,7 @@ class Clearing:
     _loaded: float = float("-inf")  # when the page was last seen loading after a launcher
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Close the cover of the page. Returns True if something was pressed or is about to disappear."""
+        """Close what covers the page. Returns True if something was pressed or is about to disappear."""
         for frame, page in looks:
             over = not frame.main and await self._covers_chat(frame, looks)
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:
@@ -76,10 +78,11 @@ class Clearing:
         return box is not None and overlap(box, middle) > 0
 
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
-        """Press the button that opens a chat, unless an earlier press is still having its effect.
+        """Press the button that opens a chat, unless an earlier press is still taking effect. Returns True if one was
+        pressed.
 
-        known: press only these launchers, possibly so early that the page has no listeners yet; a launcher without any
-        effect is then pressed once more.
+        With `known`, only launchers with these selectors are pressed, possibly before the page listens to them. If such
+        a press has no effect, the launcher is pressed once more.
         """
         for frame, page in looks:
             launcher = find_launcher(page)
@@ -101,14 +104,14 @@ class Clearing:
         return False
 
     def is_settled(self) -> bool:
-        """True if the chat that a launcher opened has had time to appear."""
+        """Return True if the chat that a launcher opened has had time to appear."""
         now = self.window.clock.monotonic()
         if self.window.traffic.loading and now - self._last < _LOADING:
             self._loaded = now
         return now - self._loaded >= _SETTLING
 
     async def _answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
-        """Press the weakest button that was not pressed yet, on this window or on one with the same text."""
+        """Press the weakest button that has not been pressed yet, on this window or on another with the same text."""
         about = letters(blocker.excerpt)
         for button in (blocker.dismiss, *blocker.stronger):
             if button is None:

@@ -1,21 +1,21 @@
-"""When an answer is finished: a judgement over samples, without a browser.
+"""The rules that decide from samples of a page whether an answer is complete, without a browser.
 
-No single sign is good enough. A stop button disappears before the page has painted the last words; a request may only
-have delivered the turn, while the answer comes over a socket; text is quiet whenever a model thinks. So a reply is
-finished when
+No single sign is good enough. A stop button disappears before the page has painted the last words. A request may only
+have delivered the turn, while the answer comes over a socket. Text is quiet whenever a model thinks. So a reply is
+complete when
 
     1. no sign shows that it is still being written, and
-    2. its text has been quiet for as long as this very reply asks for: a short while if a sign was there right up to
-       the end of the text (it would still be there if more were to come), else longer than any pause seen so far;
-       and while the page keeps writing the same text again, as if there had been no sign.
+    2. its text has been quiet for as long as this reply requires: for a short while if a sign was there right up to the
+       end of the text (it would still be there if more were to come), and otherwise for longer than any pause so far.
+       While the page keeps writing the same text again, the longer wait applies even after a sign.
 
-A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is waited for as long as the turn may take. All others are
-known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
-answered): they are waited for until the text has been quiet for `stuck` seconds, or for `alone` seconds if they have
-outlasted a whole answer before and a firm sign accompanied this one to its end. A page far away may still send one
-request after the other then: as long as some of them end, it is at work, and gets three times as long. Some pages then
-save the conversation in several round trips: once this has brought no word after several answers, it is not waited for
-after the end of a trusted sign.
+A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is awaited for as long as the turn may take. All other
+signs are known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
+answered). They are awaited until the text has been quiet for `stuck` seconds, or for `alone` seconds if they have
+outlasted a whole answer before and a firm sign accompanied this one to its end. A distant page may still send one
+request after another at that point: as long as some of them end, it is working, and gets three times as long. Some
+pages save the conversation in several round trips after the answer. Once this has brought no text after several
+answers, it is no longer awaited after the end of a trusted sign.
 """
 
 import math
@@ -34,14 +34,14 @@ _CHAIN = 3  # times as long a chain of requests is awaited as one sign that stay
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds of quiet to wait for.
+    """The seconds of quiet to wait for.
 
-    covered: after signs that lasted to the end of the text. brief: the same, if such a sign was there to the end of
-    every answer here, and of several. loose: if all these signs were loose ones. alone: if no sign accompanied the
-    text. slack: the largest distance between the text and the end of a sign that belongs to it. stuck: a sign that
-    stays is ignored after so long without text or the end of a firm sign. silent: how long a page without signs may
-    leave a turn without a word. failed: the same, if something shows that the turn failed; some pages try again by
-    themselves. most: an upper limit, however long the pauses.
+    covered: after signs that lasted to the end of the text. brief: used instead of `covered` for a sign that lasted to
+    the end of every answer on this site, and of several. loose: after loose signs only. alone: if no sign accompanied
+    the text. slack: the longest time between the end of the text and the end of a sign that belongs to it. stuck: the
+    time without new text or the end of a firm sign after which a sign that stays is ignored. silent: how long a page
+    without signs may leave a turn without any text. failed: used instead of `silent` if something shows that the turn
+    failed, since some pages try again by themselves. most: the upper limit, however long the pauses are.
     """
 
     covered: float = 0.5
@@ -57,14 +57,14 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The state at one moment, in seconds since the turn was sent.
+    """The state of a page at one moment, in seconds since the turn was sent.
 
-    quiet: since the text last changed (since the send, if it never did). began: when the first word of the answer
-    appeared; None before that. pauses: (length, start) of the longest gaps between changes. now: signs that are there.
-    ended: signs that have gone, with the time they were last there (`network` may be in both: one request has ended,
-    another goes on). rewritten: how long ago the same text was written again; None if it never was. came: signs that
-    were or are there, with the time they first appeared. stalls: (length, start) of times in which the page could not
-    run.
+    quiet: time since the text last changed, or since the send if it never did. began: when the first word of the answer
+    appeared, or None before that. pauses: (length, start) of the longest gaps between changes. now: the signs that are
+    present. ended: the signs that have gone, with the time they were last present; `network` may be in both if one
+    request has ended and another continues. rewritten: how long ago the page last wrote the same text again, or None if
+    it never did. came: the signs that were or are present, with the time they first appeared. stalls: (length, start)
+    of the periods in which the page could not run. asking: whether the page began to poll after the turn was sent.
     """
 
     at: float
@@ -85,9 +85,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer is finished, or never comes.
+    """The decision that the answer is complete, or that none will come.
 
-    how: `signs` (they came and went), `quiet` (no sign accompanied the text), `stuck` (a sign stays for ever).
+    how: `signs` (signs came and went), `quiet` (no sign accompanied the text) or `stuck` (a sign stays for ever).
     asked_for: the seconds of quiet that were required.
     """
 
@@ -97,15 +97,15 @@ class Verdict:
 
 @dataclass(slots=True)
 class Completion:
-    """The judgement over one turn. known: lessons of earlier turns. first: the site is new, so the answer
-    gets longer."""
+    """The decision over one turn. known: what earlier turns taught. first: whether the site is new, so that the answer
+    is given more time."""
 
     patience: Patience = field(default_factory=Patience)
     known: Experience = field(default_factory=Experience)
     first: bool = False
 
     def judge(self, sample: Sample) -> Verdict | None:
-        """Judge whether the text as it is now is the complete answer; None means wait."""
+        """Return the verdict if the current text is the complete answer, or None to keep waiting."""
         if sample.began is None:
             return None
         now = self._awaited_signs(sample)
@@ -120,25 +120,27 @@ class Completion:
         return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
 
     def quiet_left(self, sample: Sample) -> float | None:
-        """Seconds of quiet until the text as it is will be complete; None without text or while a sign is there."""
+        """Return the seconds of quiet after which the current text will count as complete. Returns None if there is no
+        text yet or a sign is present."""
         if sample.began is None or self._awaited_signs(sample):
             return None
         return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
 
     def is_silent(self, sample: Sample, failed: bool = False) -> bool:
-        """True if a turn without any word of an answer will get none: there was no sign of life for `silent` seconds,
-        or `failed` seconds if something shows that the turn failed."""
+        """Return True if a turn that has brought no text will bring none. That holds once there was no sign of activity
+        for `silent` seconds, or for `failed` seconds if something shows that the turn failed."""
         patience = min(self.patience.failed, self.patience.silent) if failed else self.patience.silent
         now = sample.now - self.known.mistrusted
         alive = max((sample.last_change, *sample.ended.values()), default=0.0)
         return not now & FIRM and sample.at - alive >= patience
 
     def lasting_signs(self, sample: Sample) -> dict[str, float]:
-        """The signs that have gone and were there to the end of the text, with the time they were last there."""
+        """Return the signs that were present up to the end of the text and have gone, with the time they were last
+        present."""
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
 
     def learn(self, sample: Sample) -> None:
-        """Update `known` with the signs of a complete answer; `sample` is its last one."""
+        """Update `known` with the signs of a complete answer. `sample` is the last sample of that answer."""
         known, patience, lasted = self.known, self.patience, self.lasting_signs(sample)
         # Time in which the page could not run, and show no sign, does not count.
         ran = sample.last_change - _stalled_seconds(sample, 0.0, sample.last_change)
@@ -157,7 +159,7 @@ class Completion:
             known.learn_pause(self.longest_pause(sample), patience.alone, patience.most)
 
     def unclear_signs(self, sample: Sample) -> set[str]:
-        """The loose signs that ended with the first word of an answer, if no other word came after it."""
+        """Return the loose signs that ended with the first word of an answer, if no other word came after it."""
         return {
             sign
             for sign, end in sample.ended.items()
@@ -165,21 +167,21 @@ class Completion:
         }
 
     def pause_before_addition(self, sample: Sample) -> float:
-        """The longest pause in seconds after which the answer still grew although a firm sign that accompanied its
-        words had ended; 0 if it did not."""
+        """Return the longest pause, in seconds, after which the answer still grew although a firm sign that accompanied
+        its text had ended. Returns 0 if it did not grow."""
         began = math.inf if sample.began is None else sample.began
         ends = [at for sign, at in sample.ended.items() if sign in FIRM and at >= began]
         after = max(_gaps_after(sample, max(ends)), default=0.0) if ends else 0.0
         return after if after > self.patience.slack else 0.0
 
     def longest_pause(self, sample: Sample) -> float:
-        """The longest pause in seconds between two words of the answer; 0 if there was none."""
+        """Return the longest pause between two words of the answer, in seconds, or 0 if there was none."""
         began = math.inf if sample.began is None else sample.began
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
 
     def has_trail(self, sample: Sample) -> bool:
-        """True if requests or loose signs lasted over `alone` seconds longer than a trusted sign that ended
-        the text."""
+        """Return True if requests or loose signs ended more than `alone` seconds after the trusted sign that marked the
+        end of the text."""
         told = self._trusted_end(sample)
         after = max((end for sign, end in sample.ended.items() if sign not in TRUSTED), default=0.0)
         return told is not None and not sample.now and after - told > self.patience.alone
@@ -193,11 +195,12 @@ class Completion:
         return frozenset() if any(map(self.known.ignores_trail_of, trusted)) else now
 
     def _trusted_end(self, sample: Sample) -> float | None:
-        """Return the seconds from the send to the end of the last trusted sign at the end of the text, or None."""
+        """Return the seconds from the send to the end of the last trusted sign that lasted to the end of the text, or
+        None."""
         return max((at for sign, at in self.lasting_signs(sample).items() if sign in TRUSTED), default=None)
 
     def _quiet_needed(self, sample: Sample) -> tuple[str, float]:
-        """Return (how, seconds of quiet) for a sample without any sign left."""
+        """Return (how, seconds of quiet) for a sample in which no sign is left."""
         patience, lasted = self.patience, self.lasting_signs(sample)
         if lasted:
             base = min(self._quiet_after(sample, sign, end) for sign, end in lasted.items())
@@ -211,8 +214,8 @@ class Completion:
         return how, max(needed, patience.stuck) if waits else needed
 
     def _quiet_asked(self, sample: Sample, needed: float) -> float:
-        """Return the seconds of quiet to wait for if the page rewrites its text or was unable to run, because it may
-        not have painted everything yet."""
+        """Lengthen the required seconds of quiet if the page rewrites its text or was unable to run, because it may not
+        have painted everything yet."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:
@@ -251,12 +254,12 @@ class Completion:
         return sign in LOOSE and sample.began is not None and end <= sample.began + self.patience.slack
 
     def _went_with_the_text(self, sample: Sample, sign: str, end: float) -> bool:
-        """True if a sign that ended at `end` was there to the end of the text, except for what followed without a
-        break: some pages go on painting what they have long received, for longer on a busy machine.
+        """Return True if a sign that ended at `end` was present up to the end of the text. Text that followed without a
+        break is allowed, because some pages go on painting what they have long received, for longer on a busy machine.
 
-        Typing dots go when the first word comes, so a loose sign that ended then says nothing about the last word,
-        unless it is known to last here. Nor does a request, if the page still showed after its end that somebody
-        writes: the text since then came at the page's own pace.
+        Typing dots disappear when the first word comes, so a loose sign that ended then says nothing about the last
+        word, unless it is known to last on this site. A request says nothing either if the page still showed after its
+        end that somebody writes, because the text since then came at the page's own pace.
         """
         began = math.inf if sample.began is None else sample.began
         if self._made_way(sample, sign, end) and not self.known.is_steadfast(sign):
@@ -277,7 +280,8 @@ class Completion:
 
 
 def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
-    """Yield the past gaps between changes of the text after `end`, without times in which the page could not run."""
+    """Yield the lengths of past gaps between text changes after `end`, without periods in which the page could not
+    run."""
     for length, since in sample.pauses:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:

@@ -1,7 +1,10 @@
-"""Putting a user turn into the box of a page, in whichever way keeps the text as it was meant. Editors change text as
-it is typed: they curl quotes, turn hyphens into dashes or lists, pair brackets, open menus of names. Inserting text all
-at once avoids most of that. The content of the box is compared with the text, line breaks included: a purely
-typographic difference that cannot be avoided is reported to the caller, and anything else is never sent."""
+"""Typing a user turn into the box of a page in whichever way preserves the intended text.
+
+Editors change text as it is typed: they curl quotes, turn hyphens into dashes or lists, pair brackets, and open menus
+of names. Inserting the whole text in one step avoids most of that. The content of the box is then compared with the
+text, including line breaks. A purely typographic difference that cannot be avoided is reported to the caller. A box
+with any other difference is never sent.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ Way = Callable[[Place, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A turn in the box, not sent yet.
+    """A turn in the box that has not been sent yet.
 
     held: the visible content, which may be a part of a long text. text: the whole content. differences: typographic
     differences from the intended text, as found by `reading.typography`.
@@ -38,8 +41,11 @@ async def composer_of(place: Place) -> Part:
 
 
 async def type_text(place: Place, text: str) -> Typed:
-    """Put `text` into the composer, and nothing else. Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or
-    because nobody can type into the composer now), Unanswered (`sent-in-parts`)."""
+    """Put `text`, and nothing else, into the composer.
+
+    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or because nobody can type into the composer now) or
+    Unanswered (`sent-in-parts`).
+    """
     best: tuple[Way, Typed] | None = None
     held = cut = ""
     for way in await _ways(place, text):
@@ -64,7 +70,7 @@ async def type_text(place: Place, text: str) -> Typed:
 
 
 def still_holds(value: str, held: str) -> bool:
-    """True if a box still contains the turn `held`, possibly with more text at its end."""
+    """Return True if a box still contains the turn `held`, possibly with more text at its end."""
     before, now = letters(held), letters(value)
     if not before:
         return value.strip() == held.strip()
@@ -89,7 +95,8 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
 
 
 async def _ways(place: Place, text: str) -> list[Way]:
-    """Return the ways to type, the most likely first. Keys come last: editors act on them, and Shift+Enter may send."""
+    """Return the ways to type, the most promising first. Pressing keys comes last, because editors act on keys and
+    Shift+Enter may send."""
     lines = "\n" in text.strip()
     type_keys = partial(_put_lines, typed=True)
     match await (await composer_of(place)).make():
@@ -122,8 +129,8 @@ async def _insert_lines(place: Place, text: str) -> None:
 
 
 async def _put_lines(place: Place, text: str, *, typed: bool = False) -> None:
-    """Put in the text line by line. A letter added to each inserted line and deleted again defeats an
-    editor's rules."""
+    """Type or insert the text line by line. A character that is added to each inserted line and then deleted defeats an
+    editor's automatic changes."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:

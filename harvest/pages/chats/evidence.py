@@ -1,4 +1,4 @@
-"""Evidence of a turn on a live page in addition to its answer: for people, and for `harvest reread`."""
+"""Evidence of a turn on a live page in addition to its answer, for people and for `harvest reread`."""
 
 import contextlib
 import json
@@ -21,8 +21,8 @@ _XHTML = "application/xhtml+xml"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of one conversation. wanted: what to keep of each turn, as in `Manners`. experience: what is known
-    of the site. opening: how its page was opened."""
+    """The evidence of one conversation. wanted: what to keep of each turn, as in `Manners`. experience: what has been
+    learnt about the site. opening: how its page was opened."""
 
     window: Window
     site: Site
@@ -31,13 +31,14 @@ class Evidence:
     opening: Opening
 
     async def picture(self) -> bytes | None:
-        """Take a screenshot if screenshots are kept."""
+        """Take a screenshot if screenshots are kept, and return it as PNG or None."""
         return await self.window.screenshot() if "screenshot" in self.wanted else None
 
     async def of_turn(
         self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits
     ) -> tuple[Exhibit, ...]:
-        """Collect the evidence of an answered turn. sent_as: as in `Said`. habits: those the answer was read with."""
+        """Collect the evidence of an answered turn. sent_as: as in `Said`. habits: the habits with which the answer was
+        read."""
         kept: list[Exhibit] = []
         picture = awaited.picture or await self.picture()
         if picture is not None:
@@ -52,7 +53,8 @@ class Evidence:
         return tuple(kept)
 
     async def of_failure(self, frame: Frame | None) -> tuple[Exhibit, ...]:
-        """Collect what can still be kept of a page after a failure, with the chat's frame if known. Never raises."""
+        """Collect what can still be kept of a page after a failure. `frame` is the chat's frame if known. Never
+        raises."""
         kept: list[Exhibit] = []
         with contextlib.suppress(DriverError):
             if "screenshot" in self.wanted:
@@ -68,7 +70,7 @@ class Evidence:
         return tuple(kept)
 
     def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits) -> bytes:
-        """Return the record of the turn, with everything but the page that `harvest reread` needs."""
+        """Return the record of the turn, with everything that `harvest reread` needs except the page."""
         sample, verdict, window = awaited.sample, awaited.verdict, self.window
         shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
         plain = [line for line in map(collapse_spaces, said.split("\n")) if line]

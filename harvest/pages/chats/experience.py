@@ -1,6 +1,7 @@
-"""What the answers so far taught about a site: which of its signs end, how soon they come, how long its text pauses.
+"""What the answers so far taught about a site: which of its signs end, how soon they come, and how long its text
+pauses.
 
-It is shared by the conversations with one site, so that later ones know what earlier ones learnt.
+The conversations with one site share it, so that later ones use what earlier ones learnt.
 """
 
 from collections import Counter, deque
@@ -25,8 +26,8 @@ _MOST_WORDINGS = 200  # of answers that were replaced
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A change of the answer `said`. pause: seconds after which it came. until, since: `alone` and `after` of the
-    experience before and after learning from it."""
+    """A change of the answer `said`. pause: the seconds after which the change came. until, since: the values of
+    (`alone`, `after`) before and after learning from it."""
 
     said: str
     pause: float
@@ -36,15 +37,19 @@ class _Seen:
 
 @dataclass(slots=True)
 class Experience:
-    """What is known of a site. ended: signs that came and went with a complete answer. stayed: signs that once remained
-    after an answer that everything else on the page showed to be complete; mistrusted: signs that did so twice and
-    never ended. unsteady: signs that were missing, or gone, while text still came. alone: seconds of quiet that an
-    answer without signs needs here; after: the same with signs, because something was added after it; 0 if nothing was
-    learnt. launchers: selectors of what must be pressed before the chat is there. untried: how many answers still get
-    longer because the site is new. unsettled: how many conversations are checked some seconds after their end, for the
-    same reason. in_vain: how often an answer grew although it had been given longer than the last one that did: then
-    waiting does not help. asks_on: a page went on polling for as long as anything is awaited after an answer. trails:
-    answers after which requests went on for long and brought no word."""
+    """What has been learnt about a site.
+
+    ended: signs that came and went with a complete answer. stayed: signs that once remained after an answer that
+    everything else on the page showed to be complete. mistrusted: signs that did so twice and never ended. unsteady:
+    signs that were missing, or had gone, while text still came. alone: seconds of quiet that an answer without signs
+    needs on this site. after: seconds of quiet that an answer with signs needs, because something was added after its
+    signs; both are 0 if nothing was learnt. launchers: selectors of what must be pressed before the chat appears.
+    untried: how many more answers are given extra time because the site is new. unsettled: how many more conversations
+    are checked some seconds after their end, for that reason. in_vain: how often an answer grew although it had been
+    given more time than the last one that grew, so that waiting does not help. asks_on: whether a page went on polling
+    after an answer for as long as Harvest waits. trails: the number of answers after which requests continued for long
+    and brought no text.
+    """
 
     ended: set[str] = field(default_factory=set)
     stayed: set[str] = field(default_factory=set)
@@ -77,9 +82,10 @@ class Experience:
     ) -> None:
         """Learn from a complete answer; times are in seconds after the send.
 
-        ended: the signs that had gone. came: when each sign first appeared. lasted: those that were there to the end of
-        the text. began, last: when its first and last word came; time before the last word in which the page could not
-        run is not counted. unclear: signs that ended with the first word, which was also the last: they teach nothing.
+        ended: the signs that had gone. came: when each sign first appeared. lasted: the signs that were present up to
+        the end of the text. began, last: when the first and the last word came; periods before the last word in which
+        the page could not run are not counted. unclear: signs that ended with the first word, which was also the last.
+        They teach nothing.
         """
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
@@ -94,31 +100,35 @@ class Experience:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
 
     def is_steadfast(self, sign: str) -> bool:
-        """True if the sign was there to the end of several answers here, and never ended before one did."""
+        """Return True if the sign was present at the end of several answers on this site and never ended before an
+        answer did."""
         return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
 
     def is_proven(self, sign: str, *, alone: bool = False) -> bool:
-        """True for a sign of any kind that lasted to the end of every answer, of more of them than for `is_steadfast`.
-        alone: no other sign says so."""
+        """Return True if the sign, whatever its kind, lasted to the end of every answer, and of more answers than
+        `is_steadfast` requires. With `alone`, no other sign confirms it, and still more answers are required."""
         enough = _PROVEN_ALONE if alone else _PROVEN
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
     def ignores_trail_of(self, sign: str) -> bool:
-        """True if no text ever came after the end of this sign here, though requests went on after several answers."""
+        """Return True if no text ever came after the end of this sign, although requests continued after several
+        answers."""
         return self.trails >= _TRAILS and not self.after and sign not in self.unsteady | self._passed
 
     def try_out(self) -> bool:
-        """True if the next answer should get longer because the site is new. Other windows are not delayed."""
+        """Return True if the next answer should be given extra time because the site is new. Other windows are not
+        delayed."""
         first = self.untried > 0
         self.untried -= first
         return first
 
     def believes(self, signs: Collection[str], *, whole: bool) -> bool:
-        """True if a text after which `signs` never end may count as a complete answer.
+        """Return True if a text after which `signs` never end may count as a complete answer.
 
-        whole: everything else on the page says so: a firm sign accompanied the text to its end. Without that it may
-        just as well be half an answer, however often it happens. From then on these signs are awaited no longer than a
-        text without signs, and from the second time on not at all, unless they have been seen to end here.
+        `whole` means that everything else on the page says so: a firm sign accompanied the text to its end. Without
+        that the text may just as well be half an answer, however often this happens. Afterwards these signs are awaited
+        no longer than a text without signs is. From the second time on they are not awaited at all, unless they have
+        been seen to end here.
         """
         stuck = set(signs)
         if not whole:
@@ -129,8 +139,8 @@ class Experience:
         return True
 
     def learn_continuation(self, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that an answer considered complete went on after `pause` seconds. most: the longest quiet to require.
-        signed: signs had shown its end."""
+        """Learn that an answer considered complete continued after `pause` seconds. `most` is the longest quiet to
+        require, and `signed` says whether signs had shown the end of the answer."""
         self.unsteady |= self._onsets.keys()
         self._passed |= self._stood.keys()
         self.trails = 0
@@ -142,8 +152,8 @@ class Experience:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def learn_change(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that the answer `said` changed after it was considered complete; for the rest
-        see `learn_continuation`."""
+        """Learn that the answer `said` changed after it was considered complete. The other arguments are those of
+        `learn_continuation`."""
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
         self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))
@@ -152,12 +162,12 @@ class Experience:
             self._stand_ins[key] = max(pause, self._stand_ins.get(key, 0.0))
 
     def is_habit(self, said: str, later: Later, quiet: float) -> bool:
-        """True if the page changes all its answers as it changed this one, `said`, however long it waits: for example
-        by a mark such as "edited" that the next turn brings.
+        """Return True if the page changes all its answers as it changed `said`, however long Harvest waits. An example
+        is a mark such as "edited" that appears with the next turn.
 
-        It has done so before, in the same words, and this answer had been given `quiet` seconds, longer than it took
-        then. A text longer than a mark must come to two different answers: it may be the rest of one. What the first of
-        them taught is forgotten then, because waiting does not help.
+        That is so if an earlier answer changed by the same words, and this answer had been given `quiet` seconds,
+        longer than the earlier change took. A text longer than a mark must be added to two different answers, because
+        it may be the rest of one. What the first change taught is then forgotten, because waiting does not help.
         """
         if later.change in self._habits:
             return True
@@ -172,32 +182,35 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Return the seconds for which a text is not accepted, because one with its words was replaced here;
-        or None."""
+        """Return the seconds for which this text is not accepted as an answer because the page once replaced a text
+        with these words. Returns None if that never happened."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _LATER * pause + _SLACK
 
     def learn_pause(self, pause: float, usual: float, most: float) -> None:
-        """Learn that an answer without signs paused so many seconds between two words. usual: the default quiet."""
+        """Learn that an answer without signs paused for `pause` seconds between two words. `usual` is the default
+        quiet."""
         if _LONGER * pause > usual:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def learn_addition(self, pause: float, most: float) -> None:
-        """Learn that something was added to an answer so many seconds after the signs of its end; 0 if nothing was."""
+        """Learn that text was added to an answer `pause` seconds after the signs of its end; 0 means that none was."""
         self.untried = 0 if pause else self.untried
         self.after = min(most, max(self.after, _LONGER * pause))
 
     def missing_from(self, came: Collection[str], began: float) -> float | None:
-        """Return the seconds after the send at which a sign would be there if more of the answer were to come; None if
-        no sign is known that well. came: the signs that appeared in this turn, which need no such estimate."""
+        """Return the seconds after the send at which a sign would be present if more of the answer were to come.
+        Returns None if no sign is known that well. `came` holds the signs that appeared in this turn, which need no
+        such estimate."""
         dues = (self.due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came))
         return min((due for due in dues if due is not None), default=None)
 
     def due_at(self, sign: str, began: float) -> float | None:
-        """Return how many seconds after the send the sign appears at the latest, or None. began: time of the first
-        word.
+        """Return the seconds after the send by which the sign appears at the latest, or None if that is unknown.
+        `began` is the time of the first word.
 
-        Pages show a sign some time after the send or after the first word: whichever clearly varied less.
+        Pages show a sign some time after the send or some time after the first word. The estimate uses whichever
+        clearly varied less.
         """
         onsets = self._onsets.get(sign, ())
         if len(onsets) < _ENOUGH:

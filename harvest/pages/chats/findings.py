@@ -1,4 +1,4 @@
-"""Findings about a page during one exchange, as fields of a site file with reasons."""
+"""Findings about a page from one exchange, each with its reasons, and the draft of a site file made from them."""
 
 import json
 import textwrap
@@ -27,8 +27,9 @@ _WIDTH = 100
 class Finding:
     """A finding about a page for one `field` of a site file.
 
-    value: what to write there; None if nothing lasting could be found. sure: certainty, 0 to 1. why: the signs. used:
-    False if the page is read better without it; it becomes a comment in the draft then.
+    value: what to write there, or None if no lasting value was found. sure: the certainty, from 0 to 1. why: the
+    reasons. used: whether to use the value; if False, because the page is read better without it, it becomes a comment
+    in the draft.
     """
 
     field: str
@@ -48,14 +49,14 @@ class Finding:
 
 
 def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
-    """Return the findings, with those of the given fields turned into comments for the reason `why`."""
+    """Return the findings, with those for the given fields turned into comments for the reason `why`."""
     return tuple(
         replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
     )
 
 
 def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
-    """Return the text of a site file. Fields that accept a list get all their findings, in order."""
+    """Return the text of a site file. A field that accepts a list gets the values of all its findings, in order."""
     lines = [f"format: {FORMAT}", f"name: {_quote(name)}"]
     lines += [f"url: {_quote(url)}"]
     for remark in remarks:
@@ -83,7 +84,7 @@ def _value(field: str, values: Sequence[str]) -> str:
 
 
 def _quote(text: str) -> str:
-    """YAML's double quotation marks are JSON's."""
+    """Quote text for YAML, whose double-quoted strings use the syntax of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -100,7 +101,7 @@ _AFTER_USE = 0.1  # share of a doubt that remains once something has worked
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One exchange: the page before and after it, as the eye saw both."""
+    """An exchange, with the page before and after it as the eye recorded them."""
 
     place: Place
     before: Page
@@ -110,7 +111,7 @@ class Exchange:
 
 
 def opening_findings(opening: Opening) -> tuple[Finding, ...]:
-    """Return findings about the buttons that had to be pressed before anybody could talk."""
+    """Return findings about the buttons that had to be pressed before anybody could type."""
     found = []
     for (kind, selector), said in zip(opening.found, opening.did):
         field = "open" if kind == "launcher" else "dismiss"
@@ -120,7 +121,7 @@ def opening_findings(opening: Opening) -> tuple[Finding, ...]:
 
 
 def door_findings(opening: Opening) -> tuple[Finding, ...]:
-    """Return findings about entries for a form before the chat."""
+    """Return findings about what to enter in a form before the chat."""
     door = opening.door
     if door is None:
         return ()
@@ -130,7 +131,7 @@ def door_findings(opening: Opening) -> tuple[Finding, ...]:
 
 
 def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
-    """Return findings about the frame and the composer, before anything was said."""
+    """Return findings about the frame and the composer, before anything was sent."""
     found: list[Finding] = []
     if not place.frame.main:
         # The part of a frame's URL that is likely to be the same tomorrow.
@@ -149,7 +150,7 @@ def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
 
 
 def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchange:
-    """Return the recorded exchange, read again from the page that was kept as evidence."""
+    """Read the exchange again from the page that was kept as evidence."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
     turn = read_turn(after, message, before=PageText(before))
@@ -157,7 +158,8 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
 
 
 async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
-    """Return findings from the exchange: how the turn was sent, and the elements with the words of both sides."""
+    """Return findings from the exchange: how the turn was sent, and which elements hold the text of the user and of the
+    system."""
     found = [_send_finding(talk)]
     turn = talk.turn
     bubbles = [node for node in turn.bubbles if node.id]
@@ -197,7 +199,8 @@ def _send_finding(talk: Exchange) -> Finding:
 async def _repeating(
     talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
 ) -> Finding | None:
-    """Return a selector for elements that come with every turn, after a test that the page is read the same with it."""
+    """Return a selector of the elements that appear with every turn, after testing that it does not change how the page
+    is read."""
     if not nodes:
         return None
     found = []
@@ -223,7 +226,8 @@ async def _repeating(
 
 
 def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
-    """Return the ancestors at this level above the nodes; [] if one is the whole page or contains a node of `never`."""
+    """Return the nodes' ancestors at this level. Returns [] if one of them is the whole page or contains a node of
+    `never`."""
     found: list[Node] = []
     for node in nodes:
         ways = [node, *node.ancestors()]

@@ -1,6 +1,6 @@
 """Checks that a site's selectors match the bubbles of a turn.
 
-A site's selectors are used instead of a search. A selector that misses the bubbles of a turn is a mistake in the site
+A site's selectors replace the search for bubbles. A selector that misses the bubbles of a turn is a mistake in the site
 file, and an answer found in another way would hide it.
 """
 
@@ -21,9 +21,10 @@ def find_mismatch(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> str:
-    """Return a sentence that names the site's selector that misses this turn; "" if none does, or if that is unknown.
+    """Return a sentence that names the site's selector that misses this turn, or "" if none does or that is unknown.
 
-    page: with the site's matches marked; source: as the eye wrote it. turn: read with `habits`, `before` and `heard`.
+    page: the page with the matches of the site's selectors marked. source: that page as the eye wrote it. turn: the
+    turn as read with `habits`, `before` and `heard`.
     """
     if site.reply is not None and not (turn.how == "site" and turn.text):
         shown = turn.text  # found by a search if nothing visible is marked

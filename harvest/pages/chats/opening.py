@@ -44,11 +44,11 @@ _MOST_FRAMES = 20  # looked at; whether a frame is shown depends on all frames a
 
 
 class Opening:
-    """One page being opened. login: the file with the log-in that its window was given.
+    """A page that is being opened. login: the file with the log-in that its window was given.
 
-    did: what was pressed for it, described for people. found: the pressed elements that the site file does not name, in
-    order, each as its kind (of a Blocker, or `launcher`) and its selector. launchers: selectors of the launchers that
-    opened this site's chat before; this opening adds what it learns. door: the form before the chat, if that stopped
+    did: what was pressed, described for people. found: the pressed elements that the site file does not name, in order,
+    each with its kind (of a Blocker, or `launcher`) and its selector. launchers: selectors of the launchers that opened
+    this site's chat before, to which this opening adds what it learns. door: the form before the chat, if it stopped
     the opening.
     """
 
@@ -64,10 +64,10 @@ class Opening:
         self.door: Door | None = None
 
     async def place(self, status: int | None, seconds: float) -> Place:
-        """Find the place to talk, with nothing in the way. status: HTTP status of the page.
+        """Find the place to type in and wait until nothing is in the way. `status` is the HTTP status of the page.
 
-        Raises Denied (`login`, `captcha`, `asks-first`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
-        `composer-covered`, `no-composer`).
+        Raises Denied (`login`, `captcha`, `asks-first`) or NotSent (`maintenance`, `rate-limit`, `error`,
+        `not-openable`, `composer-covered`, `no-composer`).
         """
         begun = self._clock.monotonic()
         self.clear()
@@ -114,14 +114,15 @@ class Opening:
     def raise_walls(
         self, looks: Sequence[tuple[Frame, Page]], status: int | None = None, *, for_people: bool = False
     ) -> None:
-        """Raise the error in WALLS for the first wall. for_people: only for walls that only a person can pass."""
+        """Raise the error in WALLS for the first wall. With `for_people`, consider only walls that only a person can
+        pass."""
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS and (not for_people or WALLS[wall.kind] is Denied):
                     raise self.wall(wall)
 
     def raise_doors(self, looks: Sequence[tuple[Frame, Page]]) -> None:
-        """Raise Denied (`asks-first`) if a page has a form to fill in before anybody may talk."""
+        """Raise Denied (`asks-first`) if a page has a form to fill in before anybody may type."""
         for _, page in looks:
             self.door = find_door(page)
             if self.door is not None:
@@ -144,7 +145,8 @@ class Opening:
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
-        """Begin another conversation, with the site's `new_chat` or a likely button; return True if one was pressed."""
+        """Begin another conversation by pressing the site's `new_chat` or a likely button. Returns True if a button was
+        pressed."""
         for frame, page in await self.looks():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]
@@ -168,11 +170,11 @@ class Opening:
         return looks
 
     def clear(self) -> None:
-        """Begin to clear the way again: buttons that were pressed for an earlier turn may be pressed again."""
+        """Start clearing the way again. Buttons that were pressed for an earlier turn may be pressed again."""
         self._clearing = Clearing(self._window, self._site, self._note_press)
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Click away the cover of the page. Returns True if something was clicked or is about to disappear."""
+        """Click away what covers the page. Returns True if something was clicked or is about to disappear."""
         return await self._clearing.dismiss(looks)
 
     @property
@@ -180,7 +182,8 @@ class Opening:
         return [selector for kind, selector in self.found if kind == "launcher" and selector is not None]
 
     def _learn(self) -> None:
-        """Remember the last launcher, which opened the chat, unless it was pressed twice, and so too early at first."""
+        """Remember the last launcher, which opened the chat. It is not remembered if it was pressed twice, because the
+        first press came too early."""
         pressed = self._launchers_pressed
         self._launchers.difference_update(pressed)
         if pressed and pressed.count(pressed[-1]) == 1:
@@ -239,7 +242,7 @@ class Opening:
         return True
 
     async def cover_of(self, place: Place) -> Cover | None:
-        """Return the cover of the box to type in; None if there is none."""
+        """Return what covers the box to type in, or None if nothing does."""
         part = await place.frame.node(place.composer)
         if part is None:
             return _NOWHERE
@@ -250,7 +253,8 @@ class Opening:
         return await part.cover() or await place.frame.cover()
 
     async def _await_calm(self, place: Place) -> None:
-        """Wait until the page is calm: a new page may still be adding its listeners and would lose typed text."""
+        """Wait until nothing changes on the page, because a new page may still be adding its listeners and would lose
+        typed text."""
         await place.frame.arm(place.composer)
         await place.frame.mark_sent()
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
@@ -266,7 +270,7 @@ class Opening:
 
 
 def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
-    """Return the error that names the window over the page; None if no such window is recognised."""
+    """Return the error that names the window over the page, or None if no such window is recognised."""
     for _, page in looks:
         for blocker in find_blockers(page, site=site):
             if blocker.kind in ("consent", "modal"):

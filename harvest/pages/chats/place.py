@@ -1,4 +1,4 @@
-"""The place on a page to talk in: the frame, the box to type in, the button that sends, and the way that has worked."""
+"""The place to type on a page: the frame, the box, the send button, and the way of sending that has worked."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SURE = 0.7  # a button with a lower score has only its place in favour: it may 
 
 @dataclass(eq=False)
 class Place:
-    """Where to type in a frame, and how to send. composer, send: numbers that the eye gave these elements in the frame;
-    0 for `send` if there is no button. page: the frame's content when the place was found. ways: the ways to send, the
-    most likely first: `button`, or the name of a key. guessed: only its position suggests that the button sends.
-    proven: the first way has worked in this conversation."""
+    """Where to type in a frame, and how to send. composer, send: the numbers that the eye gave these elements in the
+    frame; `send` is 0 if there is no button. page: the frame's content when the place was found. ways: the ways to
+    send, the most likely first: `button`, or the name of a key. guessed: whether only its position suggests that the
+    button sends. proven: whether the first way has worked in this conversation."""
 
     frame: Frame
     page: Page
@@ -34,10 +34,8 @@ class Place:
     proven: bool = False
 
     def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
-        """Find the button that sends on the page as it is now, and order the ways to send. typed: the box has the turn.
-
-        A key comes before a button if only the button's position is known.
-        """
+        """Find the send button on the page as it is now, and order the ways to send. `typed` says that the box contains
+        the turn. If only the button's position suggests that it sends, a key comes first."""
         composer = page.by_id.get(self.composer)
         if composer is None:
             return
@@ -61,7 +59,8 @@ class Place:
         self.ways, self.proven = earlier.ways, earlier.proven
 
     def is_resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """True if the box, or one of the same make in its place, is visible and only disabled for now."""
+        """Return True if the box, or a box with the same markup in its position, is visible and only disabled for
+        now."""
         before = self.page.by_id.get(self.composer)
         return before is not None and any(
             "h-off" in node.attributes and node.visible and signature(node) == signature(before)
@@ -72,7 +71,7 @@ class Place:
 
 
 def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
-    """Return the best place to talk in these frames; None if no candidate is certain enough."""
+    """Return the best place to type in these frames, or None if no candidate is certain enough."""
     best: tuple[float, Frame, Page, Node] | None = None
     for frame, page in looks:
         if site.frame and site.frame not in page.url:

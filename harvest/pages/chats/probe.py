@@ -1,4 +1,4 @@
-"""A probe of an unknown page: find where to type, say one harmless thing, and draft a site file from the findings.
+"""A probe of an unknown page: find where to type, send one harmless message, and draft a site file from the findings.
 
 The draft is tested: its selectors are matched on the page after the answer, and the page is opened once more with the
 draft alone. Fields that do not work become comments.
@@ -38,8 +38,8 @@ from harvest.systems.driver import DriverError
 class Probed:
     """The result of a probe.
 
-    fault: why there was no answer; None if there was one. draft: text of a site file. tried: the draft alone opened the
-    page again. picture: PNG with the found parts outlined, or None.
+    fault: why there was no answer, or None if there was one. draft: the text of a site file. tried: whether the draft
+    alone opened the page again. picture: a PNG with the found parts outlined, or None.
     """
 
     url: str
@@ -90,9 +90,9 @@ async def probe(
     *,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Probed:
-    """Explore `url`. A failure on the way is part of the result and not raised, except for a lost browser.
+    """Explore `url`. A failure on the way becomes part of the result and is not raised, unless the browser is lost.
 
-    tell: called with a line of text before each step that may take long.
+    `tell` is called with a line of text before each step that may take long.
     """
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
     window = await browser.open_window(settings)
@@ -130,7 +130,7 @@ async def probe(
 
 
 async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
-    """Return the draft with as many of its fields as can open the page by themselves; nothing is said again."""
+    """Return the draft with as many of its fields as can open the page by themselves. No message is sent again."""
     findings = tuple(
         replace(one, sure=raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
         if one.field == "composer"

@@ -1,8 +1,8 @@
-"""Reading the kept pages of a run again, with today's code; no system is contacted.
+"""Reading the kept pages of a run again with today's code, without contacting any system.
 
-An answer depends on the page, on the user's words, and on what earlier turns of the session taught. All three are in
-the recording: the page among the evidence, the words in the events, and the habits are learnt again from the pages of
-the earlier turns. Anything that was not kept is read from the turn's `watch` exhibit.
+An answer depends on the page, on the user's text, and on what earlier turns of the session taught. All three are in the
+recording: the page is among the evidence, the text is in the events, and the habits are learnt again from the pages of
+the earlier turns. If such a page was not kept, the habits come from the turn's `watch` exhibit.
 """
 
 import json
@@ -27,11 +27,11 @@ from recordings.secrets.redaction import Redactor, marks_in
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """One recorded answer and the reading of its page by today's code.
+    """A recorded answer and the reading of its page by today's code.
 
-    now: None if it could not be read. source: the exhibit that was read, `page` or `reply`; "" if neither was kept.
-    trouble: a sentence on the fault of an exhibit, or "". refused, excerpt: the kind of failure that today's code sees
-    in place of an answer, and its text; both "" if it sees none.
+    now: the new reading, or None if the page could not be read. source: the exhibit that was read, `page` or `reply`,
+    or "" if neither was kept. trouble: a sentence that says what is wrong with an exhibit, or "". refused, excerpt: the
+    kind of failure that today's code sees instead of an answer, and its text; both are "" if it sees none.
     """
 
     conversation: Conversation
@@ -51,7 +51,7 @@ class Reread:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A turn recorded as failed, although today's code reads an answer on its kept page."""
+    """A turn that was recorded as failed, although today's code reads an answer on its kept page."""
 
     conversation: Conversation
     turn: int
@@ -60,9 +60,9 @@ class Found:
 
 
 def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], list[Found]]:
-    """Read every answer of the run (of one system) again, in attempt order, and look for answers in failed turns.
+    """Read every answer of the run (or of one system) again, in attempt order, and look for answers in failed turns.
 
-    A damaged exhibit never ends the reading: its answer gets a `trouble`.
+    A damaged exhibit does not stop the reading. Its answer gets a `trouble` instead.
     """
     chosen = [attempt for attempt in run.attempts if system in (None, attempt.started.key.system)]
     # The attempts that shared one page; an attempt without a session has a page of its own.
@@ -88,7 +88,8 @@ def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], li
 
 @dataclass(slots=True)
 class _Known:
-    """What the earlier turns of a session taught. whole: all were read from pages. before: the page after the last."""
+    """What the earlier turns of a session taught. whole: whether all of them were read from pages. before: the page
+    after the last turn."""
 
     habits: Habits = field(default_factory=Habits)
     whole: bool = True
@@ -137,13 +138,14 @@ def _reread_failures(run: Path, attempt: Attempt, conversation: Conversation, kn
 
 
 class _Unreadable(Exception):
-    """A sentence on the fault of an exhibit."""
+    """A sentence that says what is wrong with an exhibit."""
 
 
 def _read(
     run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
-    """Return the page and the turn on it, and add to `known`. ended: nothing more was to come. Raises _Unreadable."""
+    """Return the page and the turn read from it, and add to `known` what they teach. `ended` says that no more text was
+    to come. Raises _Unreadable."""
     text = _text(run, source, evidence[source])
     watch, habits = _watch(run, evidence.get("watch", "")), known.habits
     if not known.whole and isinstance(recorded := watch.get("habits"), dict):
@@ -178,7 +180,8 @@ def _text(run: Path, name: str, address: str) -> str:
 
 
 def _watch(run: Path, address: str) -> Mapping[str, object]:
-    """Return the record of the turn; empty if it is missing or damaged, as only readings without pages need it."""
+    """Return the record of the turn, or an empty one if it is missing or damaged: only readings without pages need
+    it."""
     try:
         value = json.loads(_text(run, "watch", address)) if address else {}
     except (_Unreadable, ValueError, RecursionError):

@@ -15,7 +15,7 @@ EXHIBIT = "wire"
 
 
 class SecondWitness:
-    """The witness of one conversation. met: knowledge of the site's messages, shared by its conversations."""
+    """The witness of one conversation. met: what is known about the site's messages, shared by its conversations."""
 
     def __init__(self, recorder: Recorder, met: Acquaintance) -> None:
         self._recorder, self._met = recorder, met
@@ -33,7 +33,7 @@ class SecondWitness:
         self._ended: tuple[float, str] | None = None
 
     def turn_begins(self) -> None:
-        """Begin the next turn: everything received so far belongs to earlier turns."""
+        """Begin the next turn. Everything received so far belongs to earlier turns."""
         received = self._recorder.received
         later = opened(received, self._read_at)
         self._before = None
@@ -61,7 +61,7 @@ class SecondWitness:
 
     def ended_at(self) -> float | None:
         """Return when the site signalled over a socket or an event stream that the reply is complete, by the recorder's
-        clock; None if it has not, or if its signal is unknown."""
+        clock. Returns None if it has not, or if its signal is unknown."""
         signs = self._met.endings.signs
         if signs != self._signs:  # another conversation has learnt signs that this turn may have had already
             self._signs, self._looked, self._ended = signs, self._began, None
@@ -78,7 +78,8 @@ class SecondWitness:
         return self._ended[0] if self._ended is not None else None
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
-        """Record the messages of this turn with the answer that was read. since: when the turn was sent."""
+        """Record the messages of this turn together with the answer that was read. `since` is when the turn was
+        sent."""
         await self._recorder.settle()
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()

@@ -1,8 +1,8 @@
-"""Sending the turn in the composer, and checking that it really went.
+"""Sending the turn in the composer, and checking that it was really sent.
 
 A turn must never be sent twice. Another way of sending is tried only if nothing has happened: the turn is still in the
-box, no other text has changed, nothing on the page shows work, and nothing that could have carried the turn has left
-the page.
+box, no other text has changed, nothing on the page shows activity, and no message that could have carried the turn has
+left the page.
 """
 
 from contextlib import suppress
@@ -22,7 +22,7 @@ _STEP = 0.05  # seconds
 @dataclass(frozen=True, slots=True)
 class Sent:
     """How a turn was sent. by: `button`, or the name of a key. typed: the content of the box. presses: how often a
-    button or key was pressed for it."""
+    button or a key was pressed for it."""
 
     by: str
     typed: Typed
@@ -30,9 +30,10 @@ class Sent:
 
 
 async def send(window: Window, place: Place, text: str, typed: Typed, seconds: float = 0.0) -> Sent:
-    """Send the turn in the composer, which is `text`. seconds: how long to wait for a button that has worked before.
+    """Send the turn `text`, which is in the composer. `seconds` is how long to wait for a button that has worked
+    before.
 
-    Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer;
+    Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer. Raises
     Unanswered (`unconfirmed`) if the page no longer shows whether it was sent.
     """
     presses = 0
@@ -72,7 +73,8 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
-    """Close a menu that typing opened, if the key may have gone to it. Returns False if not."""
+    """Close a menu that typing may have opened and that may have received the key. Returns False if there can be no
+    such menu."""
     if way == "button":
         return False
     part = await composer_of(place)
@@ -91,7 +93,7 @@ async def _type_again(window: Window, place: Place, text: str) -> Typed:
 
 
 async def _press(place: Place, way: str) -> bool:
-    """Press the button or key. Returns False if it certainly was not pressed."""
+    """Press the button or the key. Returns False if it certainly was not pressed."""
     if way != "button":
         with suppress(NotSent):
             await (await composer_of(place)).press(way)
@@ -107,8 +109,9 @@ async def _press(place: Place, way: str) -> bool:
 
 
 async def _has_departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
-    """True if the page accepted the turn: it has left the box, text changed elsewhere, or another document loads. way:
-    what was pressed, or "". A message that left the page may only save a draft: it counts after a wait."""
+    """Return True if the page accepted the turn: the text has left the box, text changed elsewhere, or another document
+    loads. `way` is what was pressed, or "". A message that left the page may only save a draft, so it counts only after
+    a wait."""
     until = window.clock.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
     while True:
         try:

@@ -1,8 +1,8 @@
 """An answer that was considered complete, and its later changes.
 
-Whatever showed its end, a page may add something later: links, another bubble, the rest of a text that stalled for
-longer than we wait. The answer is still on the page, so it is read once more: before the next turn is typed, after that
-turn was answered, and before the page closes.
+Whatever showed the end of an answer, a page may add something later: links, another bubble, or the rest of a text that
+stalled for longer than Harvest waits. While the answer is still on the page, it is read again: before the next turn is
+typed, after that turn was answered, and before the page closes.
 """
 
 import re
@@ -23,7 +23,7 @@ _BEGINNING = 40  # letters by which a bubble is recognised if the page has rebui
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The words that an answer has lost and those that it has gained, each in order."""
+    """The words that an answer has lost and the words that it has gained, each in order."""
 
     lost: tuple[str, ...] = ()
     came: tuple[str, ...] = ()
@@ -33,9 +33,9 @@ class Change:
 class Later:
     """A changed answer.
 
-    text: as it is read now. grown: all that it said before is still there, and more. replaced: some words were
-    exchanged for others, or a whole bubble has gone. ago: seconds since its last piece came, at least; None if the page
-    has no dates.
+    text: the answer as it is read now. grown: whether its earlier text is all still there, with more. replaced: whether
+    words were exchanged for others, or a whole bubble has gone. ago: the least number of seconds since its last piece
+    came, or None if the page has no dates.
     """
 
     text: str
@@ -50,8 +50,8 @@ class Taken:
     """An answer as it was read from `page` with these habits.
 
     how: the kind of sign that showed its end. quiet: seconds without a change by then. at: when it last changed, by the
-    clock of the waiting program. mutations: changes of any kind on the page until then. before, heard: further
-    arguments it was read with.
+    clock of the waiting program. mutations: number of changes of any kind on the page until then. before, heard: the
+    other arguments it was read with.
     """
 
     said: str
@@ -66,7 +66,7 @@ class Taken:
     heard: float | None = None
 
     def read_again(self, page: Page) -> Later | None:
-        """Read the answer again before anything else is said. Returns None if it is unchanged."""
+        """Read the answer again before another turn is sent. Returns None if it is unchanged."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
         gone = self._find_gone(page)
         text = (turn.doubtful or turn).text
@@ -80,8 +80,8 @@ class Taken:
         return _compare(self.turn.text, text, page, turn.bubbles, replaceable=not same)
 
     def read_later(self, page: Page, echo: Node | None = None) -> Later | None:
-        """Read the answer on a page where more was said since, at `echo`. Returns None if it is unchanged, or if its
-        elements were rebuilt or have left the page together with the user's words."""
+        """Read the answer again on a page that also shows a later turn, at `echo`. Returns None if the answer is
+        unchanged, or if its elements were rebuilt or have left the page together with the user's text."""
         numbers = [bubble.id for bubble in self.turn.bubbles]
         if not numbers or not all(number in self.page.by_id for number in numbers):
             return None
@@ -98,9 +98,9 @@ class Taken:
         return _compare(self._read_alone(self.page, before), self._read_alone(page, now), page, now)
 
     def _find_gone(self, page: Page, until: Node | None = None) -> list[Node]:
-        """Return bubbles of the answer that have disappeared while the user's words before them are still where they
-        were. A list that shows only its last rows drops the user's words first; a page that rebuilds its bubbles still
-        has the same words before those said next (`until`)."""
+        """Return bubbles of the answer that have disappeared although the user's text before them is still where it
+        was. This excludes two harmless cases: a list that shows only its last rows drops the user's text first, and a
+        page that rebuilds its bubbles still has the same text before the next turn (`until`)."""
         echo = self.turn.echo
         stands = None if echo is None else page.by_id.get(echo.id)
         if echo is None or stands is None or not stands.visible or letters(stands.text) != letters(echo.text):
@@ -142,7 +142,8 @@ class Taken:
 
 
 def has_grown(before: str, now: str) -> bool:
-    """True if `now` still has all words of `before`, in order, and more: at its end, in between, or as a link."""
+    """Return True if `now` still has all words of `before`, in order, and more: at its end, in between, or as a
+    link."""
     was, is_now = letters(before), letters(now)
     if len(is_now) <= len(was):
         return False
@@ -188,7 +189,8 @@ def _words_of(text: str) -> list[str]:
 
 
 def _compare(before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True) -> Later | None:
-    """replaceable: whether differing words were changed on the page."""
+    """Return the change from `before` to `now`, or None if there is none. With `replaceable`, differing words were
+    changed on the page itself."""
     if letters(before) == letters(now) or not now:
         return None  # if nothing is read any more, the page has moved on
     dates = [float(node.get(date)) for one in bubbles for node in one.walk() for date in _DATES if node.get(date)]

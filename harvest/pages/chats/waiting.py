@@ -1,7 +1,8 @@
-"""From a user turn just sent to its complete answer: sampling, finding the turn on the page, judging, reading.
+"""Waiting from the sending of a user turn until its answer is complete: sampling the page, finding the turn, and
+reading.
 
 The eye notes every change from before the send, so nothing between two samples is missed. Once the turn is found on the
-page only its surroundings are watched; a clock elsewhere then no longer counts.
+page only its surroundings are watched. A clock elsewhere on the page then no longer counts.
 """
 
 import asyncio
@@ -37,13 +38,13 @@ _CARRIED = 0.25  # bytes received for each byte of the answer that make it plaus
 class Awaited:
     """The result of waiting. source: the page as the eye wrote it, for evidence.
 
-    verdict: how the answer ended (also with an empty text, if a bubble came and stayed without words); None if the turn
-    was given up. why: the reason then: `timeout`, `no-reply` if the page stayed silent, `page-reloaded` if it did so
-    after another document had come, `fault` if it shows that the turn failed. sample: the last one. heard: seconds from
-    the send to the first byte that came back, as used in reading; None if unknown. changed_at: when the text last
-    changed, by the window's clock. mutations: changes of any kind until then. picture: of the page since the last
-    change, if one was taken. trouble: the sign that the turn failed, even if it has gone again; None if there was an
-    answer.
+    verdict: how the answer ended, or None if the turn was given up. The text of an ended answer is empty if a bubble
+    came and stayed without words. why: why the turn was given up: `timeout`, `no-reply` (nothing came), `page-reloaded`
+    (nothing came after another document was loaded) or `fault` (the page shows that the turn failed). sample: the last
+    sample. heard: seconds from the send to the first byte that came back, as used in reading, or None if unknown.
+    changed_at: when the text last changed, by the window's clock. mutations: number of changes of any kind until then.
+    picture: a screenshot of the page since the last change, if one was taken. trouble: the sign that the turn failed,
+    even if it has disappeared again, or None if there was an answer.
     """
 
     source: str
@@ -61,7 +62,7 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A reading of the page. It is valid, with its picture, while the page's number of changes is still `mutations`."""
+    """A reading of the page. It and its picture are valid while the page's number of changes is still `mutations`."""
 
     source: str
     page: Page
@@ -71,7 +72,7 @@ class _Look:
 
 
 class Waiting:
-    """Waiting for the answer to one turn on one page. before: the page's text when the turn was typed."""
+    """A wait for the answer to one turn on one page. before: the page's text when the turn was typed."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Waiting:
         picture: Callable[[], Awaitable[bytes | None]],
         wire_ended: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """`wire_ended` returns when the site signalled that the reply is complete, by the window's clock; `picture`
+        """`wire_ended` returns when the site signalled that the reply is complete, by the window's clock. `picture`
         returns a screenshot, or None if none is wanted."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
@@ -183,18 +184,19 @@ class Waiting:
             await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
 
     def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
-        """True if other answers with these words were replaced here after they had been considered complete."""
+        """Return True if the page earlier replaced a text with these words that had been considered a complete
+        answer."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
 
     def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:
-        """True for an answer without words: a bubble came, and every sign of an answer being written has ended. If a
-        web socket was closed, the answer may have been lost with it."""
+        """Return True for an answer without words: a bubble came, and every sign that an answer is being written has
+        ended. If a web socket was closed, the answer may have been lost with it, and the result is False."""
         return turn.wordless and bool(FIRM & sample.ended.keys()) and not self._window.traffic.closed
 
     def _is_silent(self, sample: Sample, failed: bool) -> bool:
-        """True if no answer will come. While the page listens for one it may still come, however late. A text that may
-        be the answer, with nothing after it, is kept even if something is awaited that may never come, unless it
+        """Return True if no answer will come. While the page listens for an answer, one may still come, however late. A
+        text that may be the whole answer is kept even if the page awaits something that may never come, unless the text
         announces more."""
         if not self._completion.is_silent(sample, failed=failed):
             return False
@@ -202,8 +204,9 @@ class Waiting:
         return failed or spoken or not self._window.traffic.listening
 
     def _is_filled(self, sample: Sample) -> bool:
-        """True if a text that may only be a status in the user's bubble is the answer: it came after that bubble, or
-        into a place kept for it, with the request that brought it, and nothing else can bring an answer."""
+        """Return True if a text that may only be a status in the user's bubble is the answer. It is if it came after
+        that bubble, or into an element reserved for it, together with its request, and nothing else can bring an
+        answer."""
         turn = self._doubtful
         if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
             return False
@@ -260,15 +263,15 @@ class Waiting:
         return _Look(source, page, turn)
 
     def _is_premature(self, turn: ReadTurn) -> bool:
-        """True for figures and numbers that came before the user's own words did: a progress bar with its seconds, or
-        buttons that a page shows from the first turn on. If those words never appear, the figures count after a while.
-        """
+        """Return True for figures and numbers that appear before the user's own text: a progress bar with its seconds,
+        or buttons that a page shows from the first turn on. If that text never appears, the figures count after a
+        while."""
         early = turn.echo is None and self._since_sending() < _PREMATURE
         return early and bool(turn.text) and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
-        """True if the answer is outside the watched part, or next to what was first read as the answer (such as a state
-        of the user's bubble). The quiet was not that of this text then."""
+        """Return True if the answer is outside the watched part, or next to what was first read as the answer, such as
+        a status in the user's bubble. The quiet so far was then not the quiet of this text."""
         if not turn.text or turn.container is None:
             return False
         watched = page.by_id.get(self._container)
@@ -287,7 +290,8 @@ class Waiting:
 
     @property
     def _heard(self) -> float | None:
-        """Return when the first byte came back. A page that sends nothing may answer by itself, at the press."""
+        """When the first byte came back, or None if the page has sent nothing: it may then answer by itself at the
+        press."""
         return self._window.traffic.heard if self._window.outbox.has_left() else None
 
     def _since_sending(self) -> float:
@@ -295,21 +299,22 @@ class Waiting:
 
     @property
     def _zero(self) -> float:
-        """Return the start of the page's times. On a busy machine it may be seconds before the call returned."""
+        """The start of the page's times. On a busy machine it may be seconds before the call returned."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )
 
     def _is_repeated(self, page: Page) -> bool:
-        """True if another document contains the user's words once more than the page did before they were sent.
-        Otherwise an earlier answer to the same words would count as this one."""
+        """Return True if another document contains the user's text once more than the page did before it was sent.
+        Otherwise an earlier answer to the same text would count as this one."""
         said = letters(self._said)
         before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
         return now > before or not before
 
     def _is_swept(self, page: Page, turn: ReadTurn) -> bool:
-        """True if the conversation has gone from the page together with the box to type in, so that new text is
-        something else. It may have gone before the user's words were seen: then with all earlier text of the page."""
+        """Return True if the conversation has gone from the page together with the box to type in, so that new text is
+        not an answer. If it went before the user's text was seen, all earlier text of the page must have gone with
+        it."""
         before = self._place.page
         gone = turn.echo is None and self._place.composer not in page.by_id
         if not gone or any("h-edit" in node.attributes for node in page.walk()):
@@ -351,7 +356,7 @@ class Waiting:
         )
 
     def _has_carrier(self) -> bool:
-        """True if the requests that ended may have brought the answer. A request that received next to nothing has only
-        delivered the turn, and the answer comes another way."""
+        """Return True if the requests that ended may have brought the answer. A request that received next to nothing
+        has only delivered the turn, and the answer comes another way."""
         traffic = self._window.traffic
         return traffic.streamed or traffic.received >= max(traffic.framed, _CARRIED * self._bytes)

@@ -1,1 +1,1 @@
-"""Finding the parts of a page without a description: the box to type in, the buttons, and obstacles."""
+"""Finding the parts of a page without a description of it: the box to type in, the buttons, and obstacles."""

@@ -1,7 +1,7 @@
-"""Consent banners and modal windows: elements that cover a page until a person answers them, and the button to do so.
+"""Consent banners and modal windows, which cover a page until a person answers them, and the button to answer with.
 
-The button that agrees to least is preferred: reject, then only what is necessary, then close; accept is used only if
-there is no other.
+The button that agrees to least is preferred: reject, then necessary only, then close. Accept is used only if there is
+no other button.
 """
 
 from collections.abc import Iterator
@@ -43,9 +43,12 @@ _ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least fi
 
 
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
-    """Find a window over the page that can be clicked away (a modal window may have no button): consent, modal or
-    login. Returns None if there is none, or if the window only contains the chat itself. over: the page is in a frame
-    that covers the one with the chat."""
+    """Find a consent, modal or log-in window over the page that can be clicked away. A window that asks for a log-in
+    may have no button.
+
+    Returns None if there is no such window, or if the window only contains the chat itself. `over` says that the page
+    is in a frame that covers the frame with the chat.
+    """
     composer = next(iter(possible_composers(page)), None)
     for region in _consents(page, composer):
         choices = _choices(page, region, _ANSWERS)
@@ -74,17 +77,17 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
 
 
 def asks_to_sign_in(page: Page, region: Node) -> bool:
-    """True if one of the region's buttons leads to a log-in or a new account."""
+    """Return True if one of the region's buttons leads to a log-in or a new account."""
     return any(_is_sign_in(name) for node in _buttons(region) for name in labels_of(page, node))
 
 
 def closes(page: Page, region: Node) -> bool:
-    """True if the region can be closed without agreeing to anything."""
+    """Return True if the region can be closed without agreeing to anything."""
     return bool(_choices(page, region, (CLOSE, REJECT)))
 
 
 def _is_sign_in(name: str) -> bool:
-    """True for `Continue with …`, but not for `Continue without …`."""
+    """Return True for `Continue with …`, but not for `Continue without …`."""
     return name in SIGN_IN and not (name in CLOSE or name in REJECT or name in NECESSARY)
 
 
@@ -96,7 +99,7 @@ def _blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blo
 
 
 def dialogs(page: Page) -> Iterator[Node]:
-    """Yield the windows within the page, outermost only."""
+    """Yield the dialog windows within the page, without dialogs inside other dialogs."""
     last: Node | None = None
     for node in page.walk():
         if last is not None and node.within(last):
@@ -135,7 +138,8 @@ def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
 
 
 def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
-    """True if it is in a window, over the box to type in, along an edge of the window, or over much of the page."""
+    """Return True if the region is in a dialog, over the box to type in, along an edge of the window, or over much of
+    the page."""
     around = [region, *nodes_around(region, 5)]
     if any(_is_dialog(one) for one in around) or any(code_of(one) & _CONSENT_CODE for one in around):
         return True
@@ -154,7 +158,7 @@ def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
 
 
 def windows(page: Page) -> Iterator[Node]:
-    """Yield the windows over the chat, and other elements that cover half of the page and the box to type in."""
+    """Yield the dialogs over the chat, and other elements that cover half of the page as well as the box to type in."""
     composer = next(iter(possible_composers(page)), None)
     for region in dialogs(page):
         if composer is None or (not composer.within(region) and _covers_chat(page, region, composer)):

@@ -1,4 +1,4 @@
-"""An obstacle before a conversation."""
+"""An obstacle before a conversation, and tests of the elements that may be one."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from harvest.pages.reading.page import Box, Node, Page
 class Blocker:
     """An obstacle before a conversation, or a sign that a turn has failed.
 
-    kind: consent, modal (both can be clicked away), login, captcha, rate-limit, error or maintenance. excerpt: its
-    text, at most 300 characters. node: the element; None if only traffic shows it. dismiss: the button to click to
-    close it; None if there is none. why: the signs, in words. stronger: further buttons that answer it, the one that
-    agrees to least first, in case `dismiss` has no effect.
+    kind: consent, modal (both can be clicked away), login, captcha, rate-limit, error or maintenance. excerpt: at most
+    300 characters of its text. node: its element, or None if only the traffic shows it. dismiss: the button that closes
+    it, or None if there is none. why: the reasons, in words. stronger: further buttons that answer it, in case
+    `dismiss` has no effect; the button that agrees to least comes first.
     """
 
     kind: str
@@ -24,12 +24,12 @@ class Blocker:
 
 
 def came_since(node: Node) -> bool:
-    """True if the element, or a text in it, came after the last send."""
+    """Return True if the element, or a text in it, appeared after the last send."""
     return any("h-born" in one.attributes or "h-said" in one.attributes for one in node.walk())
 
 
 def inside_code(node: Node) -> bool:
-    """True for code listings and elements in them, whose class names describe the listing."""
+    """Return True for code listings and elements in them, whose class names describe the listing."""
     return any(one.tag in ("pre", "code", "samp", "kbd") for one in (node, *node.ancestors()))
 
 
@@ -41,7 +41,7 @@ def overlap(one: Box, other: Box) -> float:
 
 
 def covers(page: Page, node: Node, share: float) -> bool:
-    """True if the element covers at least that share of the window."""
+    """Return True if the element covers at least `share` of the window."""
     window = Box(0, 0, page.width, page.height)
     whole = page.width * page.height
     return node.box is not None and whole > 0 and overlap(node.box, window) >= share * whole

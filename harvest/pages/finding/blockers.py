@@ -1,7 +1,8 @@
 """Obstacles before a chat and failed turns, recognised by the structure of the page and by its traffic.
 
-Words alone are never evidence of an error: an answer may be about errors, limits and log-ins. Words only name the kind
-of an obstacle that the page's structure, its traffic or the site's own description has shown not to be an answer.
+Words alone are never evidence of an error, because an answer may be about errors, limits and log-ins. Words only name
+the kind of an obstacle that the page's structure, its traffic or the site's own description has shown not to be an
+answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +23,9 @@ _LONGEST_NOTICE = 1000  # characters: longer texts are articles
 def find_blockers(
     page: Page, *, site: Site | None = None, status: int | None = None, over: bool = False
 ) -> list[Blocker]:
-    """Find everything in the way on a page to talk on; obstacles that can be clicked away come first.
+    """Find everything that is in the way on a chat page. Obstacles that can be clicked away come first.
 
-    status: HTTP status of the document. over: the page is in a frame that covers the chat.
+    `status` is the HTTP status of the document. `over` says that the page is in a frame that covers the chat.
     """
     found: list[Blocker | None] = []
     for number in range(1, len(site.dismiss) + 1 if site is not None else 1):
@@ -36,16 +37,18 @@ def find_blockers(
 
 
 def find_named(page: Page, site: Site) -> Blocker | None:
-    """Find a state in which, by the site file, nobody can talk. Events of single turns and banners do not count."""
+    """Find a state in which nobody can type according to the site file. Events of single turns and banners are
+    ignored."""
     return next((one for one in _named_blockers(page, site) if one.kind not in (*_EVENTS, "consent")), None)
 
 
 def find_refusal(
     page: Page, turn: ReadTurn, *, site: Site | None = None, faults: Sequence[Fault] = (), begun: int | None = None
 ) -> Blocker | None:
-    """Find the sign that the turn just read has failed; None if there is none. Only what came since the send counts.
+    """Find the sign that the turn just read has failed, or return None. Only what came since the send counts.
 
-    faults: the requests that failed since then. begun: number of requests since that may carry an answer, or None.
+    faults: the requests that failed since then. begun: the number of requests since then that may carry an answer, or
+    None.
     """
     # A banner does not end a turn.
     named = next((one for one in _named_blockers(page, site, turn) if one.kind != "consent"), None)
@@ -54,7 +57,8 @@ def find_refusal(
 
 
 def _named_blockers(page: Page, site: Site | None, turn: ReadTurn | None = None) -> Iterator[Blocker]:
-    """Yield the site file's signs of a blocked chat, or of a blocked turn if they came since it was sent."""
+    """Yield the obstacles that the site file names. With `turn`, yield events of a single turn only if they came since
+    it was sent."""
     said = letters(turn.echo.text) if turn is not None and turn.echo is not None else None
     for name, block in site.each_block() if site is not None else ():
         # Without a selector, any element that is short enough to be a notice, innermost first.

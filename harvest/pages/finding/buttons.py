@@ -1,4 +1,4 @@
-"""The buttons of a chat: those that send, open it, or begin another conversation."""
+"""The buttons of a chat: those that send, open the chat, or begin another conversation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from harvest.pages.reading.page import Box, Node, Page
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A composer, the group of elements around it, and its `last` buttons: the outermost and the final one."""
+    """A composer and the group of elements around it. last: the button nearest to the end of the line and the last one
+    in the document."""
 
     composer: Node
     group: Node
@@ -20,8 +21,8 @@ class _Row:
 
 
 def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Candidate | None:
-    """Find the button that sends the text in `composer`; None if no button is likely to (Enter may). before: the page
-    before any text was in the composer."""
+    """Find the button that sends the text in `composer`. Returns None if no button is likely to; Enter may send
+    instead. `before` is the page before any text was in the composer."""
     box = composer.box
     if box is None:
         return None
@@ -107,8 +108,8 @@ _LAUNCHER_CODE = words("chat chatbot messenger widget bot assistant")
 
 
 def _weigh_distance(scales: Scales, row: _Row) -> None:
-    """Weigh the button's place. A button in one group with the box counts as near, wherever its pixels are: its width,
-    and whether it goes on the next line, depend on the fonts of the machine."""
+    """Weigh the button's position. A button in one group with the box counts as near wherever its pixels are, because
+    its width, and whether it wraps to the next line, depend on the fonts of the machine."""
     place, box = scales.node.box, row.composer.box
     if place is None or box is None:
         return
@@ -138,7 +139,7 @@ _STATES = (
 
 
 def _from_end(composer: Node, node: Node) -> float:
-    """Return the pixels from the end of the composer's line (where writing ends) back to the button's middle."""
+    """Return the pixels from the end of the composer's line, where writing ends, back to the middle of the button."""
     box, place = composer.box, node.box
     assert box is not None
     assert place is not None
@@ -153,7 +154,7 @@ def _is_near(place: Box, box: Box) -> bool:
 
 
 def find_launcher(page: Page) -> Candidate | None:
-    """Find the button that opens a chat that is not there yet; None if no button is likely to."""
+    """Find the button that opens a chat that is not shown yet, or return None if no button is likely to."""
     return _best(page, _weigh_launcher)
 
 
@@ -202,7 +203,7 @@ _SHUT = Wording(
 
 
 def find_new_chat(page: Page) -> Candidate | None:
-    """Find the button that begins another conversation; None if no button is likely to."""
+    """Find the button that begins another conversation, or return None if no button is likely to."""
     return _best(page, _weigh_new_chat)
 
 
@@ -231,8 +232,8 @@ def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | N
 
 
 def _group_of(composer: Node, scope: Node) -> Node:
-    """Return the elements that the page groups with the box: its form; otherwise the nearest element that also contains
-    a button, extended by the elements around it that add only more buttons."""
+    """Return the element that groups the box with its buttons: its form, or otherwise the nearest element that also
+    contains a button, extended outwards while this adds only more buttons."""
     if scope.tag == "form":
         return scope
     group = composer
@@ -261,7 +262,8 @@ def _has_more(part: Node | str) -> bool:
 
 
 def _surrounding(composer: Node) -> Node:
-    """Return the part of the page around the composer with its send button: not much higher than the box."""
+    """Return the part of the page that contains the composer and its send button, and is not much higher than the
+    box."""
     box, best = composer.box, composer
     assert box is not None
     for steps, parent in enumerate(composer.ancestors()):

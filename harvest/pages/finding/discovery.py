@@ -1,7 +1,7 @@
-"""Where to talk on a page without a description: the box to type in, and questions about who is talking.
+"""Finding the box to type in on a page without a description, and questions about who is typing.
 
-A candidate's score is a probability from 0 to 1; its reasons are the signs for and against it, in words. Above 0.5 more
-speaks for it than against it.
+A candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. Above 0.5 more
+speaks for the candidate than against it.
 """
 
 from harvest.pages.finding.buttons import find_send
@@ -30,9 +30,9 @@ _NEAR = 8  # ancestors of an element that count as its surroundings
 
 
 def find_composer(page: Page) -> list[Candidate]:
-    """Return all text boxes that a person could talk in, the most likely first.
+    """Return all text boxes in which a person could chat, the most likely first.
 
-    A box that is disabled or read-only now is included with a score below 0.5: it may become the composer.
+    A box that is disabled or read-only now is included with a score below 0.5, because it may become the composer.
     """
     # Smaller boxes are not meant for people: editors have hidden clones and elements that catch the keyboard.
     boxes = [
@@ -125,7 +125,8 @@ def _weigh_names(scales: Scales, page: Page) -> None:
 
 
 def who_is_asked(page: Page, node: Node) -> str:
-    """Return the name of a field that asks who is talking, or the question before it; "" if it does not ask."""
+    """Return the name of a field that asks who is typing, or the question before the field. Returns "" if it does not
+    ask."""
     names = labels_of(page, node)
     alone = next((name for name in names if _NAME.is_all(name)), "")
     if alone:
@@ -189,7 +190,8 @@ def _weigh_place(scales: Scales, page: Page) -> None:
 
 
 def _is_log(node: Node) -> bool:
-    """True if the element seems to contain a conversation, by its role or code and that of the next levels in it."""
+    """Return True if the element seems to contain a conversation, judging by its role and code and by those of the next
+    two levels inside it."""
     if node.box is None or node.box.height < 60:
         return False
     inside = [inner for child in node.elements for inner in (child, *child.elements)]

@@ -1,4 +1,4 @@
-"""Forms before a chat: fields to fill in, tick or choose before anybody may talk."""
+"""Forms before a chat: fields to fill in, tick or choose before anybody may type."""
 
 from dataclasses import dataclass
 
@@ -26,8 +26,9 @@ _EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": 
 class Door:
     """A form before a chat.
 
-    asks: the questions of its fields, in the page's own words. fields: their selectors, each with a text that could be
-    entered, or True for a box to tick. button: selector of the button that leads on; None if none could be made.
+    asks: the questions of its fields, in the page's own words. fields: the selectors of its fields, each with a text
+    that could be entered, or True for a box to tick. button: a selector of the button that leads on, or None if none
+    could be made.
     """
 
     asks: tuple[str, ...]
@@ -36,20 +37,20 @@ class Door:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The entries of `fill`, as written in a site file."""
+        """The entries for `fill`, as written in a site file."""
         return tuple(f"{_quote(css)}: {'true' if text is True else _quote(str(text))}" for css, text in self.fields)
 
     @property
     def advice(self) -> str:
-        """The lines to add to a site file, joined into one."""
+        """The lines to add to a site file, joined by "and"."""
         lines = [f"fill: {{{', '.join(self.entries)}}}"] if self.fields else []
         lines += [f"open: [{_quote(self.button)}]"] if self.button else []
         return " and ".join(lines)
 
 
 def find_door(page: Page) -> Door | None:
-    """Find a form that asks who is talking, or for consent to terms, and has a button that leads on; None if there is
-    none. A box to talk in does not count, nor does a log-in form."""
+    """Find a form that asks who is typing, or for consent to terms, and that has a button to continue. Returns None if
+    there is no such form. A box for the chat itself and a log-in form do not count."""
     talk = {one.node for one in find_composer(page) if one.score >= _GOOD}
     asking = [node for node in page.walk() if is_shown(node) and node not in talk and _asks_who(page, node)]
     if not asking or any(node.get("type") == "password" and node.visible for node in page.walk()):

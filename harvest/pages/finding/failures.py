@@ -35,9 +35,10 @@ _TELEMETRY = re.compile(
 
 
 def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None = None) -> Blocker | None:
-    """Find the sign that the turn has failed; None if there is none.
+    """Find the sign that the turn has failed, or return None.
 
-    faults: requests that failed since the send. begun: number of requests since that may carry an answer, or None.
+    faults: the requests that failed since the send. begun: the number of requests since then that may carry an answer,
+    or None.
     """
     shown = _in_bubbles(page, turn) or _outside_bubbles(page, turn)
     if shown is None:
@@ -71,7 +72,7 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
 
 
 def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
-    """Find a picture named an error in or next to a short bubble, where others show a face."""
+    """Find a picture named an error in or next to a short bubble, in the position where other bubbles show a face."""
     if len(bubble.text) > _LONGEST_NOTICE:
         return None
     around = (bubble, *_wrappers(bubble, turn))[-1]
@@ -95,13 +96,14 @@ def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
 
 
 def _speaks(text: str) -> bool:
-    """True if the text uses words of a failure, also as in programs (`RateLimitError`); not sufficient alone."""
+    """Return True if the text uses words for a failure, including words of programs such as `RateLimitError`. This is
+    not sufficient evidence alone."""
     plain = camel_split(text)
     return plain in FAULT or plain in RATE_LIMIT or plain in SIGN_IN_FIRST
 
 
 def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
-    """Find an alert or a toast that came outside the conversation, or a mark on the user's own words."""
+    """Find an alert or a toast that appeared outside the conversation, or an error mark on the user's own bubble."""
     answered = bool(turn.text)
     found: list[Node] = []
     spoken = [*turn.bubbles, *([turn.echo] if turn.echo is not None else [])]
@@ -186,14 +188,15 @@ def _kind_of(text: str, status: int | None) -> str:
 
 
 def _error_sign(node: Node) -> str:
-    """Return `code` if its author calls it an error, `role` if it is an alert, otherwise ""."""
+    """Return `code` if the page's code calls the element an error, `role` if it is an alert, otherwise ""."""
     if _code_words(node) & _ERROR_CODE:
         return "code"
     return "role" if role_of(node) in ("alert", "alertdialog") else ""
 
 
 def _code_words(node: Node) -> frozenset[str]:
-    """Return the words of class, id and data attributes, without names that only mention errors: `error-boundary`."""
+    """Return the words in the class, id and data attributes, without names that only mention errors, such as
+    `error-boundary`."""
     found: set[str] = set()
     for name, value in node.attributes.items():
         if name in ("class", "id") or (name.startswith("data-") and len(value) <= 40):
@@ -213,7 +216,7 @@ def _in_words(node: Node) -> str:
 
 
 def _wrappers(node: Node, turn: ReadTurn) -> list[Node]:
-    """Return the elements around the node that came with it and contain nothing else of the conversation."""
+    """Return the elements around the node that appeared with it and contain nothing else of the conversation."""
     found = []
     for parent in node.ancestors():
         if parent is turn.container or "h-born" not in parent.attributes:

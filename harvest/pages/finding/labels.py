@@ -15,7 +15,8 @@ _ICON_FONT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
 def role_of(node: Node) -> str:
-    """Return the role given in the attribute, or the default of its tag; "" if it has no relevant role."""
+    """Return the role given in the `role` attribute, or the default role of the tag. Returns "" if no relevant role is
+    known."""
     given = node.get("role").split(" ")[0].lower()
     if given:
         return given
@@ -30,7 +31,8 @@ def role_of(node: Node) -> str:
 
 
 def is_button(node: Node) -> bool:
-    """True for an element to press: a button, a link, or a small element with a pointing hand as its cursor."""
+    """Return True for an element to press: a button, a link, or a small element over which the cursor becomes a
+    hand."""
     role = role_of(node)
     if role in ("button", "link") or node.tag == "summary":
         return True
@@ -79,7 +81,8 @@ def _index(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
 
 
 def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
-    """Return the words of its id, classes, name and test ids; with `inside`, also those of the pictures in it."""
+    """Return the words in the element's id, classes, name and data attributes. With `inside`, the words of pictures in
+    it are included."""
     words: set[str] = set()
     for part in node.walk() if inside else (node,):
         if part is node or part.tag in _PICTURES:
@@ -92,7 +95,7 @@ def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
 
 
 def is_icon(node: Node) -> bool:
-    """True if the element shows a picture or a symbol and no words."""
+    """Return True if the element shows a picture or a symbol and no words."""
     if any(character.isalnum() for character in node.text) and len(node.text) > 2:
         return bool(_ICON_FONT.fullmatch(node.text) and node.text.count("_"))
     return bool(node.text) or any(part.tag in ("svg", "img", "i", "canvas", "mat-icon") for part in node.walk())

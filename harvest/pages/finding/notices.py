@@ -1,7 +1,7 @@
 """Phrases of obstacles before a chat (consent banners, walls, limits and faults) and of the buttons that close them.
 
-These phrases alone never judge an answer: they only name the kind of something that a page's structure or its traffic
-has shown not to be an answer.
+These phrases alone never decide about an answer. They only name the kind of an obstacle that the page's structure or
+its traffic has shown not to be an answer.
 """
 
 from harvest.pages.finding.wordings import Wording, camel_split
@@ -197,12 +197,13 @@ FAULT = Wording("""
 
 
 def human_check(text: str) -> str:
-    """Return the words that ask for proof of being human, or "". `Just a moment` is also on pages that only load."""
+    """Return the words in `text` that ask for proof of being human, or "". `Just a moment` does not count, because
+    pages that only load show it, too."""
     found = HUMAN.find(text)
     return "" if found.lower().startswith("just a") else found
 
 
 def opens_as_failure(text: str) -> bool:
-    """True if a text begins with words that programs use for errors. It may still be a good answer."""
+    """Return True if a text begins with words that programs use for errors. It may still be a good answer."""
     opening = camel_split(text[:_OPENING])
     return opening in ERROR or opening in RATE_LIMIT

@@ -1,4 +1,5 @@
-"""Pages on which nobody can talk: log-ins, captchas, maintenance, limits. Words count only without a box to talk in."""
+"""Pages on which nobody can chat: log-ins, captchas, maintenance, limits. Words count only if there is no box to type
+in."""
 
 import re
 
@@ -28,10 +29,11 @@ _STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 50
 def find_wall(
     page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
 ) -> Blocker | None:
-    """Find an obstacle that keeps everybody from talking; None if none is known.
+    """Find an obstacle that keeps everybody from typing, or return None if none is known.
 
-    status: HTTP status of the page. since: consider only what came after the last send and covers the chat. unanswered:
-    the turn, if it has no answer; then the replacement of the box to type in is considered as well.
+    status: the HTTP status of the page. since: whether to consider only what came after the last send and covers the
+    chat. unanswered: the turn, if it has no answer. A check for humans in the position of the box to type in then
+    counts, too.
     """
     challenge = _challenge(page, since) or _puzzle(page, since)
     if challenge is not None:
@@ -77,8 +79,8 @@ def _challenge(page: Page, since: bool) -> Blocker | None:
 
 
 def _puzzle(page: Page, since: bool) -> Blocker | None:
-    """Find a captcha drawn by the page itself: words about being human next to something to solve, in a window, in an
-    element that covers the box, or in what came since the last send."""
+    """Find a captcha drawn by the page itself: words about being human next to something to solve. It counts in a
+    window or an element that covers the box, or with `since` if it came after the last send."""
     for node in page.walk():
         solved = node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
         if not (solved and node.visible and node.box is not None) or inside_code(node):
@@ -106,7 +108,7 @@ def _closed_off(page: Page, since: bool) -> Blocker | None:
 
 
 def _in_place(page: Page, echo: Node | None) -> Blocker | None:
-    """Find an element that asks for proof of being human and came when the box to type in had gone."""
+    """Find an element that asks for proof of being human and appeared when the box to type in disappeared."""
     if possible_composers(page):
         return None
     asking = [

@@ -1,4 +1,5 @@
-"""Weighing signs for and against a candidate: each has a weight in log-odds, and the sum gives a probability."""
+"""Weighing the signs for and against a candidate: each sign has a weight in log-odds, and the sum gives a
+probability."""
 
 import math
 from collections.abc import Iterable
@@ -10,7 +11,8 @@ from harvest.pages.reading.page import Node
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """score: a probability. reasons: the signs for it (`+ …`) and against it (`- …`), the weightiest first."""
+    """An element with its probability (`score`) and the signs for it (`+ …`) and against it (`- …`), the weightiest
+    first."""
 
     node: Node
     score: float
@@ -18,7 +20,7 @@ class Candidate:
 
 
 class Scales:
-    """The signs for and against one candidate; `start` is the log-odds without any sign."""
+    """The signs for and against one candidate. `start` is the log-odds before any sign is added."""
 
     def __init__(self, node: Node, start: float) -> None:
         self.node, self.sum = node, start
@@ -43,7 +45,7 @@ def is_shown(node: Node) -> bool:
 
 
 def first(names: Iterable[str], wording: Wording) -> str:
-    """Return the first of the names that contains the wording, cut to 60 characters; "" if none does."""
+    """Return the first name that contains the wording, cut to 60 characters, or "" if no name does."""
     return next((name[:60] for name in names if name in wording), "")
 
 

@@ -1,8 +1,8 @@
-"""Common names of things on a page, in the most common languages, and tests whether a name is one of them.
+"""Common names of page elements in the most common languages, and tests whether a name is one of them.
 
-Tables of English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi,
+The tables cover English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi,
 Japanese, Chinese (both scripts) and Korean. A phrase matches whole words only; in scripts without spaces between words
-it may occur anywhere. A star at the end of a phrase allows the word to go on.
+it may occur anywhere. A star at the end of a phrase allows the word to continue.
 """
 
 import re
@@ -15,7 +15,7 @@ _LONGEST = 4000  # characters searched for phrases
 
 
 class Wording:
-    """Phrases with one meaning, given as text: separated by `|` or line breaks, in any number of languages."""
+    """Phrases with one meaning in any number of languages, given as text and separated by `|` or line breaks."""
 
     def __init__(self, phrases: str) -> None:
         self._phrases = [phrase.strip() for phrase in re.split(r"[|\n]", phrases) if phrase.strip()]
@@ -36,7 +36,7 @@ class Wording:
         return re.compile(rf"[\W_]*(?:{self._pattern.pattern})[\W_]*", re.IGNORECASE)
 
     def find(self, text: str) -> str:
-        """Return the first match of one of the phrases, as written in `text`; "" if none occurs."""
+        """Return the first match of one of the phrases, as written in `text`, or "" if none occurs."""
         match = self._pattern.search(text[:_LONGEST])
         return match[0] if match else ""
 
@@ -44,7 +44,7 @@ class Wording:
         return bool(self.find(text))
 
     def is_all(self, text: str) -> bool:
-        """True if `text` is one of the phrases and nothing else, except for punctuation."""
+        """Return True if `text` is one of the phrases and nothing else, except for punctuation."""
         return self._whole.fullmatch(text) is not None
 
 
@@ -54,13 +54,14 @@ def words(text: str) -> frozenset[str]:
 
 
 def camel_split(text: str) -> str:
-    """Put a space before every capital letter after a small letter or a digit: `Network Error` for `NetworkError`."""
+    """Insert a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
+    `Network Error`."""
     return _CAMEL.sub(" ", text)
 
 
 @lru_cache(maxsize=8192)
 def code_words(name: str) -> frozenset[str]:
-    """Return the words of a programmer's name: `chat-inputBox` gives chat, input and box. Names of states that may come
+    """Return the words in an identifier: `chat-inputBox` gives chat, input and box. Names that apply only in some state
     (`disabled:hidden`, `data-[error]:red`) give none."""
     found: set[str] = set()
     for token in name.split():

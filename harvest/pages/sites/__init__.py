@@ -1,1 +1,1 @@
-"""Descriptions of web chats: where to type, which elements are replies, which block the chat."""
+"""Descriptions of web chats: where to type, which elements are replies, and which elements block the chat."""

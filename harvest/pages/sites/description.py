@@ -1,4 +1,4 @@
-"""Reading a site from a file, or from its inline form in an audit."""
+"""Reading the description of a site from a file, or from its inline form in an audit."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -14,12 +14,13 @@ def load_site(path: str | PathLike[str]) -> SiteFile:
 
 
 def parse_site(text: str, path: str = "site") -> SiteFile:
-    """Parse the text of a site file; `path` names it in messages. Raises InputError."""
+    """Parse the text of a site file. Error messages call it `path`. Raises InputError."""
     return _read(parse_document(text, path))
 
 
 def site_of(value: Mapping[str, object], path: str = "site") -> Site:
-    """Return the site from its inline form or from `encode_site`; `path` names it in messages. Raises InputError."""
+    """Return the site described inline or encoded by `encode_site`. Error messages call it `path`. Raises
+    InputError."""
     model = SiteFile if "format" in value else Site
     return Document(path, _freeze(value), {}, {}).validated(model)
 

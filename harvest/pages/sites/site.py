@@ -1,6 +1,7 @@
-"""The description of one web chat: facts that generic discovery cannot find or need not search. Format harvest-site/1.
+"""The description of one web chat: facts that Harvest cannot find by itself or need not search for. Format
+harvest-site/1.
 
-All of it is optional; docs/sites.md explains every field, and a test compares it with this file.
+All of it is optional. docs/sites.md explains every field, and a test compares it with this file.
 """
 
 import re
@@ -87,7 +88,7 @@ class Block(StrictModel):
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """The pattern to search in a text whose white space is collapsed; None if any text matches."""
+        """The pattern to search for in a text with collapsed white space, or None if any text matches."""
         if self.text is None:
             return None
         if len(self.text) > 1 and self.text.startswith("/") and self.text.endswith("/"):
@@ -154,7 +155,8 @@ class Site(StrictModel):
 
     @cached_property
     def selectors(self) -> dict[str, str]:
-        """CSS selectors by the names that the eye uses as marks: the field's name, with `-1`, `-2`, … for lists."""
+        """CSS selectors by the names with which the eye marks their matches: the name of the field, followed by `-1`,
+        `-2`, … in lists."""
         found = {name: css for name in _SINGLE if (css := getattr(self, name)) is not None}
         if self.send is not None and self.send_key is None:
             found["send"] = self.send
@@ -168,7 +170,8 @@ class Site(StrictModel):
 
     @cached_property
     def send_key(self) -> str | None:
-        """The key that sends, in Playwright's notation (`Control+Enter`); None if there is none, or a button."""
+        """The key that sends, in Playwright's notation (`Control+Enter`), or None if the site names a button or
+        nothing."""
         if self.send is None or not _KEY.fullmatch(self.send):
             return None
         return "+".join(_KEY_NAMES.get(part, part.capitalize()) for part in self.send.lower().split("+"))
@@ -183,14 +186,14 @@ _SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "bus
 
 
 class SiteFile(Site):
-    """A site in a file of its own, which requires format and name."""
+    """A site in a file of its own, which requires the fields format and name."""
 
     format: Literal["harvest-site/1"] = Field(description=_FORMAT)
     name: Name = Field(description=_NAME)
 
 
 def encode_site(site: Site) -> dict[str, Any]:
-    """Return the given fields as JSON values, in order; reading them gives an equal site."""
+    """Return the given fields as JSON values, in order. Reading them again gives an equal site."""
     return site.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -214,7 +217,8 @@ _FOREIGN = (
 
 # Only a browser knows for certain whether a selector is valid; obvious mistakes are refused before one starts.
 def checked_selector(css: str) -> str:
-    """Return `css` without space around it. Raises ValueError, with a clause about it, if it cannot be a selector."""
+    """Return `css` without surrounding white space. Raises ValueError if it cannot be a selector; the message is a
+    clause whose subject is the selector."""
     text = css.strip()
     if not text:
         raise ValueError("is empty")
@@ -249,7 +253,7 @@ def checked_selector(css: str) -> str:
 
 
 def _blank_strings(text: str) -> str:
-    """Replace all quoted text and escaped characters with `x`. Raises ValueError for an open quotation."""
+    """Replace all quoted text and escaped characters by `x`. Raises ValueError if a quotation is not closed."""
     out, quote, at = [], "", 0
     while at < len(text):
         sign = text[at]

@@ -1,7 +1,8 @@
-"""The account of the received content of one turn, stored with the turn: its texts that may be the reply.
+"""The account of the received content of one turn, stored with the turn: a description of each text that may be the
+reply.
 
-The texts themselves are not kept, only the differences from the page's, and nothing that the page sent. Which of them
-is the reply is judged over all turns of a run (`judgement`) on request, so that later code can judge again.
+It keeps the differences from the page's text instead of the texts themselves, and nothing that the page sent. Which
+text is the reply is decided on request over all turns of a run (see `judgement`), so that later code can decide again.
 """
 
 import json
@@ -30,12 +31,13 @@ KeyParts = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A received text compared with the page's.
+    """A received text compared with the page's text.
 
-    keys: all that lead to it. size: its letters. pieces: how many it came in. like: likeness from 0 to 1. how: see How.
-    old: it already came in an earlier turn. within: it contains the page's whole text and more. only_page, only_wire:
-    letters that only one side has. page, wire: the first runs of them. ahead: the page's additional letters come before
-    all the rest. beside: other texts of the same kind that the page does not show.
+    keys: all keys that lead to it. size: the number of its letters. pieces: the number of pieces it came in. like: its
+    likeness, from 0 to 1. how: see How. old: whether it already came in an earlier turn. within: whether it contains
+    the page's whole text and more. only_page, only_wire: the number of letters that only one side has. page, wire: the
+    first runs of these letters. ahead: whether the page's additional letters come before everything else. beside: other
+    texts with the same key that the page does not show.
     """
 
     keys: tuple[KeyParts, ...]
@@ -77,7 +79,7 @@ class Text:
 
     @property
     def right(self) -> bool:
-        """True if the words are the same; `near`, which old recordings have, does not count."""
+        """True if the words are the same. The value `near`, which old recordings have, does not count."""
         return self.how == "equal"
 
 
@@ -85,10 +87,10 @@ class Text:
 class Account:
     """The account of one turn.
 
-    letters: of the page's text. texts: the most likely first. received: bytes that came. unread: bytes of messages
-    without text. capped: more came than is read. before: the account of the turn before if more of it came after that
-    account was made; else None. late: a part of the text that the page now shows instead of the answer, if that was
-    received as well.
+    letters: the number of letters in the page's text. texts: the received texts, the most likely first. received: the
+    number of bytes that came. unread: the number of bytes in messages without text. capped: whether more came than is
+    read. before: the account of the previous turn if more of it came after that account was made, otherwise None. late:
+    a part of the text that the page now shows instead of the answer, if that text was received as well.
     """
 
     letters: int
@@ -123,8 +125,8 @@ class Account:
 def account_of(
     opened: Opened, said: str, answer: str, heard: Heard, known: Collection[KeyParts] = frozenset()
 ) -> Account:
-    """Compare a turn's received content with the answer. known: keys like the page before; their texts are
-    always kept."""
+    """Compare the received content of a turn with the answer. The texts of `known` keys, whose texts were like the
+    page's in earlier turns, are always kept."""
     reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []

@@ -22,14 +22,16 @@ _UNWRITTEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """A text or a message with text in it: the length byte of an inner string may look like a letter."""
+    """Bytes that may be a text or a message with text in it, because the length byte of an inner string may look like a
+    letter."""
 
     text: str
     inner: object
 
 
 def values_in(data: bytes) -> list[object]:
-    """Return the values of a message: mappings (protobuf fields are `f1`, `f2`, …), lists or text; [] without text."""
+    """Return the values of a message: mappings (protobuf fields are named `f1`, `f2`, …), lists or strings. Returns []
+    if it contains no text."""
     if not data:
         return []
     framed = _grpc_frames(data)
@@ -43,7 +45,7 @@ def values_in(data: bytes) -> list[object]:
 
 
 def encoded_in(text: str) -> bytes | None:
-    """Return the bytes encoded as base64 in `text`, or None. Ordinary words are valid base64 too, so the bytes must
+    """Return the bytes encoded as base64 in `text`, or None. Ordinary words are valid base64, too, so the bytes must
     decode to text or to a whole message of a known kind."""
     if len(text) % 4 == 1 or not _BASE64.fullmatch(text):
         return None
@@ -85,7 +87,7 @@ def _read_message_pack(data: bytes) -> object | None:
 
 
 def _read_sized_message_pack(data: bytes) -> object | None:
-    """Read messages that each follow their size as a varint, as SignalR sends them."""
+    """Read messages that are each preceded by their size as a varint, as SignalR sends them."""
     values, place = [], 0
     while place < len(data):
         size, place = _read_varint(data, place)
@@ -98,7 +100,7 @@ def _read_sized_message_pack(data: bytes) -> object | None:
 
 
 def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
-    """Return the fields, with a list for repeated ones; None if the bytes are not a message."""
+    """Return the fields, with a list for a repeated field, or None if the bytes are not a message."""
     fields: dict[str, list[object]] = {}
     place = 0
     while place < len(data):
@@ -149,7 +151,7 @@ def _holds_only_text(value: object) -> bool:
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at a place and the place after it, which is -1 if there is no number."""
+    """Return the number at an offset and the offset after it, which is -1 if there is no number."""
     value = shift = 0
     while place < len(data) and shift < 64:
         value |= (data[place] & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""Comparison of a text of the page with a received one: which words does only one of them have?"""
+"""Comparison of the page's text with a received text: the words that only one of them has."""
 
 import re
 from collections import Counter
@@ -28,10 +28,10 @@ _TOKEN = re.compile(r"(?:[^\W_぀-ヿ㐀-鿿가-힣฀-๿]|[\ufdd0-\ufddf])+|\w
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The result of a comparison. A single word more or less is a difference: "not" is one.
+    """The result of a comparison. Even a single additional word makes the texts different, because it may be "not".
 
-    page, wire: the first runs that only that side has, cut to 300 characters. only_page, only_wire: how many letters
-    that is in all. ahead: all letters that only the page has come before the received text.
+    page, wire: the first runs of words that only this side has, cut to 300 characters. only_page, only_wire: the number
+    of letters that only this side has. ahead: whether all letters that only the page has come before the received text.
     """
 
     how: How
@@ -43,9 +43,9 @@ class Difference:
 
 
 class Reading:
-    """The text of the page, prepared for many comparisons. said: the user's words.
+    """The text of the page, prepared for many comparisons. said: the user's text.
 
-    Comparing long texts takes long, and the same text may be received under many keys, so each is compared once.
+    Comparing long texts is slow, and one text may be received under many keys, so each text is compared only once.
     """
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
@@ -64,8 +64,8 @@ class Reading:
         return self.plains[0].letters
 
     def likeness(self, wire: str) -> float:
-        """Return how much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters. It is
-        at least HELD if one of them is long and almost all of it is in the other."""
+        """Return the likeness of the page's text and a received text, from 0 to 1: Dice's coefficient of their pieces
+        of five characters. It is at least HELD if one of them is long and almost all of it is in the other."""
         if wire not in self._likeness:
             self._likeness[wire] = 1.0 if self.is_equal(wire) else self._likeness_of(wire)
         return self._likeness[wire]
@@ -81,8 +81,8 @@ class Reading:
         return likeness
 
     def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
-        """Return the pieces of both, shorter ones for a short text. Those of the received text are kept in `cut`, by
-        size."""
+        """Return the pieces of both texts, which are shorter if a text is short. The pieces of the received text are
+        kept in `cut`, by their size."""
         size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
@@ -130,8 +130,8 @@ def difference(page: Plain, wire: Plain) -> Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A stretch in which the words differ. first: both texts begin with it. page, wire: the words of each side.
-    only_page, only_wire: the number of letters between their common beginning and end."""
+    """A stretch in which the words differ. first: whether both texts begin with it. page, wire: the words of each side.
+    only_page, only_wire: the number of letters of each side between their common beginning and their common end."""
 
     first: bool
     page: str
@@ -182,7 +182,7 @@ def _differing_letters(one: str, other: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)  # the page's text is compared with many in a row
 def _word_tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the letters of each word and its place; in writing without spaces, of each character."""
+    """Return the letters of each word and its span in the text. In scripts without spaces, each character is a word."""
     words, places = [], []
     for found in _TOKEN.finditer(mark_signs(text)):
         own = letters(found[0])

@@ -1,8 +1,8 @@
 """A judgement over all turns of a run with one site: do the page and the received content agree, turn by turn?
 
-The place of the reply in the received content is unknown. The key with the texts most like the page's over all turns is
-assumed to bring it; it may accuse once it was like the page often enough. Any text may confirm an answer with the same
-words. A turn is marked, and its text is never changed.
+Where the received content holds the reply is unknown. The key whose texts are most like the page's over all turns is
+assumed to bring it. The key may show that an answer differs once its texts have been like the page's often enough. Any
+text may confirm an answer with the same words. The result only marks a turn and never changes its text.
 """
 
 from collections import Counter
@@ -26,7 +26,12 @@ _MOST_FORMS = 200  # most forms that are remembered
 
 @dataclass(slots=True)
 class Endings:
-    """Signals learnt from the turns of one site; shared by its conversations."""
+    """The signals of complete replies, learnt from the turns of one site and shared by its conversations.
+
+    A socket stays open after a reply, so its only other end is silence. Many sites then send something else, such as
+    `task_end` or `done: true`. A signal is a form of message that follows the last text of the replies and never comes
+    before it.
+    """
 
     _turns: int = 0
     _after: Counter[str] = field(default_factory=Counter)
@@ -34,7 +39,8 @@ class Endings:
     _before: set[str] = field(default_factory=set)
 
     def learn(self, shapes: Sequence[Shape], last_text: float) -> None:
-        """Learn from a complete reply. shapes: of all messages of the turn. last_text: when its last piece came."""
+        """Learn from a complete reply. `shapes` are the shapes of all messages in the turn, and `last_text` is when its
+        last text came."""
         self._turns += 1
         # A form that even once came before the last text, or long after it, is never a sign.
         self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT}
@@ -44,12 +50,12 @@ class Endings:
             self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE} & after)
 
     def distrust(self, forms: Collection[str]) -> None:
-        """Do not use these forms as signals any more: text came after them, or they came without a reply."""
+        """Stop using these forms as signals, because text came after them or they came without a reply."""
         self._before |= set(forms)
 
     @property
     def signs(self) -> frozenset[str]:
-        """The forms that signal an end here; empty until enough was learnt."""
+        """The forms that signal an end on this site, empty until enough turns were seen."""
         if self._turns < _FEWEST:
             return frozenset()
         counts = self._after if self._turns >= _ENOUGH else self._at_once
@@ -58,7 +64,8 @@ class Endings:
 
 
 def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> float | None:
-    """Return when the last piece of a reply came, or None. places: addresses and general paths of its pieces."""
+    """Return when the last piece of a reply came, or None. `places` are the addresses and general paths of its
+    pieces."""
     return max((leaf.at for leaf in leaves if (leaf.address, general(leaf.path)) in places), default=None)
 
 
@@ -74,7 +81,8 @@ _WAYS = {"joined": 0, "one": 2}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """word: see Word. why: the reason for a silence. page, wire: the words of only one side if they differ."""
+    """The verdict on one turn. word: see Word. why: the reason if nothing can be said. page, wire: the words that only
+    one side has, if they differ."""
 
     word: Word
     why: str = ""
@@ -86,8 +94,8 @@ class Verdict:
 class Judged:
     """The judgement over one site, with one verdict per turn.
 
-    unread: texts that come with most replies of this site and are not shown, with the number of turns; a person should
-    know it once. doubtful: the texts differ in most turns, so that the messages may be misunderstood.
+    unread: texts that come with most replies of this site and are not shown, with the number of turns, for a person to
+    know. doubtful: whether the texts differ in most turns, so that the messages may have been misunderstood.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -106,7 +114,7 @@ class _Record:
 
     @property
     def trust(self) -> float:
-        """How like the page its texts are, from 0 to 1; more texts give more trust."""
+        """How like the page its texts are, from 0 to 1. More texts give more trust."""
         return round(self.like / (self.present + 0.5), 3)
 
 
@@ -155,7 +163,8 @@ def _by_key(turn: Account) -> dict[KeyParts, Text]:
 
 
 class _Wire:
-    """The messages of one site over all its turns. accusers: the keys that may accuse, most trustworthy first."""
+    """The messages of one site over all its turns. accusers: the keys that may show a difference, most trustworthy
+    first."""
 
     def __init__(self, turns: Sequence[Account]) -> None:
         self.records = _records(turns)
@@ -176,7 +185,7 @@ class _Wire:
         )
 
     def verdict(self, turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
-        """Return the verdict, and the other texts of the reply that the page does not show, with their keys."""
+        """Return the verdict, and the other texts of the reply that the page does not show, each with its key."""
         if turn.late:
             # The page received another text and shows it in place of the answer: the first was not an answer.
             return Verdict("differs", wire=(turn.late,)), []
@@ -219,9 +228,9 @@ def _why_silent(turn: Account, learnt: bool) -> str:
 
 
 class Acquaintance:
-    """Knowledge of a site's messages so far in a run, for the accounts still to be written.
+    """What has been learnt about a site's messages in a run, for the accounts still to be written.
 
-    known: the keys that were like the page. endings: the signals that a reply is complete.
+    known: the keys whose texts were like the page's. endings: the signals that a reply is complete.
     """
 
     def __init__(self) -> None:
@@ -236,5 +245,5 @@ class Acquaintance:
 
     @property
     def known(self) -> frozenset[KeyParts]:
-        """The keys with texts that are always kept."""
+        """The keys whose texts are always kept."""
         return frozenset(key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN * one.present)

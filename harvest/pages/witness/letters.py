@@ -1,9 +1,9 @@
 """Texts in the form in which they are compared: letters, digits, marks and emoji, without markup.
 
 A page renders the received text: Markdown as HTML, entities as characters. So both sides are reduced to the parts that
-stay the same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own way. Only a
-sign between two digits counts, as it makes another figure: 3/4, 1.5, 10:30, 2020–2024. Not compared are the targets of
-links, the order of cells and the levels of headings.
+rendering does not change. White space, punctuation and signs are left out, because pages set quotes, dashes and bullets
+in their own way. Only a sign between two digits is kept, because it makes another figure: 3/4, 1.5, 10:30, 2020–2024.
+Link targets, the order of table cells and heading levels are not compared.
 """
 
 import html
@@ -48,7 +48,7 @@ _MARKS = {sign: chr(0xFDD0 + number) for number, signs in enumerate(_FORMS) for 
 
 
 class _Kept(dict[int, int | None]):
-    """A table for str.translate that keeps every relevant character and looks up the category of each one once."""
+    """A table for str.translate that keeps every relevant character and looks up the category of each one only once."""
 
     def __missing__(self, code: int) -> int | None:
         kind = unicodedata.category(chr(code))
@@ -64,7 +64,8 @@ _KEPT = _Kept()
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A text in one reading of its markup. shown: with its spaces, for people. letters: for comparison."""
+    """A text in one reading of its markup. shown: the text with its spaces, for people. letters: the text for
+    comparison."""
 
     shown: str
     letters: str
@@ -99,8 +100,8 @@ def letters(text: str) -> str:
 
 
 def readings(text: str) -> tuple[Plain, ...]:
-    """Return the possible meanings of a received text, the most likely first and each once: Markdown, HTML, plain text,
-    escaped HTML, and the same without the words of pictures."""
+    """Return the possible meanings of a received text without duplicates, the most likely first: Markdown, HTML, plain
+    text and escaped HTML. Readings without buttons and without the text of pictures are included."""
     found: dict[str, Plain] = {}
     marked = "<" in text or "&" in text or "[" in text or "`" in text
     texts = [rendered(text)]
@@ -119,14 +120,15 @@ def readings(text: str) -> tuple[Plain, ...]:
 
 
 def page_readings(answer: str) -> tuple[Plain, ...]:
-    """Return the readings of an answer on a page: some pages write the language of code above it, as a word."""
+    """Return the readings of an answer on a page. A second reading allows for pages that write the language of a code
+    block above it, as a word."""
     found = readings(answer)
     named = Plain.of(rendered(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
     return found if named.letters == found[0].letters else (*found, named)
 
 
 def rendered(markdown: str) -> str:
-    """Return the words of a Markdown text, with any HTML in it, without markup."""
+    """Return the text of a Markdown document without its markup, including any HTML."""
     parts: list[str] = []
     place = 0
     for fence in _FENCE.finditer(markdown):

@@ -1,7 +1,7 @@
-"""The texts in the received content, whatever they were packed in.
+"""Extraction of the texts in the received content, whatever they were packed in.
 
-Nothing here depends on an API. A message is opened as far as possible: signs of a transport in front of it (`42[…]`,
-`a[…]`, `)]}'`), events, lines of JSON, values after their size, text that is JSON or base64 again. The results are
+Nothing here depends on a particular API. A message is opened as far as possible: transport prefixes (`42[…]`, `a[…]`,
+`)]}'`), events, lines of JSON, values preceded by their size, and text that is again JSON or base64. The results are
 leaves: one string each, with its path and the names next to it.
 """
 
@@ -37,10 +37,11 @@ _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One string that came. at: its time. path: exact. names: its kinds according to the message.
+    """A string that was received. at: when it came. path: its exact path in the message. names: its kinds according to
+    the message.
 
-    number: of the message it belongs to. place: the position in the earlier text from which it replaces what follows,
-    or None. request: the number of its body; the same for all messages of sockets.
+    number: the id of the message it belongs to. place: the offset in the earlier text from which it replaces what
+    follows, or None. request: the number of its response body, or 0 for all socket messages.
     """
 
     at: float
@@ -55,7 +56,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The form of one message without its texts; the end of a response counts as a message."""
+    """The form of one message without its texts. The end of a response counts as a message."""
 
     at: float
     form: str
@@ -63,8 +64,9 @@ class Shape:
 
 @dataclass(slots=True)
 class Opened:
-    """The opened content. leaves: in the order in which they came. shapes: of each message, to learn end signals. size:
-    in bytes. unread: bytes of messages without text. capped: more came than is opened."""
+    """The opened content. leaves: the strings in the order in which they came. shapes: the shape of each message, for
+    learning end signals. size: the number of bytes. unread: the number of bytes in messages without text. capped:
+    whether more came than is opened."""
 
     leaves: list[Leaf]
     shapes: list[Shape]
@@ -74,7 +76,8 @@ class Opened:
 
 
 def opened(received: Iterable[Received], since: float) -> Opened:
-    """Return the texts that came after `since`, by the recorder's clock; of an older body only the later pieces."""
+    """Return the texts that came after `since`, by the recorder's clock. Of an older body only the later pieces are
+    returned."""
     found = Opened([], [])
     parts: list[tuple[float, int, Message | _Part]] = []
     for number, one in enumerate(received):
@@ -159,7 +162,7 @@ def _body_parts(body: Body, request: int) -> Iterator[_Part]:
 
 
 def _decode_body(data: bytes, media_type: str) -> str | None:
-    """Return the text of a body, whose last character may be incomplete; None if it is not text."""
+    """Return the text of a body, or None if it is not text. Its last character may be incomplete."""
     charset = re.search(r"charset=[\"']?([\w-]+)", media_type)
     for name in (charset[1] if charset else "utf-8", "utf-8"):
         try:
@@ -171,7 +174,7 @@ def _decode_body(data: bytes, media_type: str) -> str | None:
 
 
 class _Times:
-    """Arrival times of the characters of a body, by their offsets. Sizes of chunks are precise enough to locate a
+    """The arrival times of the characters of a body, by offset. The sizes of chunks are precise enough to locate a
     part."""
 
     def __init__(self, body: Body) -> None:
@@ -187,7 +190,8 @@ class _Times:
 
 
 class _Position(NamedTuple):
-    """A place in a message. depth: levels above it. again: how often a text around it was opened. Rest: see `Leaf`."""
+    """A position in a message. depth: the number of levels above it. again: how often a text around it was opened. The
+    other fields are those of `Leaf`."""
 
     path: str
     names: tuple[str, ...]
@@ -201,7 +205,7 @@ class _Position(NamedTuple):
 
 
 class _Walker:
-    """Collects the leaves of a value. routes: the last place in the page's document, by address."""
+    """A collector of the leaves of a value. routes: the last path in the page's document, by address."""
 
     def __init__(self, at: float, address: str, request: int, routes: dict[str, str], into: list[Leaf]) -> None:
         self._at, self._address, self._request, self._routes, self._into = at, address, request, routes, into
@@ -294,7 +298,8 @@ class _Walker:
 
 
 def _is_map(value: object) -> bool:
-    """True for a map written as a list of pairs: different names, and not every value a text, as turns may be."""
+    """Return True for a map written as a list of pairs: the names differ, and at least one value is not a string,
+    unlike in a list of turns."""
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         return False
     names = {pair[0] for pair in value if isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is str}
@@ -303,7 +308,7 @@ def _is_map(value: object) -> bool:
 
 
 def _form_of(value: object, depth: int = 0) -> str:
-    """Return the form of a message: its keys, its names and its truth values, without text and numbers."""
+    """Return the form of a message: its keys, names and truth values, without text and numbers."""
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, str):

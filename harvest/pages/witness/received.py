@@ -1,6 +1,6 @@
-"""Content that a page received: response bodies as they grew, and messages of sockets and event streams.
+"""The content that a page received: response bodies as they grew, and messages of sockets and event streams.
 
-Values only. The recorder (`pages/browser/recorder.py`) makes them, and everything else in this package depends only on
+The recorder (`pages/browser/recorder.py`) creates these values, and everything else in this package depends only on
 them, so that it can be tested without a browser.
 """
 
@@ -14,9 +14,9 @@ _OWN = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]
 
 @dataclass(slots=True)
 class Body:
-    """The body of one response, or a part of it. address: from `address_of`. media_type: as in HTTP, or "". chunks:
-    (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was complete; None until
-    then."""
+    """The body of a response, or a part of it. address: see `address_of`. media_type: the media type as in HTTP, or "".
+    chunks: (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was complete, or
+    None until then."""
 
     address: str
     media_type: str = ""
@@ -26,7 +26,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message over a web socket (`channel` is `socket`) or of an event stream (`events`). name: of the event."""
+    """A message over a web socket (`channel` is `socket`) or of an event stream (`events`). name: the name of the
+    event."""
 
     at: float
     address: str
@@ -45,5 +46,5 @@ def address_of(url: str) -> str:
 
 
 def general(name: str, separator: str = ".") -> str:
-    """Replace numbers and identifiers in a path by `*`, so that it is the same in every turn."""
+    """Replace numbers and identifiers in a path by `*`, so that the path is identical in every turn."""
     return separator.join("*" if _OWN.fullmatch(part) else part for part in name.split(separator))

@@ -1,7 +1,7 @@
 """The received texts of one turn, each with the key that identifies it in other turns.
 
-A key is an address, the path of the pieces, their kind, and the way they were put together. Which text is the reply is
-not known here: `judgement` learns that over the turns of a run.
+A key consists of an address, the path of the pieces, their kind, and the way they were put together. Which text is the
+reply is not known here: `judgement` learns that over the turns of a run.
 """
 
 import base64
@@ -34,14 +34,15 @@ _MOST_BESIDE = 12  # texts of one kind that may each be the reply; more are piec
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A text in its last form. stages: how many different texts it grew through; 1 if it came in one piece."""
+    """A text in its final form. stages: the number of different texts it grew through, which is 1 if it came in one
+    piece."""
 
     text: str
     stages: int = 1
 
 
 def runs(pieces: Iterable[str]) -> list[Run]:
-    """Return the texts that pieces make if each either continues the one before it, whole, or begins another."""
+    """Join pieces into texts. Each piece either continues the text before it in full or begins a new text."""
     found: list[Run] = []
     for piece in pieces:
         if found and is_grown(found[-1].text, piece):
@@ -52,7 +53,7 @@ def runs(pieces: Iterable[str]) -> list[Run]:
 
 
 def is_grown(before: str, after: str) -> bool:
-    """True if `after` continues or repeats `before`, apart from its temporary end."""
+    """Return True if `after` continues or repeats `before`, apart from its temporary end."""
     if after.startswith(before):
         return True
     bare = _CLOSERS.sub("", before)
@@ -63,7 +64,7 @@ def is_grown(before: str, after: str) -> bool:
 
 
 def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
-    """Return the text of pieces that each replace everything from their place on, or are appended without one."""
+    """Join pieces into one text. A piece with an offset replaces everything from there on; one without is appended."""
     text = ""
     for piece, place in pieces:
         text = text[: len(text) if place is None else place] + piece
@@ -71,7 +72,7 @@ def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
 
 
 def decode_pieces(pieces: Sequence[str]) -> list[str]:
-    """Return the decoded pieces if each is base64 and all together are UTF-8 text, else []."""
+    """Return the decoded pieces if each is base64 and all together are UTF-8 text, otherwise []."""
     if not all(len(piece) % 4 == 0 and _BASE64.fullmatch(piece) for piece in pieces):
         return []
     decoder = codecs.getincrementaldecoder("utf-8")()  # a character may be split between pieces
@@ -85,8 +86,9 @@ def decode_pieces(pieces: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Identifies a text over turns. address: as in `received`. path: general, with `*` for parts that differ from
-    message to message. names: those that the messages give it. way: how the pieces were put together."""
+    """A key that identifies a text over several turns. address: as in `received`. path: the general path, with `*` for
+    parts that differ from message to message. names: the names that the messages give the text. way: how the pieces
+    were put together."""
 
     address: str
     path: str
@@ -100,9 +102,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Strand:
-    """A received text. keys: all that lead to it. readings: its possible meanings, the most likely first. pieces: how
-    many it was made of. old: it came before in this conversation, and now in one piece. beside: other texts under the
-    same key that are not part of it."""
+    """A received text. keys: all keys that lead to it. readings: its possible meanings, the most likely first. pieces:
+    the number of pieces it was made of. old: whether it came earlier in this conversation, and now in one piece.
+    beside: other texts under the same key that are not part of it."""
 
     keys: tuple[Key, ...]
     readings: tuple[Plain, ...]
@@ -122,7 +124,7 @@ class Heard:
     texts: set[str] = field(default_factory=set)
 
     def add(self, leaves: Iterable[Leaf]) -> None:
-        """Remember the texts of a turn that is over."""
+        """Remember the texts of a turn that has ended."""
         own = list(leaves)
         for part in _group_by(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
             grown = runs(leaf.text for leaf in part)
@@ -136,7 +138,7 @@ class Heard:
 
 
 def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
-    """Put together the texts of one turn. said: the user's words, which are not the reply."""
+    """Put together the texts of one turn. `said` is the user's text, which is not the reply."""
     search = _Search(leaves, letters(said), heard)
     kinds: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
     for leaf in leaves:
@@ -206,7 +208,8 @@ class _Search:
             self.add(key, "spliced", [Run(splice_pieces((leaf.text, leaf.place) for leaf in own))])
 
     def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
-        """Add what became of texts that were begun: of those alone, and with all other text at the same path."""
+        """Add the final forms of texts that began whole and were continued: these texts alone, and together with all
+        other text at the same path."""
         paths = {general(leaf.path) for leaf in begun}
         others = [leaf for leaf in self.leaves if leaf not in begun and general(leaf.path) in paths]
         fresh = {leaf for leaf in others if all(plain.letters != self.said for plain in readings(leaf.text))}
@@ -219,8 +222,8 @@ class _Search:
         self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
     def strands(self) -> list[Strand]:
-        """Return the longest texts; those that begin with the user's words also without them, as a page may
-        send both."""
+        """Return the longest texts. Texts that begin with the user's text are also returned without it, because a page
+        may receive both together."""
         made: list[Strand] = []
         longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
         for (text, old, beside), (keys, pieces) in longest:
@@ -239,7 +242,7 @@ class _Search:
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Leave out texts that also came at another path in full: a state that is sent again numbers its parts again."""
+    """Leave out texts that also came in full at another path: a state that is sent again may number its parts anew."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = runs(run.text for run in pieces)

@@ -1,4 +1,4 @@
-"""The values in a received text: JSON after any prefix, lines of it, events of a stream."""
+"""The values in a received text: JSON after any prefix, lines of JSON, and events of a stream."""
 
 import json
 import re
@@ -13,7 +13,7 @@ NOTHING = object()
 
 
 def json_in(text: str) -> object:
-    """Return the value of a JSON text, else NOTHING."""
+    """Return the value of a JSON text, or NOTHING if `text` is not JSON."""
     if not text or text.lstrip()[:1] not in '{["':
         return NOTHING
     try:
@@ -23,7 +23,7 @@ def json_in(text: str) -> object:
 
 
 def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
-    """Yield the end position, the name and the values of each event of a stream."""
+    """Yield the end position, the name and the values of each event in an event stream."""
     end, name, data = 0, "", list[str]()
     for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
         end += len(line)
@@ -43,7 +43,8 @@ def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
 
 
 def lines_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
-    """Yield the end, the prefix, the value (in a tuple) and the length of each JSON value in a text of several."""
+    """Yield the end position, the prefix, the value (in a tuple) and the length of each JSON value in a text that may
+    contain several."""
     place = 0
     while place < len(text):
         sign = _SIGN.match(text, place)
@@ -71,7 +72,7 @@ def strip_guard(text: str) -> str:
 
 
 def text_values(text: str) -> tuple[object, ...]:
-    """Return the values of a text message: JSON after any prefix, several of them, or the text itself."""
+    """Return the values of a text message: the JSON after any prefix, several JSON values, or the text itself."""
     bare = strip_guard(text)
     whole = json_in(bare)
     if whole is not NOTHING:
