@@ -11,7 +11,7 @@ from harvest.terminal import printable, tell
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
 from recordings.formats.answers_export import write_answers
-from recordings.formats.dbdc_export import annotator_counts, write_dialogues
+from recordings.formats.dbdc import annotator_counts, write_dialogues
 from recordings.formats.imports import most_turns, with_missing_turns
 from recordings.formats.messages_export import write_messages
 from recordings.formats.transcript_export import write_transcript

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from recordings.files.leftovers import remove_leftovers
+from recordings.files.evidence import remove_leftovers
 from topics.errors import InputError, Place
 
 _EMPTY = "it is empty: give a path (a variable of the shell may not be set)"

@@ -32,8 +32,7 @@ from harvest.studies.users.simulation_figures import (
 )
 from harvest.terminal import people_console, tell
 from recordings.acts.dialogue import Dialogue
-from recordings.acts.iard import Level
-from recordings.acts.reading import read_dialogues
+from recordings.acts.reading import Level, read_dialogues
 from recordings.log.run_folder import read
 from scoring.notation import Term
 from scoring.simulation.act_model import Smoothing

@@ -1,4 +1,4 @@
-"""A conversation as the acts of its user: what users do and when they leave, without words."""
+"""Conversations reduced to the acts of their users: what the users do, and when they leave."""
 
 import math
 from collections import Counter
@@ -15,8 +15,9 @@ _PERSON = "human"  # the name of a person at the terminal in recordings (`simula
 
 @dataclass(frozen=True, slots=True)
 class ActTurn:
-    """One user turn. act: what the user did. answer: the system's next turn as a user sees it (a label `o` or `x`, or a
-    system act); None if none came or it is unknown. said: the user's words, "" if unknown; ignored in comparisons."""
+    """One user turn. `act` is what the user did. `answer` is the system's next turn as the user sees it: a label (`o`
+    or `x`) or a system act, and None if there was no answer or it is unknown. `said` is the user's text, "" if
+    unknown; it is ignored in comparisons."""
 
     act: str
     answer: str | None = None
@@ -25,13 +26,14 @@ class ActTurn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The acts of one user in one conversation, in order; at least one turn.
+    """The acts of one user in one conversation, in order; there is at least one turn.
 
-    ended: True if the user was seen to leave after the last turn; False if the dialogue was cut off there (turn limit,
-    end of the system or of the log), so it is unknown how the user would have continued (a censored end). person: who
-    took the user's side, "" if unknown; dialogues of one person are not independent. draws: for a simulated user, the
-    names of its random streams; dialogues with the same draws are of one user that was played several times. system,
-    topic: "" for none. score: of the whole dialogue, NaN for none.
+    `ended` is True if the user left after the last turn. It is False if the dialogue was cut off there by a turn
+    limit, by the system or by the end of the log, so that nobody knows how the user would have continued (a censored
+    end). `person` is whoever acted as the user, "" if unknown; dialogues of one person are not independent. `draws`
+    names the random streams of a simulated user; dialogues with equal draws come from one user that was played
+    several times. `system` and `topic` are "" if there is none. `score` rates the whole dialogue; it is NaN if there
+    is no score.
     """
 
     id: str
@@ -45,34 +47,35 @@ class Dialogue:
 
     @property
     def unit(self) -> str:
-        """The user, which is resampled, split and left out as a whole: the person if known, else the draws of a
-        simulated user, else the dialogue."""
+        """The unit of resampling, splitting and leaving out: the person if known, else the draws of a simulated user,
+        else the dialogue itself."""
         if self.person:
             return f"person {self.person}"
         return f"draws {self.draws}" if self.draws else f"dialogue {self.id}"
 
     @property
     def length(self) -> int:
-        """Number of user turns."""
+        """The number of user turns."""
         return len(self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """The dialogues of a source. left_out: how many conversations were left out, by reason."""
+    """The dialogues of a source, and the number of conversations that were left out for each reason."""
 
     kept: tuple[Dialogue, ...]
     left_out: Sequence[tuple[str, int]] = ()
 
 
 def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
-    """Return the acts in a recorded conversation; None if it is invalid or has no user turn.
+    """Return the acts in a recorded conversation, or None if it is invalid or has no user turn.
 
-    An act is what a simulated user of the protocol did, else the state of the user turn; an answer is the label of the
-    turn (None if no rule judged it). The user left if the outcome is `user-stopped`, `completed` or `breakdown`. Every
-    other end is censored, and so is a stop for which a simulated user had no choice, such as `no-branch`. The score is
-    the share of `o` among labelled answers. seed: of the played run; None for imports and chats, whose users are
-    people. The draws of a simulated user are named by seed, user, topic and trial, never by the system.
+    The act of a turn is the act of the protocol's simulated user if there was one, else the protocol state of the
+    turn. The answer is the label of the turn, or None if no rule judged it. The user left if the outcome is
+    `user-stopped`, `completed` or `breakdown`. Every other end is censored, and so is a stop at which a simulated
+    user had no choice, such as `no-branch`. The score is the share of `o` among the labelled answers. `seed` is the
+    seed of a played run; it is None for imports and chats, in which the users are people. The draws of a simulated
+    user depend on the seed, user, topic and trial, but never on the system.
     """
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):
@@ -94,8 +97,8 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
 
 
 def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
-    """Return one dialogue for each trial: of several attempts the first valid one, else the last that was cut off.
-    seed: as in `dialogue_of`."""
+    """Return one dialogue for each trial. If a trial has several attempts, the first valid one is used, or without
+    one the last that was cut off. `seed` is passed on to `dialogue_of`."""
     best: dict[TrialKey, Dialogue] = {}
     lost: dict[TrialKey, str] = {}
     finished: set[TrialKey] = set()

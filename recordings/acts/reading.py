@@ -1,17 +1,103 @@
-"""Read acts from a run folder, a file of acts, or one of the known data sets."""
+"""Dialogue acts read from a run folder, a file of acts, or one of two public data sets: IARD and search sessions."""
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Literal
 
 from recordings.acts.dialogue import ActTurn, Dialogue, Dialogues, dialogues_of
-from recordings.acts.iard import Level, dialogues_in_iard, is_iard
 from recordings.files.json_text import Json, line, read_lines
 from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value, value_at
+
+Level = Literal["top", "sub"]
+_TOP, _SUB = "top-level intent/action", "sub-intent/action"
+_OTHER = "OTH"
+
+
+def is_iard(value: Json) -> bool:
+    """Return True if a JSON value has the form of the IARD file."""
+    first = next(iter(value.values()), None) if isinstance(value, dict) else None
+    return isinstance(first, dict) and "dialogue_info" in first
+
+
+def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialogue, ...]:
+    """Read the IARD dialogues in the file at `path`. Raises InputError, naming the dialogue and the utterance.
+
+    In each dialogue two people talk about films, and one of them recommends. The intents of both sides are annotated:
+
+        {"474": {"accepted_recommendation": [13], "dialogue_info": {
+            "S1": {"role": "seeker", "worker_id": 1, "top-level intent/action": ["AskForRec"], …}, …}}}
+
+    The seeker is read as the user. An utterance may have several intents, but gets a single act. At the level `top`,
+    the act is the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other
+    talk) is left out if there is another intent. At the level `sub`, the act is the first sub-intent other than OTH.
+    Answers are the recommender's top-level actions, joined in the same way. Utterances of the recommender before the
+    seeker's first one are left out, because the user of a system opens the conversation. Every dialogue counts as
+    ended by the seeker, because the file does not say who closed it. The person is the seeker's `worker_id`; without
+    one, the person is unknown. The score is 1 if a recommendation was accepted, else 0.
+
+    Source: W. Cai, L. Chen, "Predicting User Intents and Satisfaction with Dialogue-based Conversational
+    Recommendations", UMAP 2020.
+    """
+    place = Place.of(path)
+    return dialogues_in_iard(read_json_value(path).value, place, level=level)
+
+
+def dialogues_in_iard(value: Json, place: Place, *, level: Level = "top") -> tuple[Dialogue, ...]:
+    """Return the dialogues in the JSON value of the IARD file, as `read_iard` does."""
+    if not isinstance(value, dict) or not is_iard(value):
+        raise InputError("not the IARD file", place=place, allowed='{"474": {"dialogue_info": {…}}, …}')
+    return tuple(_dialogue_in_iard(str(name), row, place, level) for name, row in value.items())
+
+
+def _dialogue_in_iard(name: str, row: Json, place: Place, level: Level) -> Dialogue:
+    if not isinstance(row, dict) or not isinstance(row.get("dialogue_info"), dict):
+        raise InputError(f"dialogue {name} has no 'dialogue_info'", place=place)
+    turns: list[ActTurn] = []
+    person = ""
+    waiting = False
+    for number, said in row["dialogue_info"].items():
+        where = f"dialogue {name}, utterance {number}"
+        if not isinstance(said, dict) or said.get("role") not in ("seeker", "recommender"):
+            raise InputError(f"{where} has no role", place=place, allowed="seeker, recommender")
+        if said["role"] == "seeker":
+            if waiting:
+                raise InputError(f"{where}: the seeker speaks twice in a row", place=place)
+            intents = _intents(said, _TOP if level == "top" else _SUB, where, place)
+            words = said.get("utterance_text")
+            act = "+".join(sorted(set(intents))) if level == "top" else intents[0]
+            turns.append(ActTurn(act, said=words if isinstance(words, str) else ""))
+            worker = said.get("worker_id")
+            if isinstance(worker, bool) or not isinstance(worker, (int, str, type(None))):
+                raise InputError(
+                    f"{where}: 'worker_id' is neither a number nor text",
+                    place=place,
+                    allowed='17, "w17", or null where not known',
+                )
+            person, waiting = person if worker is None else str(worker) or person, True
+        elif waiting:
+            answer = "+".join(sorted(set(_intents(said, _TOP, where, place))))
+            turns[-1], waiting = replace(turns[-1], answer=answer), False
+        elif turns:
+            raise InputError(f"{where}: the recommender speaks twice in a row", place=place)
+    if not turns:
+        raise InputError(f"dialogue {name}: the seeker has no utterance", place=place)
+    accepted = bool(row.get("accepted_recommendation"))
+    return Dialogue(id=name, turns=tuple(turns), ended=True, person=person, system="iard", score=float(accepted))
+
+
+def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:
+    """Return the annotated intents in the order of the file. OTH is included only if there is no other intent."""
+    found = said.get(key)
+    if not isinstance(found, list) or not found or not all(isinstance(intent, str) and intent for intent in found):
+        raise InputError(f"{where} has no {key!r}", place=place, allowed='["GiveFeedback", …]')
+    return [intent for intent in found if intent != _OTHER] or [_OTHER]
+
 
 FORMAT = "harvest-acts/1"
 _TEXTS = ("person", "system", "topic", "draws")
@@ -19,7 +105,7 @@ _KEYS = ("id", "turns", "ended", *_TEXTS, "score")
 
 
 def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
-    """Read the dialogues in the file. Raises InputError, naming the line, for any other form."""
+    """Read the dialogues in a file of acts. Raises InputError, naming the line, if the file has another form."""
     rows, torn = read_lines(Path(path))
     if torn:
         raise InputError(torn, advice="write the complete file again")
@@ -44,7 +130,8 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
-    """Write the dialogues, with their sources in the heading. Raises FileExistsError if the file exists."""
+    """Write the dialogues to a file of acts, whose first line names their sources. Raises FileExistsError if the file
+    exists."""
     data = [line({"format": FORMAT, "source": source})]
     for dialogue in dialogues:
         row: dict[str, Json] = {
@@ -111,8 +198,9 @@ _RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `sc
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
-    """Read the dialogues at `path`, whatever its kind. level: of the intents, for IARD. Raises InputError if its kind
-    is unknown, if it has no dialogue, or if an act has a reserved name."""
+    """Read the dialogues at `path`, which may have any of the supported forms. `level` selects the intents that are
+    read from the IARD file. Raises InputError if the form is unknown, if there is no dialogue, or if an act has a
+    reserved name."""
     place, where = Place.of(path), Path(path)
     if where.is_dir():
         if not is_run(where):
@@ -149,7 +237,8 @@ _WORD = re.compile(r"\w+")
 
 
 def query_act(query: str, before: str | None) -> str:
-    """Classify a query by its change from the one before it; None for the first."""
+    """Return the act of a search query, judged by how its words differ from those of the previous query, `before`.
+    The act is `query` if there is no previous one."""
     if before is None:
         return "query"
     now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))
@@ -163,18 +252,19 @@ def query_act(query: str, before: str | None) -> str:
 
 
 def is_queries(value: Json) -> bool:
-    """True if the first session of a JSON value has the form of the file."""
+    """Return True if the first member of a JSON value is a list, as in a file of search sessions."""
     return isinstance(value, dict) and isinstance(next(iter(value.values()), None), list)
 
 
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
-    """Read the sessions in the file at `path`. Raises InputError for another kind of file."""
+    """Read the search sessions in the file at `path`. Raises InputError if the file has another form."""
     place = Place.of(path)
     return dialogues_in_queries(read_json_value(path).value, place)
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
-    """Return the sessions in the file's JSON value. Raises InputError for another kind of value or an empty session."""
+    """Return the search sessions in the JSON value of their file. Raises InputError if it has another form or if a
+    session is empty."""
     if not isinstance(value, dict) or not is_queries(value):
         raise InputError("not a file of search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())

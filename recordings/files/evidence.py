@@ -1,20 +1,30 @@
-"""Raw evidence on disk: each exhibit once, under the hash of its content.
+"""Raw evidence on disk, and the safe writing of files in a run folder.
 
-An address is the file's path inside the run folder, `evidence/ab/ab….json`: a person can open it, and the content can
-be checked against its name. Pages are compressed (`….xhtml.gz`), because every turn keeps one and few are ever read;
-uncompressed pages of older runs can be read as well.
+Each exhibit is stored once, under the hash of its content. Its address is the file's path inside the run folder,
+`evidence/ab/ab….json`, so that a person can open it and its content can be checked against its name. Pages are
+compressed (`….xhtml.gz`), because every turn keeps one and few are ever read; uncompressed pages of older runs can
+still be read.
+
+A writer keeps its temporary file locked until it renames it. So a temporary file that can be locked was left by a
+killed writer, on whichever machine or in whichever container, and the next writer removes it. On a disk without file
+locks, all temporary files stay.
 """
 
 import gzip
 import hashlib
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from typing import BinaryIO
 
-from recordings.files.inner_folder import inner_folder
-from recordings.files.leftovers import new_temporary
+from recordings.files.errors import RunError
+from recordings.files.lock import flock
+from topics.errors import Place
 from topics.regular_file import read_inside
 
 _EXTENSIONS = {
@@ -60,12 +70,13 @@ def _address(kept: bytes, extension: str) -> str:
 
 
 def address_of(data: bytes, media_type: str) -> str:
-    """Return the address of `data`, `evidence/<2 hex>/<40 hex>.<extension>`: the file's blake2b hash with 20 bytes."""
+    """Return the address of `data`, `evidence/<2 hex>/<40 hex>.<extension>`. The digits are its blake2b hash of 20
+    bytes."""
     return _address(*_kept_as(data, media_type))
 
 
 def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
-    """Make `data` safe on disk and return its address. Raises OSError. Keeping it again writes nothing."""
+    """Write `data` to the disk and return its address. Nothing is written if it was kept before. Raises OSError."""
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
     path = run / address
@@ -80,7 +91,7 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
 
 
 def kept_before(run: Path, data: bytes, media_type: str) -> str | None:
-    """Return the address of `data` if it was kept before, else None. Too fast to need a thread."""
+    """Return the address of `data` if it was kept before, else None. This is fast enough for the event loop."""
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
     return address if _is_there(f"{run}/{address}", len(kept)) else None
@@ -95,7 +106,7 @@ def _is_there(path: str, size: int) -> bool:
 
 
 def refuse_links(run: Path) -> None:
-    """Raise RunError if a folder of evidence is a link, or not a folder."""
+    """Raise RunError if a folder of evidence is a link or is not a folder."""
     evidence = inner_folder(run, "evidence", "evidence")
     for entry in sorted(evidence.iterdir()) if evidence.exists() else ():
         if entry.is_symlink():
@@ -103,8 +114,8 @@ def refuse_links(run: Path) -> None:
 
 
 def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
-    """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or its
-    content does not match its name."""
+    """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or if
+    its content does not match its name."""
     path = run / address
     try:
         data = read_inside(run, address)
@@ -126,7 +137,7 @@ def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
 
 
 def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
-    """Return the error in the exhibit at `address`; "" if its content matches its name."""
+    """Return a description of the error in the exhibit at `address`, or "" if its content matches its name."""
     try:
         read_exhibit(run, address, largest=largest)
     except ValueError as fault:
@@ -135,7 +146,8 @@ def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
 
 
 def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write `data` to `path` completely or not at all: to a temporary file, fsync, rename, fsync of the folder."""
+    """Write `data` to `path` completely or not at all: write and fsync a temporary file, rename it, and fsync the
+    folder."""
     temporary = None
     try:
         temporary, file = new_temporary(path)
@@ -154,7 +166,7 @@ def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
 
 
 def fsync_file(descriptor: int) -> None:
-    """Wait until a file's bytes are on the disk itself (macOS needs F_FULLFSYNC for that)."""
+    """Wait until the bytes of a file are on the disk itself. On macOS this needs F_FULLFSYNC."""
     import fcntl
 
     full = getattr(fcntl, "F_FULLFSYNC", None)
@@ -165,9 +177,69 @@ def fsync_file(descriptor: int) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder safe: without this a new file may be gone after a power cut."""
+    """Wait until the names in a folder are on the disk. Otherwise a new file may disappear in a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def inner_folder(run: Path, name: str, holds: str) -> Path:
+    """Return the path of the folder `name` in a run; the folder may not exist yet. `holds` names its content in the
+    error message. Raises RunError if the path is a link, because links in a run are not followed, or not a folder."""
+    folder = run / name
+    if folder.is_symlink():
+        raise RunError(
+            f"this is a link, and links in a run are not followed, so no {holds} can be read there",
+            place=Place(str(folder)),
+            allowed="folders of the run itself; the whole run folder may be a link",
+            advice="put the folder that it leads to in its place; for another disk, move the whole run folder "
+            "there and give its new path, or a link to it",
+        )
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise RunError(f"this is not a folder, so no {holds} can be in it", place=Place(str(folder)))
+    return folder
+
+
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp")
+_numbers = count(1)
+
+
+def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
+    """Create a temporary file next to `path` with the permissions `mode`, and return its path and the open file. The
+    file is locked until it is closed. Raises OSError."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
+        file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
+        try:
+            with suppress(OSError):  # a disk without locks: nobody will remove it there either
+                flock(file.fileno(), patience=1)
+            if os.fstat(file.fileno()).st_nlink:
+                return temporary, file
+        except BaseException:
+            file.close()
+            temporary.unlink(missing_ok=True)
+            raise
+        file.close()  # it was removed as a leftover before it was locked
+
+
+def remove_leftovers(folder: Path, of: str | None = None) -> None:
+    """Remove temporary files of killed writers from `folder`: those written for the file named `of`, or all if it is
+    None. Files that cannot be removed stay: they are never read, and an error would stop work that could be done."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            found = _TEMPORARY.fullmatch(entry.name)
+            if found and of in (None, found[1]) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove(Path(entry.path))
+
+
+def _remove(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        # Its writer may have given it its real name since it was found: then this is another file, or none.
+        if flock(descriptor) and os.path.samestat(os.fstat(descriptor), path.lstat()):
+            path.unlink()
     finally:
         os.close(descriptor)

@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recordings.files.errors import RunError, StoreError
-from recordings.files.evidence import fsync_file, fsync_folder, write_safely
-from recordings.files.leftovers import remove_leftovers
+from recordings.files.evidence import fsync_file, fsync_folder, remove_leftovers, write_safely
 from recordings.files.lock import Locked, flock
 from topics.errors import Place
 

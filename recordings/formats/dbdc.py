@@ -13,19 +13,26 @@ files may lack texts and turns without annotation: these turns have no words, an
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
 from protocols.answer import Answer
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
+from recordings.files.errors import StoreError
+from recordings.files.json_text import Json, line
 from recordings.formats.transcript_turns import IMPORT_RULE, imported_route, state_name
 from recordings.judged.judgments import Judgment, Layer, Target
+from recordings.log.exports import write_export
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
+from topics.errors import InputError, Place
+from topics.identity import content_hash
 from topics.json_file import JsonValue, read_json_value
 from topics.topic import check_topic_id
 
@@ -228,3 +235,69 @@ def _check_words(turn: JsonValue, text: object) -> str:
     if not isinstance(text, str):
         raise turn.error("the utterance is not text")
     return text
+
+
+# Numbers of annotators who chose O, T and X.
+AnnotatorCounts = Mapping[str, int]
+
+
+def annotator_counts(layers: Iterable[Layer]) -> dict[Target, AnnotatorCounts]:
+    """Return the newest counts of annotators for each system turn. The layers must be ordered from the oldest."""
+    found: dict[Target, AnnotatorCounts] = {}
+    for layer in layers:
+        for judgment in layer.judgments:
+            target = Target.of(judgment)
+            if judgment.criterion == CRITERION and target is not None and isinstance(judgment.value, dict):
+                found[target] = {key: value for key, value in judgment.value.items() if isinstance(value, int)}
+    return found
+
+
+def write_dialogues(
+    conversations: Iterable[Conversation],
+    folder: str | PathLike[str],
+    counts: Mapping[Target, AnnotatorCounts] | None = None,
+) -> int:
+    """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return the number of files.
+
+    The files have the official form of the challenges, which `read_dialogues` reads. The counts of annotators for O,
+    T and X become that number of annotations. Turns without counts have no annotations, as in files to which a
+    detector is applied. Raises InputError if `folder` exists, and the errors of `write_export`.
+    """
+    top = Path(folder)
+    if top.exists():
+        raise InputError("this exists already", place=Place(str(top)), advice="give the name of a new folder")
+    written = 0
+    for one in conversations:
+        key = one.key
+        attempt = f"-{one.attempt}" if one.attempt > 1 else ""
+        path = top / _file_name(key.system) / f"{_file_name(key.topic)}-{key.trial}{attempt}.log.json"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise StoreError(path.parent, fault) from fault
+        turns: list[Json] = []
+        for turn in one.turns:
+            turns.append(_turn(len(turns), "U", turn.said, {}))
+            if turn.reply is not None:
+                said = (counts or {}).get(Target(one.trial_id, one.attempt, turn.number), {})
+                turns.append(_turn(len(turns), "S", turn.reply.answer.text, said))
+        name = one.session or f"{key.topic}/{key.trial}"
+        write_export(path, line({"dialogue-id": name, "speaker-id": "", "group-id": key.system, "turns": turns}))
+        written += 1
+    return written
+
+
+def _turn(number: int, speaker: str, text: str, counts: AnnotatorCounts) -> dict[str, Json]:
+    annotations: list[Json] = [
+        {"breakdown": label, "comment": "", "annotator-id": f"{label}{i + 1}"}
+        for label, times in counts.items()
+        for i in range(times)
+    ]
+    return {"turn-index": number, "speaker": speaker, "time": "", "utterance": text, "annotations": annotations}
+
+
+def _file_name(name: str) -> str:
+    """Return the name itself if every operating system accepts it as a file name; otherwise make it valid and add a
+    hash, so that different names stay different."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "-", name).strip(".")
+    return plain if plain == name and len(name) < 100 else f"{plain[:90]}-{content_hash('harvest-file', name, size=4)}"

@@ -21,8 +21,7 @@ from typing import Any
 
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
-from recordings.files.evidence import fsync_file, fsync_folder
-from recordings.files.inner_folder import inner_folder
+from recordings.files.evidence import fsync_file, fsync_folder, inner_folder
 from recordings.files.json_text import Json, line, read_lines
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now

@@ -20,10 +20,8 @@ from typing import Any
 
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
-from recordings.files.evidence import write_safely
-from recordings.files.inner_folder import inner_folder
+from recordings.files.evidence import inner_folder, remove_leftovers, write_safely
 from recordings.files.json_text import Json, line, read_lines
-from recordings.files.leftovers import remove_leftovers
 from recordings.files.times import moment
 from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import Decision, is_about, read_decisions

@@ -6,8 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from recordings.files.errors import StoreError
-from recordings.files.evidence import write_safely
-from recordings.files.leftovers import remove_leftovers
+from recordings.files.evidence import remove_leftovers, write_safely
 from recordings.log.run_folder import run_around
 from topics.errors import InputError, Place
 

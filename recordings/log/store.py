@@ -22,10 +22,8 @@ from recordings.events.event_lines import FORMAT, event_line
 from recordings.events.events import Answered, Event, Failed, TrialEnded, TrialStarted
 from recordings.events.redacted_events import redacted_event, redacted_value
 from recordings.files.errors import RunError, StoreError, no_run
-from recordings.files.evidence import fsync_folder, refuse_links, write_safely
-from recordings.files.inner_folder import inner_folder
+from recordings.files.evidence import fsync_folder, inner_folder, refuse_links, remove_leftovers, write_safely
 from recordings.files.json_text import document, line, parse_value
-from recordings.files.leftovers import remove_leftovers
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.chain import FORMAT as CHAIN_FORMAT

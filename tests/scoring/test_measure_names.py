@@ -46,7 +46,7 @@ ANOTHER_THING = {
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
     "the command of that name, the key of its files, their option, and the seed of its draws": {
         ("recordings/formats/dbdc.py", "breakdown"),
-        ("recordings/formats/dbdc_export.py", "breakdown"),
+        ("recordings/formats/dbdc.py", "breakdown"),
         ("harvest/cli/breakdown.py", "breakdown"),
         ("harvest/cli/importing.py", "breakdown"),
         ("harvest/cli/main.py", "breakdown"),

@@ -20,8 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from harvest.systems.driver import DriverError
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
-from recordings.files.evidence import fsync_folder
-from recordings.files.inner_folder import inner_folder
+from recordings.files.evidence import fsync_folder, inner_folder
 from recordings.files.json_text import line, read_lines
 from recordings.files.lock import Lock
 from recordings.log.journal import Journal

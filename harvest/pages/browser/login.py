@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
-from recordings.files.leftovers import new_temporary, remove_leftovers
+from recordings.files.evidence import new_temporary, remove_leftovers
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 

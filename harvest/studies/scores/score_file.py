@@ -10,9 +10,8 @@ from harvest.studies.runs.side_by_side import SideBySide
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.bounds import Checked
 from recordings.files.errors import StoreError
-from recordings.files.evidence import write_safely
+from recordings.files.evidence import remove_leftovers, write_safely
 from recordings.files.json_text import Json, document, line
-from recordings.files.leftovers import remove_leftovers
 from recordings.log.header import software
 from recordings.log.run_folder import Run
 from scoring.notation import Term

@@ -12,7 +12,7 @@ from harvest.cli.main import main
 from harvest.judging.validation_rows import split_of
 from protocols.answer import Answer, Source
 from recordings.conversations.conversation import INVALID, Outcome
-from recordings.formats.dbdc_export import annotator_counts
+from recordings.formats.dbdc import annotator_counts
 from recordings.formats.imports import record
 from recordings.judged.judgments import Judgment, Layer, Target, read_layers, write_layer
 from recordings.log.header import make_header

@@ -12,8 +12,7 @@ import pytest
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.acts.dialogue import ActTurn, Dialogue, dialogue_of, dialogues_of
-from recordings.acts.iard import read_iard
-from recordings.acts.reading import query_act, read_act_lines, read_dialogues, read_queries, write_act_lines
+from recordings.acts.reading import query_act, read_act_lines, read_dialogues, read_iard, read_queries, write_act_lines
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.simulation.act_model import START, STOP, decisions_of
 from tests.support.simulated_dialogues import IARD, SIM4IA, iard

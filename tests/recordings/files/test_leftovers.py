@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.files.evidence import write_safely
-from recordings.files.leftovers import new_temporary, remove_leftovers
+from recordings.files.evidence import new_temporary, remove_leftovers, write_safely
 from recordings.files.shared_file import shared_file
 from recordings.judged.judgments import Judgment, Layer, write_layer
 from recordings.log.store import RunWriter
@@ -108,7 +107,7 @@ def test_a_disk_without_locks_keeps_them_all(tmp_path: Path, monkeypatch: pytest
     def none(*_: object, **__: object) -> bool:
         raise OSError(95, os.strerror(95))
 
-    monkeypatch.setattr("recordings.files.leftovers.flock", none)
+    monkeypatch.setattr("recordings.files.evidence.flock", none)
     temporary, file = new_temporary(tmp_path / "a")
     file.close()
     remove_leftovers(tmp_path)
