@@ -1,7 +1,8 @@
-"""A chat system on a web page, used in a real browser as a person would use it.
+"""A driver for chat systems on web pages, which uses a real browser as a person would.
 
-The driver has one browser at a time, and one context (cookies, storage, page) for each session: a fresh session is
-unknown to the site, a continued one keeps its page. Harvest does not pretend to be human if a site forbids automation.
+The driver runs one browser at a time and gives each session its own context (cookies, storage and page), so the site
+does not recognise a fresh session, and a continued session keeps its page. If a site forbids automation, Harvest does
+not pretend to be human.
 """
 
 import re
@@ -130,8 +131,11 @@ class Options(StrictModel):
 
 
 def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings:
-    """Return the settings of a browser and its identity, without a choice of browser, log-in or secrets. Raises
-    InputError, without the value, if the proxy's variable is not set or contains no proxy."""
+    """Return the settings of a browser and its identity, without the choice of browser, the log-in and the secrets.
+
+    Raises InputError if the proxy's environment variable is not set or does not contain a proxy. The message does not
+    repeat the value.
+    """
     proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
     if proxy is not None and not _is_proxy(proxy):
         variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
@@ -153,7 +157,7 @@ def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings
 
 
 class BrowserDriver:
-    """Starts the browser for the first session, and again if it has died. url: the page to open."""
+    """Driver that starts the browser for the first session, and again if it has died. `url` is the page to open."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -195,7 +199,8 @@ class BrowserDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Stateful, because a page keeps its conversation, with the pace of the site file or a polite default."""
+        """The capabilities of a page: it keeps its conversation, so it is stateful. The pace is that of the site file.
+        By default it is 0 for a site on this machine and `PACE` for any other."""
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
@@ -203,7 +208,7 @@ class BrowserDriver:
         return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor)
 
     async def open(self, opening: Opening) -> Session:
-        """Open the page in a new context, ready for typing. Raises DriverError."""
+        """Open the page in a new context and wait until it is ready for typing. Raises DriverError if that fails."""
         window = await self._relay.open_window()
         chat = Chat(window, self._site, self._manners, self._experience, self._met)
         try:
@@ -256,17 +261,17 @@ class _Session:
 
 
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:
-    """Build the driver. Raises InputError if there is no browser, no such site file, or no log-in file."""
+    """Build the driver. Raises InputError if the browser, the site file or the log-in file does not exist."""
     return BrowserDriver(options, surroundings)
 
 
 def further(options: Options, folder: Path) -> Iterator[Site]:
-    """Yield the site file, which may name the page to open. Raises InputError if it does not exist."""
+    """Yield the site file, which may name the page to open. Raises InputError if the file does not exist."""
     if isinstance(options.site, str):
         yield load_site(folder / options.site)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the site file. A log-in file does not count: when it is renewed, the system stays the same."""
+    """Yield the site file. The log-in file is left out, because renewing it does not change the system."""
     if isinstance(options.site, str):
         yield options.site, folder / options.site

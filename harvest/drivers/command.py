@@ -1,4 +1,5 @@
-"""A program with standard input and output: one process for a whole conversation, or one for each turn."""
+"""A driver for programs that read standard input and write standard output. It runs one process for each conversation,
+or one for each turn."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ _UNFLUSHED = (
 
 
 class Options(StrictModel):
-    """A program. Its environment contains only PATH, HOME, LANG and the like from ours, and the variables in `env`."""
+    """Options of a program. Its environment consists of the variables in `env` and a few that are inherited, such as
+    PATH, HOME and LANG."""
 
     argv: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(Started)] = Field(
         description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
@@ -86,7 +88,7 @@ class Options(StrictModel):
 
 
 class CommandDriver:
-    """Starts programs."""
+    """Driver that starts one program for each session or turn."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self._options, self._folder, self.clock = options, surroundings.folder, surroundings.clock
@@ -103,7 +105,8 @@ class CommandDriver:
         return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
 
     async def open(self, opening: Opening) -> Session:
-        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered without a greeting."""
+        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if its greeting does not
+        arrive."""
         argv = (self._found(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
@@ -138,7 +141,7 @@ class CommandDriver:
 
 
 class _Talk:
-    """One process for the whole conversation."""
+    """Session with one process for the whole conversation."""
 
     def __init__(self, options: Options, program: Program, forget: Callable[[_Talk], None], clock: Clock) -> None:
         self._options, self._program, self._forget, self._clock = options, program, forget, clock
@@ -149,7 +152,8 @@ class _Talk:
         self._closed = False
 
     async def greet(self) -> None:
-        """Wait until the program is ready for the first turn. Raises Unanswered if that never happens."""
+        """Wait for the program's greeting or first prompt, if the options expect one. Raises Unanswered if none
+        arrives."""
         if self._options.prompt is None and not self._options.greeting:
             return
         self._greeting, whole = await self._next_reply(self._options.start_timeout, "greeting", Stopwatch(self._clock))
@@ -196,7 +200,8 @@ class _Talk:
             await self._program.close()
 
     async def _next_reply(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
-        """Return the next reply without its end mark, and whether the mark came. Kills a late program."""
+        """Return the next reply without its end mark, and whether the mark arrived. Kills the program after
+        `seconds`."""
         program, mark = self._program, self._mark
 
         def ready() -> bool:
@@ -225,7 +230,8 @@ class _Talk:
         return program.take(taken)[:length], whole
 
     async def _exit(self) -> int | None:
-        """Return the exit code after the output was closed. A program that does not end is killed: None."""
+        """Return the exit code of a program that has closed its output. Kills it and returns None if it does not
+        end."""
         try:
             async with asyncio.timeout(_LAST_MOMENT):
                 await self._program.ended()
@@ -260,7 +266,7 @@ class _Talk:
 
 
 class _Once(NothingHeld):
-    """One process for each turn. The driver keeps the history."""
+    """Session with one process for each turn. The session keeps the history."""
 
     def __init__(
         self, options: Options, driver: CommandDriver, argv: tuple[str, ...], history: tuple[Exchange, ...]
@@ -327,12 +333,13 @@ def _exit_reason(code: int | None) -> str:
 
 
 def build(options: Options, surroundings: Surroundings) -> CommandDriver:
-    """Build the driver. Raises InputError if a variable in `env` is not set. A missing program is found by `open`."""
+    """Build the driver. Raises InputError if a variable in `env` is not set. `open`, not this function, reports a
+    missing program."""
     return CommandDriver(options, surroundings)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files named in argv, except a program found on PATH, which differs between machines."""
+    """Yield the files named in `argv`, except a program that is found on PATH, since it differs between machines."""
     for place, word in enumerate(options.argv):
         if place or "/" in word:
             yield word, folder / word

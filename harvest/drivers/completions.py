@@ -1,11 +1,11 @@
 """Chat completions as OpenAI-compatible servers send them: a complete JSON body, or a stream of chunks.
 
-The reply is the text of the first choice, or a refusal in a field of its own if there is no text. Sources, thoughts,
-tool calls and suggestions become parts of the answer but not of its text; further choices are kept only as evidence. A
-`finish` of `length` (cut by the server's limit) or `content_filter` is an ordinary reply, even without text.
+The reply is the text of the first choice. If there is none, it is the refusal in a field of its own. Sources, thoughts,
+tool calls and suggestions become parts of the answer but not of its text. Further choices are kept only as evidence. A
+finish reason of `length` (cut by the server's limit) or `content_filter` makes an ordinary reply, even without text.
 
-Anything that does not have the shape of a completion is refused. Otherwise a proxy's odd error would become an empty
-answer, and empty answers are scored.
+Anything that does not have the shape of a completion is refused. Otherwise a malformed error from a proxy would become
+an empty answer, and empty answers are scored.
 """
 
 import json
@@ -52,9 +52,12 @@ _OTHER_APIS = {  # by top-level key: the type of its value, and the API
 
 
 class Completion:
-    """A completion, collected from a body or from the chunks of a stream. finish: why the system stopped. tokens: the
-    counts that it reported. model: the name and fingerprint of the model. links: paths of further sources.
-    thoughts_apart: separate the thoughts that open the text in marks of thinking."""
+    """A completion, collected from a body or from the chunks of a stream.
+
+    `links` are paths of further sources. With `thoughts_apart`, thoughts that are marked up at the beginning of the
+    text are separated from it. `finish` is the reason why the system stopped, `tokens` has the counts that it reported,
+    and `model` is the model's name and fingerprint.
+    """
 
     def __init__(self, links: Sequence[ReplyPath] = (), *, thoughts_apart: bool = True) -> None:
         self._links, self._thoughts_apart = links, thoughts_apart
@@ -83,11 +86,11 @@ class Completion:
 
     @property
     def whole(self) -> bool:
-        """True after [DONE] or the finish_reason of the last chunk (not if every chunk has a finish_reason)."""
+        """True after `[DONE]`, or after a chunk with a finish_reason unless every chunk has one."""
         return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """Read one event of a stream. Returns True at [DONE]. Raises Unanswered, as `read` does."""
+        """Read one event of a stream. Returns True at `[DONE]`. Raises Unanswered as `read` does."""
         if data.strip() == "[DONE]":
             self._done = True
             return True
@@ -109,16 +112,21 @@ class Completion:
         return False
 
     def read(self, received: Received) -> None:
-        """Read a complete body. Raises Unanswered (`bad-json`, `bad-completion`, `system-error`, undecodable bytes)."""
+        """Read a complete body. Raises Unanswered for bytes that cannot be decoded, and with the reason `bad-json`,
+        `bad-completion` or `system-error`."""
         self._parts.streamed = False
         self._read(received.json(), "message", may_hold_addresses(received.body))
 
     def answer(self) -> tuple[Answer, tuple[str, ...]]:
         """Return the answer and notes on how it arrived.
 
-        Raises Unanswered if there is no choice at all (`no-choices`), or only one without text, refusal, tool call and
-        finish reason (`broken-stream` after [DONE], else `bad-completion`), if an error came last (`system-error`),
-        and if the pieces of a stream do not form one reply (`broken-stream`).
+        Raises Unanswered with one of these reasons:
+
+            no-choices       the system sent no choice
+            broken-stream    after [DONE], a choice has neither text, refusal, tool call nor finish reason; or the
+                             pieces of a stream do not form one reply
+            bad-completion   such a choice, without [DONE]
+            system-error     the last message was an error
         """
         if self._complaint and not self.finish:
             raise Unanswered("system-error", self._complaint)
@@ -143,7 +151,7 @@ class Completion:
         return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
 
     def _unread_fields(self, answer: Answer) -> Iterator[str]:
-        """Return a note for each field of the message with words that are not part of the answer."""
+        """Yield a note for each field of the message whose text is not part of the answer."""
         known = "\n".join((answer.text, answer.refusal, answer.thoughts))
         for field, pieces in self._unread.items():
             words = "".join(pieces).strip()
@@ -152,7 +160,7 @@ class Completion:
                 yield f"the message holds words in `{field}`, which are no part of the answer"
 
     def _read(self, value: object, holder: str, addressed: bool) -> None:
-        """Read a body or a chunk. addressed: it may contain an address."""
+        """Read a body or a chunk. `addressed` is False if it cannot contain a URL."""
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
         _check_error(value)
@@ -232,7 +240,8 @@ class Completion:
             self.tokens = count_tokens(usage)
 
     def _is_of_another(self, message: Mapping[str, object]) -> bool:
-        """Return whether a message, or a piece of one, is not the assistant's. The last named role applies."""
+        """Return whether a message, or a piece of one, comes from another role than the assistant. A piece without a
+        role has the role named last."""
         self._role = (_short_name(message.get("role")) or self._role).lower()
         if self._role not in OTHER_ROLES:
             return False
@@ -289,8 +298,8 @@ class _Envelope:
         self._again = False
 
     def begins_again(self, reply: object, role: object, *, words: bool) -> bool:
-        """Return whether this piece is the first with another id or a second role. Servers that give each piece its own
-        id or role reveal nothing by it."""
+        """Return whether this is the first piece with text since the reply's id changed or its role was repeated.
+        Changes do not count for servers that give every piece its own id or role."""
         if reply and self._reply and reply != self._reply:
             self._again = self._again or self._alike > 1
             self._alike = 0
@@ -313,7 +322,7 @@ def _message_words(message: Mapping[str, object]) -> str:
 
 
 def _check_error(holder: Mapping[str, object]) -> None:
-    """Raise Unanswered for an error object in the body, in a chunk or in a choice."""
+    """Raise Unanswered if a body, a chunk or a choice contains an error object."""
     if holder.get("error"):
         code = excerpt(error_code(holder), 60)
         detail = error_message(holder) or excerpt(repr(holder["error"]))

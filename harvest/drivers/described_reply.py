@@ -1,8 +1,8 @@
-"""Replies read by the paths in an audit: from one JSON value, or from the events of a stream.
+"""Replies whose parts are found by the paths in an audit, in one JSON value or in the events of a stream.
 
-Of several paths for one thing, the first that matches is used. In a stream they are tried on each event: texts are
-joined, sources and calls are collected, and the last session, model or end is used. An event named as a replacement
-(Dify's `message_replace`) replaces the text before it.
+Of several paths for one part, the first that matches is used. In a stream, the paths are applied to each event: texts
+are joined, sources and calls are collected, and the last session, model or end is used. An event whose name marks a
+replacement (Dify's `message_replace`) replaces the text received before it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ _DETAILS = {
 
 
 def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mapping[str, int]:
-    """Return the counts in a `usage` object. others: also include counts with unknown names, unchanged."""
+    """Return the counts in a `usage` object by their common names (`prompt`, `completion`, `total`, …). With `others`,
+    counts with unknown names are included under those names."""
     found: dict[str, int] = {}
     for key in (*_NAMES, *(usage if others else ())):
         _count(found, _NAMES.get(key, key), usage.get(key))
@@ -79,14 +80,15 @@ _STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReplyPath:
-    """A parsed path. steps: (kind, value) pairs; the kind is a name, an index, or every entry."""
+    """A parsed path to a value in a reply. `steps` are pairs of a kind and a value. The kind is `name`, `index` or, for
+    every entry, `every`."""
 
     text: str
     steps: tuple[tuple[str, str | int], ...]
 
     @classmethod
     def parse(cls, text: str) -> ReplyPath:
-        """Parse a path. Raises ValueError with the first step that is not understood."""
+        """Parse a path. Raises ValueError, which quotes the text from the first invalid step on."""
         if not text.startswith("$"):
             raise ValueError(f"{text!r} is not a path: it must start with $, as in $.message.text")
         steps: list[tuple[str, str | int]] = []
@@ -107,7 +109,7 @@ class ReplyPath:
         return any(kind == "every" for kind, _ in self.steps)
 
     def find(self, value: object) -> list[object]:
-        """Return the values at the path, in order; [] if a name or an index is missing."""
+        """Return the values at the path, in order. The list is empty if a name or an index is missing."""
         found = [value]
         for kind, step in self.steps:
             found = [inner for outer in found for inner in _values_inside(outer, kind, step)]
@@ -128,7 +130,7 @@ def _values_inside(value: object, kind: str, step: str | int) -> Sequence[object
 
 
 def check_path(text: str) -> str:
-    """Return the path. Raises a refusal of the option if the path is invalid."""
+    """Return the path unchanged. Refuses the option if the path is invalid."""
     try:
         ReplyPath.parse(text)
     except ValueError as fault:
@@ -137,7 +139,7 @@ def check_path(text: str) -> str:
 
 
 def listed(value: object) -> object:
-    """Return a single text, or a list from a resolved audit, as a tuple."""
+    """Return a single string, or a list from a resolved audit, as a tuple."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
@@ -170,7 +172,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """The pieces [begin, end) of the text that came with one event."""
+    """The pieces of text from `begin` up to, but not including, `end` that came with one event."""
 
     names: Names
     begin: int
@@ -179,7 +181,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTurn:
-    """A system turn, and the session id in its reply or None."""
+    """A system turn and the session id in its reply, or None."""
 
     turn: SystemTurn
     session: str | None = None
@@ -187,8 +189,11 @@ class DescribedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The paths to the parts of a reply. reply: paths, or `text` for the whole body. parts: paths by the names in
-    `PARTS`. events: names or types of the stream's events that contain the reply; () for any."""
+    """The paths to the parts of a reply.
+
+    `reply` has the paths of the text, or `text` for the whole body. `parts` has other paths by the names in `PARTS`.
+    `events` are the names or types of the events of a stream that contain the reply; if it is empty, all events can.
+    """
 
     reply: tuple[str, ...]
     join: str
@@ -199,7 +204,8 @@ class Described:
     events: tuple[str, ...] = ()
 
     def read(self, received: Received) -> DescribedTurn:
-        """Read a reply. Raises Unanswered (`no-text`, `bad-type`, `bad-json`, `system-error`, undecodable bytes)."""
+        """Read a reply. Raises Unanswered for bytes that cannot be decoded, and with the reason `no-text`, `bad-type`,
+        `bad-json` or `system-error`."""
         streamed = is_stream(received.media_type)
         parts = Parts(streamed=streamed)
         values = self._read_values(received, parts, streamed=streamed)
@@ -250,7 +256,7 @@ class Described:
         values: Sequence[tuple[Names, object]],
         received: Received,
     ) -> None:
-        """Raise Unanswered if a path leads to an object without readable content, which is not an empty answer."""
+        """Raise Unanswered if a path leads to an object without text, which is not an empty answer."""
         for path in paths if parts.empty else ():
             for _, value in values:
                 for found in path.find(value):
@@ -262,7 +268,7 @@ class Described:
         return not self.events or not set(names).isdisjoint(self.events)
 
     def _read_values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
-        """Return the reply's JSON values, each with the names of its event; [] if only text is read."""
+        """Return the JSON values of the reply with the names of their events, or [] if only text is read."""
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
             if only_text:
@@ -339,7 +345,7 @@ class Described:
 
 
 def session_id(path: ReplyPath, value: object) -> str | None:
-    """Return the id at the path, or None."""
+    """Return the session id at the path, or None if it is neither text nor an integer."""
     found = path.find(value)
     first = found[0] if found else None
     if isinstance(first, int) and not isinstance(first, bool):
@@ -356,8 +362,8 @@ def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
 
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
-    """Note that events of several kinds contain the text. If the last one is the only one of its kind and repeats the
-    whole text, it alone determines the text."""
+    """Add a note if events of several kinds contain text. If the last event with text is the only one of its kind and
+    repeats the complete text, it replaces the pieces before it."""
     texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)

@@ -1,7 +1,7 @@
 """Streams of events: server-sent events, or one JSON value on each line.
 
-`events_in` reads a complete stream, of an API described in the audit or in kept evidence. `Events` and `StrictText`
-are for streams that `drivers/wire.py` reads as they arrive.
+`events_in` reads a complete stream, from an API described in the audit or from stored evidence. `Events` and
+`StrictText` are for streams that `drivers/wire.py` reads as they arrive.
 """
 
 import codecs
@@ -19,7 +19,7 @@ _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/j
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """One event. name: "" if the stream gives none. data: usually JSON."""
+    """One event of a stream. `name` is "" if the stream names none, and `data` is usually JSON."""
 
     name: str
     data: str
@@ -30,7 +30,7 @@ def is_stream(media_type: str) -> bool:
 
 
 def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
-    """Yield the events of a stream, without empty ones and without anything after `[DONE]`."""
+    """Yield the events of a stream up to `[DONE]`, without empty ones."""
     if media_type in _LINES:
         yield from (StreamEvent("", line) for line in _LINE.split(text) if line.strip())
         return
@@ -57,22 +57,23 @@ class Events(Protocol):
 
     @property
     def whole(self) -> bool:
-        """True once the reply is complete: later faults of the stream cannot affect it."""
+        """True once the reply is complete. Later faults of the stream then cannot affect it."""
         ...
 
     @property
     def partial(self) -> str:
-        """The text so far."""
+        """The text received so far."""
         ...
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """Read one event. Returns True if the rest can be ignored. Raises Unanswered for a malformed event."""
+        """Read one event. Returns True if the remaining events can be ignored. Raises Unanswered for a malformed
+        event."""
         ...
 
 
 class StrictText:
-    """The part of a response that httpx_sse reads: the headers, and text decoded strictly as UTF-8. media_type: in
-    lower case, because httpx_sse recognises no other form."""
+    """The parts of a response that httpx_sse reads: the headers, and text that is strictly decoded as UTF-8.
+    `media_type` must be in lower case, because httpx_sse does not recognise any other form."""
 
     def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
         self.headers, self._chunks = {"content-type": media_type}, chunks

@@ -1,6 +1,6 @@
-"""Calls of foreign Python functions in separate threads, so that they can neither block nor end Harvest.
+"""Calls of third-party Python functions in separate threads, where they can neither block nor end Harvest.
 
-Each plain call has its own thread. All `async` calls of a system share one event loop in another thread, because
+Each plain call has its own thread. All `async` calls of a system share one event loop in another thread, because the
 clients and connections that a bot keeps between turns belong to the loop that created them. If a function blocks the
 loop beyond its time limit, the loop is abandoned and later calls get a new one. Any exception of a function, even
 KeyboardInterrupt, is returned as a value.
@@ -31,8 +31,8 @@ class Calls:
         self._loops: list[_LoopThread] = []
 
     async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
-        """Call the function and return its result. Raises TimeoutError after `seconds`: an `async` function is then
-        cancelled, a plain one keeps running unobserved."""
+        """Call the function and return its result. Raises TimeoutError after `seconds`. An `async` function is then
+        cancelled; a plain function keeps running, but its result is ignored."""
         async with asyncio.timeout(seconds):
             if is_async(function):
                 return await self._on_loop(lambda: function(*arguments))
@@ -61,7 +61,7 @@ def is_async(function: Function) -> bool:
 
 
 class _LoopThread:
-    """An event loop in a daemon thread. responsive: False from the time-out of a call until the loop runs again."""
+    """An event loop in a daemon thread. `responsive` is False from the time-out of a call until the loop runs again."""
 
     def __init__(self) -> None:
         self.responsive = True
@@ -131,8 +131,8 @@ async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
 
 
 def _make_future() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
-    """Return a future of the running loop, and a function by which other threads settle it (late or repeated calls do
-    no harm)."""
+    """Return a future of the running loop and a function by which other threads set its result. Calls after the first
+    one, or after the loop has ended, have no effect."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -153,7 +153,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 class _OutputAside:
-    """A standard output that sends the output of functions' threads to standard error."""
+    """A standard output that redirects the output of all threads except `keepers` to standard error."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.keepers = stream, {threading.main_thread().ident}
@@ -163,9 +163,11 @@ class _OutputAside:
 
 
 def keep_output_aside() -> None:
-    """Let only the main thread and the calling one write to `sys.stdout`; all other threads write to `sys.stderr`.
-    Otherwise a bot's `print` would spoil our own results. This is never undone, because a function may print long after
-    its driver was closed."""
+    """Redirect `sys.stdout` to `sys.stderr` for all threads except the main thread and the calling one.
+
+    Otherwise a bot's `print` would be mixed with Harvest's own results. The redirection is never undone, because a
+    function may print long after its driver was closed.
+    """
     output: Any = sys.stdout
     if not isinstance(output, _OutputAside):
         output = _OutputAside(output)

@@ -1,8 +1,9 @@
 """The conversation so far, as sent to a system that keeps no state.
 
-An empty reply is an answer and stays in the history. Some systems refuse their own empty reply there. The conversation
-then continues without that message; if two user messages in a row are refused as well, they are merged. Otherwise the
-conversations with an empty answer, which counts against the system, would be lost.
+An empty reply is an answer, so it stays in the history. Some systems, however, refuse a history with their own empty
+reply. The conversation then continues without that message. If the system also refuses the two user messages in a row
+that result, they are merged. Without this, conversations with an empty answer would be lost, although empty answers
+count against the system.
 """
 
 import json
@@ -23,7 +24,7 @@ Message = dict[str, str]
 
 
 class History:
-    """The exchanges of one session. before: messages that precede them."""
+    """The exchanges of one session. `before` are messages that precede them."""
 
     def __init__(self, exchanges: Iterable[Exchange] = (), before: Iterable[Message] = ()) -> None:
         self._before, self._exchanges = list(before), list(exchanges)
@@ -33,11 +34,12 @@ class History:
         return len(self._exchanges)
 
     def add(self, said: str, answer: Answer) -> None:
-        """Add an answered turn. A failed turn is not added, so it can be sent again."""
+        """Add an answered turn. A failed turn must not be added, so that it can be sent again."""
         self._exchanges.append(Exchange(said, answer))
 
     def messages(self, following: str | None = None) -> list[Message]:
-        """Return the messages with role and content. following: the user's next turn, added as the last message."""
+        """Return the messages with their role and content. `following` is the user's next turn, added as the last
+        message."""
         told = [*self._before]
         joins = False
         for exchange in self._exchanges:
@@ -85,8 +87,8 @@ def _add_user_message(told: list[Message], text: str, *, joins: bool) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Encode `value` as JSON in UTF-8, or in ASCII with JSON escapes if it contains a lone surrogate, which UTF-8
-    cannot represent but a system may have sent."""
+    """Encode `value` as JSON in UTF-8. If it contains a lone surrogate, which a system may send but UTF-8 cannot
+    represent, the JSON is in ASCII with escapes."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

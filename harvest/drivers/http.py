@@ -1,4 +1,5 @@
-"""Any HTTP API, described in the audit: how to send a user turn, and where to find the reply in the response."""
+"""A driver for any HTTP API. The audit describes how to send a user turn and where to find the reply in the
+response."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def _check_session(text: str) -> str:
 
 
 class Call(StrictModel):
-    """One request."""
+    """Options of one request."""
 
     url: Url
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
@@ -72,7 +73,8 @@ class Call(StrictModel):
 
 
 class Options(WireOptions):
-    """An HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` change from turn to turn."""
+    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in anew for each
+    turn."""
 
     url: Url = Field(description="where a user turn is sent")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
@@ -192,7 +194,7 @@ def _encode_form(filled: Mapping[str, object]) -> str:
 
 
 class HttpDriver:
-    """Opens sessions with one API. Each session has its own cookies."""
+    """Driver for one API. Each session has its own cookies."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -209,7 +211,7 @@ class HttpDriver:
         return Capabilities(stateful=self.options.stateful, editable_history=self.options.sends_history)
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a session, and start it at the system if the options say how. Raises DriverError if that fails."""
+        """Open a session, and send the request `open` if the options have one. Raises DriverError if that fails."""
         self.wire.ready()
         session, jar = self.options.first_session, Jar()
         if self.options.session == "client":
@@ -289,7 +291,7 @@ class _Session:
 
 
 def description(options: Options) -> Described:
-    """Return the paths to the parts of a reply, according to the options."""
+    """Return the paths to the parts of a reply that the options give."""
     named_in_replies = options.session not in (None, "client") and options.open is None
     return Described(
         reply=options.reply,

@@ -1,5 +1,5 @@
-"""Chat completions of any OpenAI-compatible server, complete or streamed. The server keeps no state: the driver keeps
-each session's messages and sends all of them with every turn."""
+"""A driver for chat completions of any OpenAI-compatible server, complete or streamed. The server keeps no state. The
+driver keeps each session's messages and sends all of them with every turn."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Options(WireOptions):
-    """A model behind an OpenAI-compatible API."""
+    """Options of a model behind an OpenAI-compatible API."""
 
     base_url: Url = Field(description="address of the API including its version: `https://api.openai.com/v1`")
     model: str = Field(min_length=1, description="the model's name, as the server knows it")
@@ -71,7 +71,7 @@ class Options(WireOptions):
 
 
 class OpenAIDriver:
-    """Opens sessions with one model."""
+    """Driver for one model."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self._options = options
@@ -116,7 +116,7 @@ class OpenAIDriver:
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
-        """Return the reply to the last of `messages`. Raises DriverError."""
+        """Return the reply to the last of `messages`. Raises DriverError if there is none."""
         completion = completion_of(self._options)
         said = sum(len(message["content"]) for message in messages)
         content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
@@ -156,7 +156,7 @@ class _Session(NothingHeld):
 
 
 def completion_of(options: Options) -> Completion:
-    """Return an empty completion that follows the options."""
+    """Return an empty completion that will be read as the options say."""
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 
 
@@ -189,7 +189,7 @@ def _make_reply(
 
 
 def build(options: Options, surroundings: Surroundings) -> OpenAIDriver:
-    """Build the driver. Raises InputError if the variable of the key is not set."""
+    """Build the driver. Raises InputError if the environment variable of the key is not set."""
     return OpenAIDriver(options, surroundings)
 
 

@@ -1,8 +1,8 @@
 """Options that several drivers share: values from the environment, and how to reach a server.
 
-The type of a value says whether it names a variable or a server (`harvest.systems.exposure`). Secrets are never written
-in a file. An option of type `Text` accepts the text itself or `{env: NAME}`; headers that are known to carry secrets
-accept only the latter.
+The type of a value says whether it names a variable or a server (see `harvest.systems.exposure`). Secrets must not be
+written in a file. An option of type `Text` accepts the text itself or `{env: NAME}`. Headers that are known to carry
+secrets accept only the latter.
 """
 
 import re
@@ -41,7 +41,7 @@ VariableName = Annotated[str, AfterValidator(_check_variable)]
 
 
 class FromEnvironment(StrictModel):
-    """env: the environment variable that holds the value. prefix: text to put before it (`Bearer `)."""
+    """A value from the environment variable `env`, after the text `prefix` (such as `Bearer `)."""
 
     env: VariableName
     prefix: str = ""
@@ -91,7 +91,7 @@ Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 
 class WireOptions(StrictModel):
-    """How a server is reached. Certificates are always verified."""
+    """Options of a connection to a server. Certificates are always verified."""
 
     headers: Headers = Field({}, description="further headers; a value is text or `{env: NAME, prefix: TEXT}`")
     timeout: Seconds = Field(120.0, description="seconds for a complete turn, from the first try to connect")
@@ -109,13 +109,14 @@ class WireOptions(StrictModel):
 
 
 def certificate_files(options: WireOptions, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the file of trusted certificates: the function `files` of drivers with these options."""
+    """Yield the file of trusted certificates. Drivers with these options use this as their function `files`."""
     if options.ca_file is not None:
         yield options.ca_file, folder / options.ca_file
 
 
 def resolve_text(value: Text, surroundings: Surroundings) -> str:
-    """Return the text, or the variable's value, registered as a secret. Raises InputError if it is not set."""
+    """Return the text, or the value of the variable, which is then registered as a secret. Raises InputError if the
+    variable is not set."""
     if isinstance(value, str):
         return value
     return value.prefix + sendable(value.env, surroundings)

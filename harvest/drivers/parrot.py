@@ -1,4 +1,4 @@
-"""The embedded parrot as a driver: no key, no network, and known true values to compare every estimate with."""
+"""The embedded parrot as a driver. It needs no key and no network, and its true values are known for comparison."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ Row = dict[Behaviour, Annotated[float, Field(ge=0, le=1)]]
 
 
 class Options(StrictModel):
-    """profile: the name of a shipped profile. Any other option replaces that property of it (see `Profile`). delay:
-    seconds before each answer, `[shortest, longest]`. catalogue: a gold table with titles to answer from, over the
-    audit's topics; by default the shipped catalogue of the `fairweb-45` topics."""
+    """Options of a parrot.
+
+    `profile` is the name of a shipped profile, and each further option replaces one of its properties (see `Profile`).
+    `delay` is the range of seconds before each answer, as `[shortest, longest]`. `catalogue` is a gold table with
+    titles from which the parrot answers, for the topics of the audit. By default it is the shipped catalogue of the
+    `fairweb-45` topics.
+    """
 
     profile: str = "steady"
     first: Row | None = None
@@ -56,13 +60,13 @@ class Options(StrictModel):
         return self
 
     def resolved(self) -> Profile:
-        """Return the profile with the replaced properties. Raises ValueError if they do not form a Markov chain."""
+        """Return the profile with its replaced properties. Raises ValueError if they do not form a Markov chain."""
         changes: Mapping[str, Any] = self.model_dump(exclude={"profile", "catalogue"}, exclude_none=True)
         return replace(PROFILES[self.profile], **changes)
 
 
 class ParrotDriver(NothingHeld):
-    """Opens sessions with a parrot. clock: waits for the profile's delay and stamps turns."""
+    """Driver for one parrot. `clock` waits for the profile's delay and gives the times of turns."""
 
     capabilities = Capabilities(stateful=True, editable_history=True)
 
@@ -70,7 +74,7 @@ class ParrotDriver(NothingHeld):
         self._parrot, self._clock = parrot, clock
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a session that draws from the opening's seed and ignores its topic and trial."""
+        """Open a session that draws from the seed of `opening` and ignores its topic and trial."""
         session = self._parrot.session(opening.seed, opening.history)
         # A separate stream: another delay must not change the conversation.
         waits = generator(opening.seed, "parrot", "delay")
@@ -98,7 +102,8 @@ class _Session(NothingHeld):
 
 
 def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
-    """Build a parrot with the profile of `options`. Raises InputError if it could not answer a single topic."""
+    """Build a parrot with the profile in `options`. Raises InputError if its catalogue has none of the audit's
+    topics."""
     if options.catalogue is None:
         catalogue = _shipped_catalogue()
     else:

@@ -1,7 +1,7 @@
-"""The parts of an answer, collected alike by all drivers, so that an assistant's record does not depend on the driver.
+"""The parts of an answer, collected in the same way by all drivers.
 
-A content is a text, or a list of parts as sent by OpenAI, Anthropic, Mistral and Gemini. Parts that are not for the
-user (thoughts, tool calls) never become text. Unknown parts remain in the evidence.
+A content is a string, or a list of parts as sent by OpenAI, Anthropic, Mistral and Gemini. Parts that are not for the
+user (thoughts and tool calls) never become text. Unknown parts remain in the evidence.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -44,17 +44,20 @@ _FILES_WITHIN = frozenset({"inlineData", "fileData"})
 
 
 class MisshapenError(ValueError):
-    """A value of the wrong type for its place in a content. Each driver reports it under its own reason."""
+    """A value of the wrong type for its position in a content. Each driver reports it under a reason of its own."""
 
     def __init__(self, what: str, value: object) -> None:
         super().__init__(f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
 
 
 class Parts:
-    """Collects the parts of an answer. streamed: they come in pieces, which may be repeated. pieces: pieces of the
-    text. refusals: pieces of a separate refusal. whole: the complete text, if a stream repeats it at its end. restarts:
-    numbers of the pieces at which a stream started again. said_once: the text without repetitions but with thoughts in
-    marks, set by `answer`."""
+    """A collector of the parts of an answer.
+
+    `streamed` says that the parts come in pieces, which may be repeated. `pieces` are those of the text, and `refusals`
+    those of a separate refusal. `whole` is the complete text if a stream repeats it at its end. `restarts` has the
+    indices of the pieces at which a stream began again. `answer` sets `said_once`, the text without repetitions but
+    with its marked thoughts.
+    """
 
     def __init__(self, *, streamed: bool = False) -> None:
         self.streamed = streamed
@@ -75,16 +78,16 @@ class Parts:
 
     @property
     def said(self) -> str:
-        """The words so far: the text, or else what was spoken, or else the refusal."""
+        """The text received so far. If there is none, it is the transcript of speech, or else the refusal."""
         return "".join(self.pieces) or "".join(self._spoken) or "".join(self.refusals)
 
     @property
     def characters(self) -> int:
-        """The number of characters received so far."""
+        """The number of characters received so far, including speech and refusals."""
         return self._length + sum(map(len, (*self._spoken, *self.refusals)))
 
     def take_content(self, content: object) -> None:
-        """Add a content. Raises MisshapenError for a value that is not one."""
+        """Add a content. Raises MisshapenError if the value is neither a string, a list of parts nor None."""
         if isinstance(content, str):
             self.take_text(content)
         elif isinstance(content, list):
@@ -94,7 +97,7 @@ class Parts:
             raise MisshapenError("content", content)
 
     def take_part(self, part: object) -> None:
-        """Add one part of a content. Raises MisshapenError for a value that is not one."""
+        """Add one part of a content. Raises MisshapenError if the value is neither a string nor an object."""
         if isinstance(part, str):
             self.take_text(part)
             return
@@ -139,7 +142,7 @@ class Parts:
             self.note(UNKNOWN_PART)
 
     def _take_message(self, role: object, content: object) -> None:
-        """Add a complete message in the place of a content, since a path may lead to one."""
+        """Add a complete message where a content was expected, since a path may lead to one."""
         if isinstance(role, str) and role.lower() in OTHER_ROLES:
             self.note(OTHER_ROLE)
         else:
@@ -152,7 +155,8 @@ class Parts:
         return not (self.characters or any(kept) or any(any(one.whole()) for one in self._calls))
 
     def take_value(self, value: object, join: str) -> None:
-        """Add a text or a list of parts, separated by `join` from the words before. Raises MisshapenError."""
+        """Add a string, a part or a list of parts, separated by `join` from the text before it. Raises MisshapenError
+        for any other value."""
         joined = join if self._length else ""
         before = len(self.pieces)
         self.take_text(joined)
@@ -172,20 +176,23 @@ class Parts:
         self._length += len(text)
 
     def forget_text(self) -> None:
-        """Drop the text so far; the next text replaces it."""
+        """Discard the text received so far, because the next text replaces it."""
         self.pieces.clear()
         self.restarts.clear()
         self._length = 0
 
     def take_refusal(self, refusal: object) -> None:
-        """Add a refusal. Raises MisshapenError for a value that is not text, parts of text, or null."""
+        """Add a refusal. Raises MisshapenError if the value is neither a string, a list of parts nor None."""
         holder = Parts()
         holder.take_content(refusal)
         self.refusals += [piece for piece in (*holder.pieces, *holder.refusals) if piece]
 
     def take_thoughts(self, value: object, field: str = "") -> None:
-        """Add thoughts: text, parts of text, or objects that contain it. Nothing is refused, since no figure depends on
-        them. field: its name, since gateways send the same thoughts in several fields."""
+        """Add thoughts: a string, or lists and objects that contain strings.
+
+        No value is refused, since no measure depends on thoughts. `field` is the name of their field, because gateways
+        send the same thoughts in several fields.
+        """
         self._thoughts.setdefault(field, []).extend(_words(value))
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
@@ -195,7 +202,7 @@ class Parts:
             self.note(UNKNOWN_SOURCE)
 
     def take_calls(self, value: object) -> None:
-        """Add tool calls, or pieces of them in a stream. Other values are ignored."""
+        """Add tool calls, or pieces of them in a stream. Values of other types are ignored."""
         if self.streamed:
             self._calls[-1].take(value)
             return
@@ -222,7 +229,8 @@ class Parts:
                 self._attachments.append(_attachment(item))
 
     def take_speech(self, value: object) -> None:
-        """Add a sound or a piece of one, with its transcript. Only the first piece may have the id."""
+        """Add recorded speech, or a piece of it, with its transcript. In a stream, only the first piece may have the
+        id."""
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, Mapping) or not item:
                 continue
@@ -238,7 +246,8 @@ class Parts:
         self._notes[sentence] = None
 
     def answer(self, *, thoughts_apart: bool = True) -> tuple[Answer, tuple[str, ...]]:
-        """Return the answer and notes on how it arrived. thoughts_apart: separate thoughts in marks from the text."""
+        """Return the answer and notes on how it arrived. With `thoughts_apart`, marked thoughts are separated from the
+        text."""
         notes = dict(self._notes)
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):
@@ -281,7 +290,7 @@ class Parts:
 
 
 def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Source]:
-    """Return each source once for each of its places in the text, or once if it has no place."""
+    """Return each source once for each of its positions in the text, or once if it has none."""
     by_name: dict[str, list[Source]] = {}
     for source in given:
         start, end = source.start - shift, source.end - shift
@@ -326,7 +335,7 @@ def _attachment(item: Mapping[str, object]) -> Attachment:
 
 
 def _file_name(name: str) -> str:
-    """Return the name of a file, or "" for a data URL, which contains the file itself."""
+    """Return the name of a file. A data URL, which contains the file itself, has the name ""."""
     return "" if name[:5].lower() == "data:" else _short_line(name)
 
 

@@ -1,8 +1,7 @@
-"""A child program with bytes in and bytes out, bounded in size and time, and gone when we are done.
+"""A child process with bounded output and time, which is ended together with all its descendants.
 
-A separate process, `supervisor`, runs between the program and us and knows every process that the program started. It
-kills them when we ask for it, when the program ends, and when we end ourselves, even by SIGKILL. No other process is
-signalled.
+A separate process, `supervisor`, runs between Harvest and the program and knows every process that the program started.
+It kills them on request, when the program ends, and when Harvest ends, even by SIGKILL. It signals no other process.
 """
 
 from __future__ import annotations
@@ -29,7 +28,8 @@ _GRACE = 1.0  # seconds for each polite step before the next, harsher one
 
 
 class Program(asyncio.SubprocessProtocol):
-    """A running program. output: the bytes written and not taken yet. closed: True if it can write no more."""
+    """A running program. `output` has the bytes that were written but not taken yet. `closed` is True once the program
+    can write no more."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -45,8 +45,8 @@ class Program(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> Program:
-        """Start `argv` in `folder`; argv[0] is a path. most: the largest number of bytes of output to keep. Raises
-        Denied (`cannot-start`)."""
+        """Start `argv` in `folder`; `argv[0]` is a path. `most` is the largest number of bytes of output to keep.
+        Raises Denied (`cannot-start`)."""
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -114,11 +114,11 @@ class Program(asyncio.SubprocessProtocol):
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code: None while the program runs; negative for the signal that ended it."""
+        """The exit code: None while the program runs, or the negative number of the signal that ended it."""
         return self._transport.get_returncode() if self._transport is not None else None
 
     def take_stderr(self) -> bytes:
-        """Return what the program wrote to standard error since the last call, at most the last 64 KiB."""
+        """Return the last 64 KiB, at most, that the program wrote to standard error since the last call."""
         taken = bytes(self._stderr)
         if self._stderr_cut:  # not within a word: the end of a secret would not be known for one
             taken = _WORD.sub(b"", taken, count=1)
@@ -127,14 +127,14 @@ class Program(asyncio.SubprocessProtocol):
         return taken
 
     def take(self, length: int) -> bytes:
-        """Remove and return the first bytes of the output."""
+        """Remove the first `length` bytes from the output and return them."""
         taken = bytes(self.output[:length])
         del self.output[:length]
         self._pause(False)
         return taken
 
     def write(self, data: bytes, *, last: bool = False) -> None:
-        """Write to standard input; data for a program that has ended is lost. last: close the input afterwards."""
+        """Write to standard input, and with `last` close it. Data for a program that has ended is lost."""
         pipe = self._pipe(_STDIN)
         if pipe is not None and not pipe.is_closing():
             pipe.write(data)
@@ -142,7 +142,8 @@ class Program(asyncio.SubprocessProtocol):
                 pipe.close()
 
     async def until(self, ready: Callable[[], bool]) -> bool:
-        """Wait for `ready()` (returns True) or a closed output (False). Raises Unanswered (`too-large`)."""
+        """Wait until `ready()` is true (returns True) or the output is closed (returns False). Raises Unanswered
+        (`too-large`) if the output grows beyond its limit."""
         while True:
             if ready():
                 return True
@@ -158,8 +159,7 @@ class Program(asyncio.SubprocessProtocol):
         await self._gone.wait()
 
     async def close(self) -> None:
-        """End the program: close its input, then send SIGTERM, then SIGKILL to its group. Never raises; may be called
-        twice."""
+        """End the program: close its input, then send SIGTERM, then kill it. Never raises, and may be called twice."""
         transport = self._transport
         if transport is None:
             return
@@ -175,7 +175,7 @@ class Program(asyncio.SubprocessProtocol):
             await self.kill()
 
     async def kill(self) -> None:
-        """Kill the program and everything that it started, at once."""
+        """Kill the program and all processes that it started."""
         if self._control is not None and not self._gone.is_set():
             self._control.shutdown(socket.SHUT_WR)  # the supervisor reads that as our end
         if self._transport is not None:
@@ -198,7 +198,7 @@ class Program(asyncio.SubprocessProtocol):
                 self._control.send(b"T")
 
     def _let_go(self) -> None:
-        """Clean up after the supervisor has ended. If another process killed it, kill the program's group."""
+        """Clean up after the supervisor has ended. If another process killed it, kill the program's process group."""
         if self._control is None:
             return
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The output of programs: the end of a reply, and the meaning of a line of JSON."""
+"""The output of programs: where a reply ends, and how it is read as text or JSON."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
 class Mark:
-    """Finds the end of a reply in the output, reading each byte about once."""
+    """A finder of the end of a reply in the output, which reads each byte about once."""
 
     def __init__(self, end: str | None, prompt: str | None) -> None:
         self._end = end.encode() if end is not None else None
@@ -28,7 +28,8 @@ class Mark:
         self._from = 0
 
     def find(self, output: bytearray) -> tuple[int, int] | None:
-        """Return (length of the reply, length with its end mark) in bytes, or None while the reply is incomplete."""
+        """Return two lengths in bytes: of the reply, and of the reply with its end mark. None if the reply is
+        incomplete."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE):
@@ -65,7 +66,7 @@ def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
 
 
 def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Read a reply in JSON. Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (its own `error`)."""
+    """Read a reply in JSON. Raises Unanswered with the reason `not-utf8`, or as `turn_of_fields` does."""
     line = _decode_line(raw)
     try:
         value = json.loads(line)
@@ -80,7 +81,7 @@ _LISTS = ("links", "sources", "tools", "offers", "attachments")
 
 
 def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Return the turn with a text as its reply."""
+    """Return a turn with `text` as its reply."""
     parts = Parts()
     parts.take_text(text)
     answer, notes = parts.answer(thoughts_apart=thoughts_apart)
@@ -88,8 +89,8 @@ def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> System
 
 
 def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Return the turn in an object. Raises Unanswered: `bad-type` without a text, `bad-json` for a value that should be
-    a list, `system-error` for an `error`."""
+    """Return the turn that an object describes. Raises Unanswered: `bad-type` if it has no text, `bad-json` if a field
+    that must be a list is not, and `system-error` if it reports an `error`."""
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):

@@ -1,7 +1,8 @@
-"""A Python function as a system, for models in the same process and for experiments.
+"""A driver for Python functions, for models in the same process and for experiments.
 
-Functions run in threads, `async` ones on an event loop there (see `function_calls`). Python cannot end a thread: after
-a time-out, a plain function keeps running unobserved until it returns, and a stateful session accepts no further turn.
+Functions run in threads, and `async` ones on an event loop in a thread (see `function_calls`). Python cannot end a
+thread. After a time-out, a plain function therefore keeps running until it returns, its result is ignored, and a
+stateful session accepts no further turn.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _check_reference(text: str) -> str:
 
 
 class Options(StrictModel):
-    """A function that answers."""
+    """Options of a function that answers user turns."""
 
     function: Annotated[str, AfterValidator(_check_reference)] = Field(
         description="`package.module:function`, or `file.py:function` with a path that starts at the audit file"
@@ -69,7 +70,7 @@ class Options(StrictModel):
 
 
 class PythonDriver:
-    """Opens sessions with one function."""
+    """Driver for one function."""
 
     def __init__(self, options: Options, function: Function, clock: Clock = REAL_CLOCK) -> None:
         self._options, self._function, self._clock, self._calls = options, function, clock, Calls(clock)
@@ -125,7 +126,7 @@ class _Session:
         return Reply(await aside(size, lambda: _read_turn(answered, options, watch)))
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Do nothing, since a session has no resources."""
 
 
 def _read_turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
@@ -187,7 +188,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
-    """Import the function. Raises InputError if that fails, or if it does not fit the option `takes`."""
+    """Import the function. Raises InputError if that fails, or if its parameters do not fit the option `takes`."""
     if not surroundings.imports:
         return PythonDriver(options, _not_imported, surroundings.clock)
     keep_output_aside()
@@ -225,7 +226,7 @@ def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
 
 
 def _check_parameters(options: Options, function: Function) -> None:
-    """Raise InputError if the function cannot be called as `takes` says; it names the value that would fit."""
+    """Raise InputError if the function cannot be called as `takes` says. The message names a value that would fit."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions have no signature
@@ -253,7 +254,7 @@ def _function_error(options: Options, what: str) -> InputError:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the file that defines the function. Its imports are not followed."""
+    """Yield the file that defines the function, but not the files that it imports."""
     place = options.function.rpartition(":")[0]
     if place.endswith(".py"):
         yield place, folder / place
@@ -262,7 +263,7 @@ def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 class OwnModules:
-    """Imports the code of one system from `folder`. prefix: starts the unique names of its modules."""
+    """An importer of one system's code from `folder`. The unique names of its modules begin with `prefix`."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
         self._folder, self._prefix = folder, prefix

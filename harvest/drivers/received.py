@@ -1,17 +1,17 @@
-"""Responses over HTTP as bytes, and what a status means for the next step.
+"""Responses over HTTP as bytes, and the error that a status means.
 
-    status                          means
-    2xx                             a reply, to be read; but 206, a part that was not requested: Unanswered
-    401, 402, 403, 407              Denied: the key, the account or the proxy
+    status                          error
+    2xx                             none: the response is a reply. But 206, a part that was not requested: Unanswered
+    401, 402, 403, 407              Denied: the key, the account or the proxy is wrong
     404, 405, 410 …, other 4xx      Denied until the system has answered once: the request itself is wrong.
-                                    After that Unanswered: the fault lies in this conversation (too long for
+                                    After that Unanswered: the cause lies in this conversation (too long for
                                     the model, a session that expired)
     408, 409; 425                   Unanswered (a time-out, a lock on the server); NotSent
     429                             NotSent, with Retry-After; Denied if the body says the quota is used up
     5xx, 1xx                        Unanswered, with Retry-After if there is one
     3xx                             Denied (`redirect`): only redirects within the same origin are followed
 
-Only the status and the machine-readable code of an error decide, never the words of a reply.
+Only the status and the machine-readable code of an error are considered, never the text of a reply.
 """
 
 import codecs
@@ -36,14 +36,14 @@ _MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
 
 
 def excerpt(text: str, most: int = 200) -> str:
-    """Return the beginning of a text on one line."""
+    """Return the beginning of `text` on one line, with at most `most` characters."""
     line = " ".join(text[: most * 2].encode("utf-8", "replace").decode("utf-8").split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def sound_text(text: str) -> str:
-    """Return the text with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and a
-    stream may cut between them. A lone surrogate is kept, because the system sent it."""
+    """Return `text` with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and a
+    stream may be cut between them. A lone surrogate is kept, because the system sent it."""
     try:
         text.encode("utf-16-le")
     except UnicodeEncodeError:  # quicker than searching for them
@@ -53,8 +53,8 @@ def sound_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A response: url, status, headers and the bytes of the body (content-encoding undone), with its times. whole:
-    False if the transfer broke off, timed out or grew too large."""
+    """A response: URL, status, headers, body and times. `body` has the bytes after the content-encoding was undone.
+    `whole` is False if the transfer broke off, timed out or grew too large."""
 
     url: str
     status: int
@@ -64,7 +64,7 @@ class Received:
     whole: bool = True
 
     def header(self, name: str) -> str:
-        """Return the first header of that name, in any case, or ""."""
+        """Return the first header with the name `name`, which is in lower case, or "" if there is none."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     @property
@@ -74,7 +74,7 @@ class Received:
 
     @property
     def beginning(self) -> str:
-        """The beginning of the body, for a message."""
+        """The beginning of the body, quoted for a message."""
         return repr(excerpt(self.body[:800].decode("utf-8", "replace")))
 
     @property
@@ -88,12 +88,12 @@ class Received:
 
     @property
     def charset(self) -> str:
-        """The declared charset; UTF-8 by default."""
+        """The declared charset. The default is UTF-8."""
         return _charset_of(self.header("content-type") or "text/plain")
 
     @property
     def loaded(self) -> object:
-        """The body as a JSON value for inspecting errors; None if it is not JSON."""
+        """The body as a JSON value in which errors can be looked up, or None if it is not JSON."""
         try:
             return json.loads(self.body[:_MOST_EVIDENCE])
         except (ValueError, RecursionError):
@@ -101,7 +101,7 @@ class Received:
 
     @property
     def exhibits(self) -> tuple[Exhibit, ...]:
-        """The status and headers, and the body as received."""
+        """Evidence of the response: its URL, status and headers, and its body."""
         name = "stream" if self.media_type == "text/event-stream" else "response"
         body = self.body if self.whole else self.body[:_MOST_EVIDENCE]
         media_type = self.header("content-type") or "application/octet-stream"
@@ -111,14 +111,14 @@ class Received:
         )
 
     def _head_text(self) -> bytes:
-        """Return the text of json.dumps with an indent of 1, built in a fraction of its time."""
+        """Return the same bytes as json.dumps with an indent of 1, in a fraction of its time."""
         pairs = ",\n".join(f"  [\n   {_quoted(name)},\n   {_quoted(value)}\n  ]" for name, value in self.headers)
         listed = f"[\n{pairs}\n ]" if pairs else "[]"
         text = f'{{\n "url": {_quoted(self.url)},\n "status": {self.status},\n "headers": {listed}\n}}'
         return text.encode()
 
     def fault(self, kind: type[DriverError], reason: str, detail: str, *, partial: str | None = None) -> DriverError:
-        """Return an error of `kind` with this response as evidence. partial: by default, the body as text."""
+        """Return an error of `kind` with this response as evidence. `partial` is by default the body as text."""
         if partial is None:
             partial = self.body[:_MOST_EVIDENCE].decode("utf-8", "replace")
         return kind(reason, detail, partial=partial, exhibits=self.exhibits)
@@ -156,7 +156,8 @@ class Received:
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool) -> DriverError | None:
-        """Return the error that the status means, or None for a reply. answered: the system has replied before."""
+        """Return the error that the status means, or None for a reply. `answered` is True if the system has replied
+        before."""
         if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:
@@ -221,7 +222,7 @@ def _error_field(value: object) -> object:
 
 
 def error_code(value: object) -> str:
-    """Return the code of an error body (`{"error": {"code": …, "type": …}}`) in lower case, or ""."""
+    """Return the code of an error body (`{"error": {"code": …, "type": …}}`) in lower case, or "" if it has none."""
     error = _error_field(value)
     if isinstance(error, Mapping):
         for key in ("code", "type"):
@@ -231,7 +232,7 @@ def error_code(value: object) -> str:
 
 
 def error_message(value: object) -> str:
-    """Return the sentence of an error body, or "" if it is in none of the usual places."""
+    """Return the message of an error body, or "" if none of the usual fields contains one."""
     error = _error_field(value)
     if isinstance(error, str):
         return error

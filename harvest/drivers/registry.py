@@ -1,9 +1,9 @@
-"""The available drivers by name. A driver's module is imported on first use.
+"""The available drivers by name. The module of a driver is imported on first use.
 
 A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`. If its options name files that
-belong to the system, it also has `files(options, folder)`; if such a file names a server, a variable or code, it has
-`further(options, folder)`, which reads it. Other distributions add drivers by entry points of the group
-`harvest.drivers`, `name = "module"`.
+belong to the system, it also has `files(options, folder)`. If such a file names a server, a variable or code, the
+module has `further(options, folder)`, which reads the file. Other distributions add drivers by entry points of the
+group `harvest.drivers`, as `name = "module"`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -77,9 +77,12 @@ def _no_files(options: StrictModel, folder: Path) -> Iterator[Any]:
 def read_exposure(
     name: str, options: Mapping[str, Any], who: str, folder: Path, *, document: Document, loc: Loc
 ) -> Exposure:
-    """Return everything that a system of the driver `name` makes this machine do, without building it or reading any
-    variable. who: the name of the system. folder: the folder of the file. document, loc: the file, and the place of the
-    options in it. Raises InputError as `build_driver` does for a driver or options."""
+    """Return everything that a system of the driver `name` makes this machine do.
+
+    The system is not built, and no variable is read. `who` is the name of the system, and `folder` the folder of the
+    audit file. `loc` is the position of the options in `document`. Raises InputError as `build_driver` does for an
+    unknown driver or invalid options.
+    """
     part = replace(document.part(loc), value=dict(options))
     return _read_exposure(name, part.validated(options_model(name)), who, folder)
 
@@ -98,9 +101,12 @@ def build_driver(
     document: Document | None = None,
     loc: Loc = (),
 ) -> Driver:
-    """Build a driver from the options in an audit; nothing is sent or started yet. document, loc: the audit file, and
-    the place of the options in it (or of the system, if it has none), for errors. Raises InputError for an unknown
-    driver, for options that it does not accept, and for missing files or variables."""
+    """Build a driver from the options in an audit. Nothing is sent or started yet.
+
+    `document` is the audit file, and `loc` the position of the options in it (or of the system, if it has none); errors
+    refer to both. Raises InputError for an unknown driver, for options that it does not accept, and for missing files
+    or variables.
+    """
     # Without a file there is no place, and the message names the system.
     part = document.part(loc) if document is not None else Document("", {}, {}, {})
     try:

@@ -1,4 +1,4 @@
-"""A recorded run as a system: it gives the recorded answers to the recorded user turns."""
+"""A driver that plays a recorded run: it gives the recorded answers to the recorded user turns."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from topics.errors import HarvestError, InputError
 
 
 class Options(StrictModel):
-    """The recorded run to replay. For each trial the attempt that counts is played, if its conversation was
-    finished."""
+    """Options of a recorded run. For each trial, the attempt that counts is played if its conversation was finished."""
 
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
     system: str | None = Field(None, description="the system's name in that run, if it is different")
@@ -31,7 +30,7 @@ class Options(StrictModel):
 
 
 class ReplayDriver(NothingHeld):
-    """Opens the recorded conversations of one system."""
+    """Driver for the recorded conversations of one system."""
 
     def __init__(self, options: Options, recorded: dict[TrialKey, Conversation]) -> None:
         self._options, self._recorded = options, recorded
@@ -41,7 +40,8 @@ class ReplayDriver(NothingHeld):
         return Capabilities(stateful=True)
 
     async def open(self, opening: Opening) -> _Session:
-        """Open the recorded trial. Raises Unanswered (`not-recorded`) without a complete conversation of it."""
+        """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is not complete in the
+        run."""
         topic = self._options.topics.get(opening.topic, opening.topic)
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)
         conversation = self._recorded.get(key)

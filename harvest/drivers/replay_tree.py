@@ -1,8 +1,9 @@
-"""A recorded run as a branching system: each answer is one that was recorded after the same conversation.
+"""A recorded run as a branching system, which answers as the run did after the same conversation.
 
-The trials of a topic are folded by exact words. Each answer is that of a trial drawn from all trials that reached this
-turn, so every branch is taken with its recorded probability, and more trials can be played than were recorded. If the
-user says something that was not said there in the recording, the attempt ends: nothing is ever made up.
+The trials of a topic form a tree by exact text. Each answer is taken from a trial that is drawn from all trials that
+reached this turn. So every branch is taken with its recorded probability, and more trials can be played than were
+recorded. If the user says something that was not said at this point of the recording, the attempt ends, because no
+answer is ever made up.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class BranchingReplay(NothingHeld):
-    """Opens conversations with the recorded branches of one system. recorded: the complete conversations by topic,
-    sorted. topics: topic ids in the recording by those in the audit."""
+    """Driver for the recorded branches of one system. `recorded` has the complete conversations by topic, sorted.
+    `topics` gives the topic ids in the recording by those in the audit."""
 
     def __init__(self, recorded: Mapping[str, Sequence[Conversation]], topics: Mapping[str, str], run: str) -> None:
         self._topics, self._run = topics, run
@@ -42,7 +43,8 @@ class BranchingReplay(NothingHeld):
         return Capabilities(stateful=True, no_return="a recorded tree has no branch that begins in a new session")
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete one on the topic."""
+        """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete conversation on the
+        topic."""
         topic = self._topics.get(opening.topic, opening.topic)
         if topic not in self._trees:
             raise Unanswered("not-recorded", f"{self._run} has no complete conversation on topic {topic}")
@@ -57,8 +59,8 @@ class _Session(NothingHeld):
         self._node, self._turns = 0, 0
 
     async def say(self, text: str) -> Reply:
-        """Return a recorded reply. Raises Unanswered: `diverged` if the recording has no such user turn here,
-        `not-recorded` if the drawn trial has no answer to it."""
+        """Return a recorded reply. Raises Unanswered: `diverged` if no recorded user turn continues the conversation
+        with this text, and `not-recorded` if the trial that was drawn has no answer to it."""
         tree, number = self._tree, self._turns + 1
         asked = tree.child(self._node, "user", exact_form(text))
         if asked is None:

@@ -1,5 +1,5 @@
-"""Rereading kept replies of APIs and programs with today's code, since the evidence has parts that older versions
-ignored. Thoughts can also be separated from a recorded text without a kept reply."""
+"""Rereading of stored replies with the current code, which finds parts that older versions ignored. Thoughts can also
+be separated from a recorded text whose reply was not stored."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,8 @@ _TEXT = frozenset({"python"})
 
 
 def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
-    """Return the exhibit from which an answer can be reread, `text` for the recorded text, or ""."""
+    """Return the name of the exhibit from which an answer can be reread. It is `text` if only the recorded text can be
+    reread, and "" if nothing can."""
     name = next((one for one in _KEPT.get(driver, ()) if one in evidence), "")
     if name in ("stream", "response") and "headers" not in evidence:
         return ""
@@ -33,8 +34,8 @@ def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
 
 
 def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: bytes = b"") -> Answer:
-    """Read the answer in a kept reply. head: the response headers of an API. Raises DriverError if it is not a reply,
-    and ValueError if headers or options are damaged."""
+    """Read the answer in a stored reply. `head` has the response headers of an API. Raises DriverError if `kept` is not
+    a reply, and ValueError if headers or options are damaged."""
     if driver == "command":
         read = json_turn if options.get("mode") == "json" else text_turn
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
@@ -56,8 +57,8 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
 
 
 def separate_thoughts(answer: Answer) -> Answer:
-    """Return the answer with the thoughts that open its text moved to a part of their own. Links that occurred only in
-    the thoughts are dropped."""
+    """Return the answer with the thoughts at the beginning of its text moved to its part `thoughts`. Links that occur
+    only in the thoughts are dropped."""
     thoughts, begin = split_thoughts(answer.text)
     if not begin or answer.thoughts:
         return answer

@@ -39,8 +39,8 @@ _END = ("end_index", "end", "end_char_index")
 
 
 def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
-    """Return the sources in a value: one, or a list of them. offset: the beginning, in the whole text, of the text that
-    their places refer to."""
+    """Yield the sources in a value, which is one source or a list of them. `offset` is the position, in the complete
+    text, of the part that their positions refer to."""
     if isinstance(value, list):
         for item in value:
             found = _read_source(item, offset)
@@ -51,7 +51,8 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
 
 
 def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
-    """Yield the texts in a JSON value that are only an address, up to a limit. Skips values under the keys `passed`."""
+    """Return at most `most` different strings in a JSON value that consist only of a URL. Values under the keys in
+    `passed` are skipped."""
     found: dict[str, None] = {}
     waiting = [value]
     while waiting and len(found) < most:
@@ -67,7 +68,7 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
 
 
 def may_hold_addresses(written: str | bytes) -> bool:
-    """Return whether this JSON might contain any addresses."""
+    """Return whether this JSON text can contain URLs."""
     if isinstance(written, bytes):
         return b"://" in written or b":\\/" in written
     return "://" in written or ":\\/" in written

@@ -1,15 +1,15 @@
 """The text of a stream, joined from its pieces. Servers and gateways repeat what they sent, and so do models:
 
-    what comes                                        is the server's repetition if
-    each piece contains all before it                 it grew three times
-    a piece contains all before it                    that came in at least four pieces
-    each piece comes twice                            most are not lines or sentences
-    the stream starts again and says the same         it has another id or a role, or follows without a blank on
-                                                      pieces most of which are not lines or sentences
+    pieces                                            count as the server's repetition if
+    each piece contains all pieces before it          the text grew at least three times
+    one piece contains all pieces before it           there were at least four of them
+    each piece arrives twice                          most pieces are not lines or sentences
+    the stream begins again with the same text        it has another id or a second role, or it follows without a
+                                                      blank on pieces most of which are not lines or sentences
 
-Repetitions by the server are removed. What a system that answers in lines could have said itself (a refrain, a line
-twice) is kept, and the doubt is noted; a last message with the whole text decides. Fewer than twenty characters never
-count as a repetition.
+Repetitions by the server are removed. A repetition that a system that answers in lines could have made itself (a
+refrain, or a line said twice) is kept, and a note says so; if a last message has the complete text, it decides. Fewer
+than twenty characters never count as a repetition.
 """
 
 from collections.abc import Collection, Sequence
@@ -38,8 +38,8 @@ _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 @dataclass(frozen=True, slots=True)
 class StreamText:
-    """The text of a stream. repeated: True if repetitions by the server were removed. once: the text without uncertain
-    repetitions too; "" if there are none."""
+    """The text of a stream. `repeated` is True if repetitions by the server were removed. `once` is the text without
+    uncertain repetitions either, and is "" if there are none."""
 
     text: str
     repeated: bool = False
@@ -47,8 +47,8 @@ class StreamText:
 
 
 def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
-    """Join pieces to a text. restarts: the numbers of pieces, from 0, at which the server started again (another id,
-    the role a second time). whole: the text, if the stream gives it at its end."""
+    """Join pieces to a text. `restarts` has the indices of the pieces at which the server began again (with another id,
+    or with the role a second time). `whole` is the complete text, if the stream sends it at its end."""
     said = [(number, piece) for number, piece in enumerate(pieces) if piece]
     known = _Reading(restarts, trusting=False)
     text = known.read(said)
@@ -61,8 +61,8 @@ def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: st
 
 
 class _Reading:
-    """One reading of the pieces. trusting: count every repetition as the server's. repeated: one was removed. doubtful:
-    there may be one."""
+    """One reading of the pieces. With `trusting`, every repetition counts as the server's. `repeated` is True if a
+    repetition was removed, and `doubtful` if there may be one."""
 
     def __init__(self, restarts: Collection[int], *, trusting: bool) -> None:
         self._restarts, self._trusting = restarts, trusting
@@ -91,7 +91,7 @@ class _Reading:
         return text  # more often means a model in a loop, whose words are an answer
 
     def _accept_repetition(self, known: bool) -> bool:
-        """Return whether to remove a repetition. known: it is certainly the server's."""
+        """Return whether to remove a repetition. `known` is True if the server certainly made it."""
         if known or self._trusting:
             self.repeated = True
             return True
@@ -99,8 +99,8 @@ class _Reading:
         return False
 
     def _join_pieces(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
-        """Return the text, and where the stream may have started again: the place in `said`, the place in the text, and
-        whether it certainly did."""
+        """Return the text and the points at which the stream may have begun again. Each point is an index in `said`, a
+        position in the text, and whether the stream certainly began again there."""
         taken: list[str] = []
         beginnings: list[tuple[int, int, bool]] = []
         length = solid = 0  # characters, and those up to the last visible one
@@ -140,14 +140,15 @@ class _Reading:
 
 
 def _count_growths(pieces: Sequence[str]) -> int:
-    """Return how often a piece is longer than the one before, or -1 if a piece does not contain the one before."""
+    """Count the pieces that are longer than the one before. Returns -1 if a piece does not begin with the one
+    before."""
     if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return -1
     return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
 
 
 def _in_pairs(pieces: Sequence[str]) -> bool:
-    """Return whether each piece comes twice, with at least four different ones."""
+    """Return whether each piece arrives twice in a row, and at least four of them are different."""
     halves = pieces[::2]
     return (
         len(pieces) >= 8
@@ -159,7 +160,8 @@ def _in_pairs(pieces: Sequence[str]) -> bool:
 
 
 def _streams_words(count: int, lines: int) -> bool:
-    """Return whether a system that sent `count` pieces, `lines` of them lines, streams words or smaller pieces."""
+    """Return whether a system streams words or parts of words, given the number of its pieces and of lines among
+    them."""
     return count >= _LEAST_PIECES and 2 * lines < count
 
 

@@ -1,17 +1,17 @@
-"""A process between us and a program that leaves nothing of the program behind, however either of us ends.
+"""A process between Harvest and a program that leaves no process of the program running, however either of them ends.
 
     python -I -S supervisor.py CONTROL PROGRAM [ARGUMENT…]
 
-CONTROL: an inherited socket. The supervisor writes `started PID` or `failed ERRNO` to it, and later `ended`; a `T`
-that it reads means SIGTERM to the program's group. If the other side closes the socket, for example because its
-process was killed, everything is killed. The supervisor ends as the program ended: with the same code, or by the same
-signal.
+CONTROL is the number of an inherited socket. The supervisor writes `started PID` or `failed ERRNO` to it, and later
+`ended`. When it reads a `T`, it sends SIGTERM to the program's group. If the other side closes the socket, for example
+because Harvest was killed, everything is killed. The supervisor ends as the program ended: with the same code, or by
+the same signal.
 
-On Linux it adopts what the program's children leave behind, even in sessions of their own, and so finds all of it
-among its own children. Elsewhere it knows only the program's group.
+On Linux it adopts the processes that the program's children leave behind, even those in sessions of their own, and so
+finds all of them among its own children. On other systems it knows only the program's group.
 
-It is a separate script with few imports, because every program waits for it to start: with pathlib and contextlib that
-takes twice as long.
+It is a separate script with few imports, because every program waits for it to start. With pathlib and contextlib,
+starting would take twice as long.
 """
 
 # ruff: noqa: SIM105, PTH123, PTH208
@@ -66,7 +66,7 @@ def _write_report(control: int, what: str) -> None:
 
 
 def _adopt_orphans() -> bool:
-    """Become the parent of orphaned descendants. Returns False if the operating system cannot do that."""
+    """Become the parent of orphaned descendants. Returns False if the operating system does not support that."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -96,7 +96,7 @@ def _start_child(control: int, argv: list[str]) -> int:
 
 
 def _until_ended(program: int, control: int, woken: int) -> int | None:
-    """Wait for the program and return its status, or None if the other side wants it killed."""
+    """Wait for the program and return its status, or None if the other side requests that it be killed."""
     while True:
         while (found := _reap_child()) is not None:
             if found[0] == program:
@@ -123,8 +123,8 @@ def _reap_child() -> tuple[int, int] | None:
 
 
 def _kill_all(program: int, adopting: bool) -> None:
-    """Kill everything that the program started, until nothing is left. Orphans become our children in the next
-    round."""
+    """Kill the processes that the program started, round by round, until none is left. In each round, orphans of the
+    last one have become our children."""
     until = time.monotonic() + _LONGEST
     while time.monotonic() < until:
         for one in _child_pids() if adopting else (-program,):

@@ -1,8 +1,8 @@
-"""Request templates: values are inserted into parsed JSON, forms and URLs, never into their text.
+"""Request templates. Values are inserted into parsed JSON, forms and URLs, never into their source text.
 
 `{{ text }}` in a string is replaced by the user turn. The template is parsed first, and inserted values are never
-parsed again, so no user turn can close a string, add a field or start another placeholder. A string that is exactly
-one placeholder becomes the value itself (a number, a list); elsewhere the value becomes text.
+parsed again, so no user turn can close a string, add a field or start another placeholder. A string that consists of
+one placeholder becomes the value itself (a number or a list). Elsewhere, the value is inserted as text.
 """
 
 import json
@@ -28,7 +28,7 @@ _OPEN = re.compile(r"\{\{")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value that is used literally: a secret with braces in it is not a template."""
+    """A value that is used literally. For example, braces in a secret do not make a placeholder."""
 
     text: str
 
@@ -48,7 +48,7 @@ Fields = Annotated[dict[str, Any], AfterValidator(_with_variables)]
 
 
 def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
-    """Raise ValueError for a placeholder that is not closed or not allowed here."""
+    """Raise ValueError if a placeholder is not closed or not allowed here."""
     allowed = tuple(allowed)
     for text in _all_strings(value):
         names = _GAP.findall(text)
@@ -68,7 +68,8 @@ def names_in(value: object) -> frozenset[str]:
 
 
 def with_secrets(value: object, surroundings: Surroundings) -> object:
-    """Replace every `{env: NAME}` (and `prefix`) in the template. Raises InputError for a variable that is not set."""
+    """Replace every `{env: NAME}`, with or without `prefix`, in the template. Raises InputError if a variable is not
+    set."""
     if isinstance(value, FromEnvironment):
         return Known(value.prefix + surroundings.secret(value.env))
     if isinstance(value, Mapping):
@@ -79,7 +80,7 @@ def with_secrets(value: object, surroundings: Surroundings) -> object:
 
 
 def fill(value: object, values: Mapping[str, object]) -> Any:
-    """Fill in a template and return JSON values. values: by placeholder."""
+    """Fill in a template and return JSON values. `values` are by the names of placeholders."""
     if isinstance(value, Known):
         return value.text
     if isinstance(value, str):
@@ -95,7 +96,7 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
 
 
 def fill_url(url: str, values: Mapping[str, object]) -> str:
-    """Fill in a URL. Each value is percent-encoded as a whole and stays one part of a path or a query."""
+    """Fill in a URL. Each value is percent-encoded, so that it stays one segment of a path or one value of a query."""
 
     def part(gap: re.Match[str]) -> str:
         quoted = quote(as_text(values[gap[1]]), safe="", errors="surrogatepass")
@@ -105,7 +106,8 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the fields of a form or a query. Null is left out; a list of plain values gives a field for each."""
+    """Return the fields of a form or a query. Null is left out, and each element of a list of plain values has its own
+    field."""
     fields: list[tuple[str, str]] = []
     for name, value in filled.items():
         if isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
@@ -116,7 +118,8 @@ def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def as_text(value: object) -> str:
-    """Return a value inside a string, a form or a URL: text unchanged, null as "", everything else as JSON."""
+    """Return a value as text for a string, a form or a URL. Strings are unchanged, null is "", and other values are
+    JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -42,7 +42,7 @@ def is_call(item: Mapping[str, object]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A call, or a piece of one. kind: replaces a missing name. input: None if the piece has none."""
+    """A call, or a piece of one. `kind` replaces a missing name, and `input` is None if the piece has none."""
 
     name: str
     kind: str
@@ -90,7 +90,8 @@ class _Call:
 
     @property
     def input(self) -> str:
-        """The joined pieces, or only the last one if it repeats those before and is JSON while the whole is not."""
+        """The joined pieces of the input. It is the last piece alone if that repeats the pieces before it and is a JSON
+        object, while the joined pieces are not."""
         whole = "".join(self.inputs)
         if len(self.inputs) < 2 or _is_object(whole) or not _is_object(self.inputs[-1]):
             return whole
@@ -99,9 +100,11 @@ class _Call:
 
 
 class StreamedCalls:
-    """Collects the calls of a stream. An index and an id say which call a piece belongs to. Some servers number every
-    call 0, or none at all, and some give every piece its own id, so another id starts another call only together with a
-    name."""
+    """A collector of the calls in a stream, which assigns each piece to its call by an index and an id.
+
+    Some servers give every call the index 0 or none, and some give every piece its own id. A new id therefore starts a
+    new call only if it comes with a name.
+    """
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
@@ -109,7 +112,7 @@ class StreamedCalls:
         self._unread = False
 
     def take(self, value: object) -> None:
-        """Add a call, a piece of one, or a list of them; a text is the name of a tool."""
+        """Add a call, a piece of one, or a list of them. A string is the name of a tool."""
         items = value if isinstance(value, list) else [value]
         for place, item in enumerate(items):
             if isinstance(item, str) and item.strip():

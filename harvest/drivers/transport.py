@@ -1,16 +1,17 @@
-"""HTTP with the requests and errors of httpx over the connections of aiohttp, which cost a fraction of httpcore's, even
-if there are many. All turns send similar requests, so what httpx makes of an address and of headers is cached
-(`prepared`).
+"""HTTP with the requests and errors of httpx, over the connections of aiohttp.
 
-The package `httpx-aiohttp` has the same idea. But it does not say when a request starts to go out, reports a reset as a
-connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe; each
-of these would change what is recorded. Here:
+They cost a fraction of httpcore's, even if there are many. All turns send similar requests, so the parsed URL and
+headers are cached (`prepared`).
 
-    sent           once: aiohttp may not retry on another connection, whatever the method
-    reported       `sending` is called right before the first byte goes to the system
-    URLs, headers  as given: none is added, rewritten, decoded or taken from the environment
-    connections    not reused if the server closed one or sent something on it while it was idle
-    errors         httpx's, by what failed, with the original error as their cause
+The package `httpx-aiohttp` follows the same idea. But it does not report when a request is sent, reports a reset as a
+connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe. Each
+of these would change what is recorded. In this module:
+
+    requests       are sent once: aiohttp may not retry on another connection, whatever the method
+    `sending`      is called right before the first byte goes to the system
+    URLs, headers  are sent as given: none is added, rewritten, decoded or taken from the environment
+    connections    are not reused if the server closed one or sent something on it while it was idle
+    errors         are those of httpx, by what failed, with the original error as their cause
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ _GZIP = b"\x1f\x8b"
 
 
 class Unpacking:
-    """Decompresses one body, piece by piece. coding: `gzip`, with one or more members, or `deflate`, with or without
-    the zlib header, since servers send both."""
+    """A decompressor of one body, piece by piece. `coding` is `gzip`, with one or more members, or `deflate`, with or
+    without the zlib header, since servers send both."""
 
     def __init__(self, coding: str) -> None:
         self._gzip = coding == "gzip"
@@ -75,7 +76,7 @@ class Unpacking:
         return b"".join(found)
 
     def end(self) -> None:
-        """End the body. Raises ValueError if it is incomplete; an empty body is complete."""
+        """End the body. Raises ValueError if it is incomplete. An empty body is complete."""
         if self._under_way is not None or (self._head and not self._done):
             raise ValueError("it ends early")
 
@@ -95,7 +96,8 @@ _OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 @dataclass(slots=True)
 class _Asking:
-    """One request under way. sending: called once, right before it goes out. reading: its connection's protocol."""
+    """A request in progress. `sending` is called once, right before the request is sent, and `reading` is the protocol
+    of its connection."""
 
     sending: Callable[[], None]
     reading: _Reading | None = None
@@ -106,8 +108,8 @@ _ASKING: ContextVar[_Asking] = ContextVar("asking")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The parts of a request that stay the same. headers: as they are sent; if `measured`, the length of the body is
-    added later. httpx adds Host and Content-Length unless the request has them."""
+    """The parts of a request that stay the same. `headers` are those that are sent. If `measured` is True, the length
+    of the body is added later. httpx adds Host and Content-Length unless the request has them."""
 
     method: str
     url: httpx.URL
@@ -124,7 +126,8 @@ class Prepared:
 
 @lru_cache(maxsize=256)
 def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> Prepared:
-    """Prepare a request. filled: it has a body. Raises httpx.InvalidURL, and ValueError for non-ASCII headers."""
+    """Prepare a request. `filled` says whether it has a body. Raises httpx.InvalidURL, and ValueError for headers that
+    are not ASCII."""
     request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
     given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
     measured = filled and all(name.lower() != "content-length" for name, _ in headers)
@@ -135,8 +138,8 @@ def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled
 
 
 class Response:
-    """A response in progress: the status, the headers as received, and the body, which can be iterated once. Raises
-    httpx's errors."""
+    """A response in progress: the status, the headers as received, and the body, which can be iterated once. Iteration
+    raises the errors of httpx."""
 
     __slots__ = ("_response", "headers", "status")
 
@@ -156,12 +159,12 @@ class Response:
         return data
 
     def header(self, name: str) -> str:
-        """Return the header `name` (in lower case); several are joined by commas, "" if there is none."""
+        """Return the header `name` (in lower case), or "" if there is none. Several values are joined by commas."""
         named = name.encode()
         return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
 
     async def unpacked(self, coding: str) -> AsyncIterator[bytes]:
-        """Yield the body with its content-encoding undone (`Unpacking`). Raises httpx.DecodingError."""
+        """Yield the body with its content-encoding undone by `Unpacking`. Raises httpx.DecodingError."""
         unpacking = Unpacking(coding)
         try:
             async for data in self:
@@ -176,8 +179,8 @@ class Response:
 
 
 class Transport:
-    """Connections to any number of servers, on one event loop. timeout: in the form of httpx; `connect` bounds name
-    lookup, connection and TLS together. keep_alive: seconds for which an idle connection is kept."""
+    """Connections to any number of servers, on one event loop. `timeout` has the form of httpx; its `connect` limits
+    name lookup, connection and TLS together. Idle connections are kept for `keep_alive` seconds."""
 
     def __init__(
         self, trust: ssl.SSLContext, *, proxy: httpx.Proxy | None, timeout: httpx.Timeout, keep_alive: float
@@ -200,8 +203,8 @@ class Transport:
             self._for_proxy["Proxy-Authorization"] = f"Basic {credentials}"
 
     async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
-        """Send a request and return the response once its head has arrived. Raises httpx's errors. cookie: a header,
-        or "". sending: called once, right before the request goes out."""
+        """Send a request and return the response once its head has arrived. `cookie` is the value of a header, or "".
+        `sending` is called once, right before the request is sent. Raises the errors of httpx."""
         asking = _Asking(sending)
         _ASKING.set(asking)
         headers, tunnelled = request.headers_for(content), None
@@ -262,10 +265,13 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _Reading(asyncio.Protocol):
-    """A protocol between a connection and aiohttp's handler. aiohttp parses packet by packet and discards a packet with
-    an error completely: if the first packet contains the head and a wrong body, the reply would be lost without
-    evidence. So the head is passed on separately. And the reader of a body does not learn of an error in a later
-    packet, and would wait for the time-out."""
+    """A protocol between a connection and aiohttp's handler.
+
+    aiohttp parses packet by packet and discards a packet with an error completely. If the first packet contained the
+    head and an invalid body, the reply would be lost without evidence, so the head is passed on separately. Moreover,
+    the reader of a body does not learn of an error in a later packet and would wait for the time-out, so the error is
+    passed to it.
+    """
 
     def __init__(self, handler: ResponseHandler) -> None:
         self._handler = handler
@@ -313,7 +319,8 @@ class _Reading(asyncio.Protocol):
 
 
 def _has_data(transport: asyncio.BaseTransport | None) -> bool:
-    """Return whether an idle connection has data to read, because the server closed it or sent something unasked."""
+    """Return whether an idle connection has data to read, because the server closed it or sent data without a
+    request."""
     number = transport.get_extra_info("socket").fileno() if transport is not None else -1
     if number < 0:
         return True
@@ -323,7 +330,7 @@ def _has_data(transport: asyncio.BaseTransport | None) -> bool:
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the message without the status that aiohttp adds to each of its errors, which no server sent."""
+    """Return the message without the status that aiohttp adds to its errors, because no server sent that status."""
     return str(getattr(error, "message", "") or error)
 
 

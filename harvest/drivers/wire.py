@@ -1,11 +1,13 @@
-"""HTTP. Only this module and `drivers/transport.py` below it import httpx, so a change of library (such as to its
-continuation httpx2) ends here.
+"""HTTP connections of drivers, with every failure as a `DriverError`.
 
-Every failure becomes a `DriverError`. Before the first byte of the request was sent, it is `NotSent`, whatever broke;
-after it the system may have received the turn, and it is `Unanswered`.
+Only this module and `drivers/transport.py` below it import httpx, so a change of library (for example to httpx2, its
+continuation) affects no other module.
+
+A failure before the first byte of the request was sent is `NotSent`, whatever its cause. After that, the system may
+have received the turn, so the failure is `Unanswered`.
 
     NotSent      connect (refused, unreachable, no answer), dns, proxy
-    Unanswered   timeout, reset (closed without a word), bad-protocol (not HTTP), broken-body, broken-stream,
+    Unanswered   timeout, reset (closed without a reply), bad-protocol (not HTTP), broken-body, broken-stream,
                  too-large, bad-encoding, not-utf8
     Denied       tls (certificate refused), proxy (it refuses us), redirect, bad-request (cannot be sent at all)
 """
@@ -52,7 +54,7 @@ _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, a
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. headers: in addition to those in the driver's options."""
+    """One request. `headers` are sent in addition to those in the driver's options."""
 
     method: str
     url: str
@@ -61,13 +63,13 @@ class Request:
 
 
 class Jar:
-    """The cookies of one session; sessions never share cookies."""
+    """The cookies of one session. Sessions never share cookies."""
 
     def __init__(self) -> None:
         self._cookies = httpx.Cookies()
 
     def header(self, url: httpx.URL) -> str:
-        """Return the cookies for `url`, or ""."""
+        """Return the cookies for `url`, or "" if there are none."""
         from urllib.request import Request as Asked  # late, like httpx; httpx's own request allows only ASCII
 
         asked = Asked(str(url))
@@ -75,7 +77,7 @@ class Jar:
         return str(asked.get_header("Cookie", ""))
 
     def take_from(self, response: Response, url: httpx.URL) -> None:
-        """Store the cookies of a response, except those that could not be sent back, as browsers do."""
+        """Store the cookies of a response. Like browsers, this skips cookies that could not be sent back."""
         set_cookie = [(name, value) for name, value in response.headers if name.lower() == b"set-cookie"]
         headers = [(name, value) for name, value in set_cookie if not _CONTROLS.search(value)]
         if headers:
@@ -85,7 +87,7 @@ class Jar:
 
 @dataclass(slots=True)
 class _Transfer:
-    """The progress of one request. url: of the system, None until a request is built."""
+    """The progress of one request. `url` is None until the request is built."""
 
     watch: Stopwatch
     url: httpx.URL | None = None
@@ -105,7 +107,7 @@ class _Transfer:
 
 
 class Wire:
-    """Connections to one system. Raises InputError if the options cannot be used, such as a missing file."""
+    """Connections to one system. Raises InputError if the options cannot be used, for example if a file is missing."""
 
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
         self._options, self._clock = options, surroundings.clock
@@ -138,7 +140,7 @@ class Wire:
         self._opened: Transport | None = None
 
     def ready(self) -> None:
-        """Prepare the first request ahead of time, so that this does not shorten the gap to the next turn."""
+        """Prepare the first request in advance, so that this work does not delay the first turn."""
         _ = self._transport
 
     async def close(self) -> None:
@@ -147,7 +149,8 @@ class Wire:
 
     @property
     def _transport(self) -> Transport:
-        """The transport, since httpx's own client would look for redirects, cookies and credentials in every turn."""
+        """The transport, made on first use. httpx's own client would look for redirects, cookies and credentials in
+        every turn."""
         if self._opened is None:
             from harvest.drivers.transport import Transport  # late: an audit that is only checked asks nothing
 
@@ -159,8 +162,8 @@ class Wire:
         return self._opened
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
-        """Send the request and read the complete response, whatever its status. Raises DriverError. events: reads the
-        body as it arrives, if it is a stream of events and the status means success."""
+        """Send the request and read the complete response, whatever its status. Raises DriverError. `events` reads the
+        body as it arrives if it is a stream of events and the status means success."""
         import asyncio  # late, as httpx
 
         transfer = _Transfer(Stopwatch(self._clock))
@@ -202,7 +205,7 @@ class Wire:
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
     def _check_declared(self, url: httpx.URL) -> None:
-        """Raise Denied for an undeclared server, because the user was not shown that it would be contacted."""
+        """Raise Denied for an undeclared server, because the user was not told that it would be contacted."""
         if self._exposure is None:
             return
         if self._declared is None:
@@ -237,8 +240,8 @@ class Wire:
                 await self._read_on(chunks)
 
     async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
-        """Read a stream to its end after the reply is complete, so that the connection can serve the next turn. Waits
-        only once for a server that keeps the stream open."""
+        """Read the rest of a stream after its reply is complete, so that the next turn can use the connection again. If
+        a server keeps the stream open, later streams are not read on."""
         if self._held_open:
             return
         import asyncio
@@ -339,8 +342,7 @@ def _with_evidence(fault: DriverError, received: Received | None, events: Events
 
 
 def _same_origin(response: Response, request: Prepared) -> str | None:
-    """Return the target of a redirect to the same server with the same method; None for others, which are not
-    followed."""
+    """Return the target of a redirect to the same server with the same method. Returns None for other redirects."""
     if not 300 <= response.status < 400:
         return None
     location = response.header("location")
@@ -364,7 +366,7 @@ def _read_proxy(url: str) -> httpx.Proxy:
 
 @cache
 def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Read this machine's many certificates once for all systems that name none."""
+    """Read the machine's certificates, which are many, once for all systems without certificates of their own."""
     return httpx.create_ssl_context(trust_env=True)
 
 
