@@ -1,1 +1,1 @@
-"""Reading of recorded pages: the tree, the last turn, and its answer as Markdown. Needs no browser."""
+"""Reading of recorded pages: the tree of elements, the last turn, and its answer as Markdown. No browser is needed."""

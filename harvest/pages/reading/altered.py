@@ -1,7 +1,7 @@
-"""The user's own words in another form on the page: masked, censored, cut short, corrected or translated.
+"""The user's own text in another form on the page: masked, censored, cut short, corrected or translated.
 
-They are recognised by their likeness to the typed text, by the place of the user's words in earlier turns, or by their
-time: text that appears at the press, before the first byte came back, is not an answer.
+It is recognised by its likeness to the typed text, by the position of the user's text in earlier turns, or by its time:
+text that appears at the press, before the first byte came back, is not an answer.
 """
 
 import re
@@ -38,10 +38,11 @@ def find_altered(
     rising: bool = False,
     until: float | None = None,
 ) -> Echo | None:
-    """Find where the page shows the user's words of this turn in another form; None if nothing new is like them.
+    """Find where the page shows the user's text of this turn in another form, or return None if nothing new resembles
+    it.
 
-    user: the trail of earlier echoes. apart: no reply had an element with that trail. until: ignore what came later
-    than this many milliseconds after the send.
+    user: the trail of earlier echoes. apart: whether no reply had an element with that trail. until: the number of
+    milliseconds after the send from which text is ignored.
     """
     lines = {
         block: came
@@ -75,10 +76,10 @@ def find_altered(
 
 
 def early_lines(ground: PageText, heard: float | None) -> set[Node]:
-    """Return the blocks with a text that came completely at the press, before the first byte came back.
+    """Return the blocks whose text came completely at the press, before the first byte came back.
 
-    heard: milliseconds from the send to the first byte; None if unknown, or if nothing has left the page, which may
-    answer by itself.
+    `heard` is the milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left
+    the page, which may then answer by itself.
     """
     if heard is None:
         return set()
@@ -87,14 +88,16 @@ def early_lines(ground: PageText, heard: float | None) -> set[Node]:
 
 
 def _last_change(ground: PageText, block: Node) -> float | None:
-    """Return the time of the last change in the block's text; None if some of it was there before the send."""
+    """Return the time of the last change in the block's text, or None if some of the text was present before the
+    send."""
     holders = [node for node in block.walk() if node.has_text]
     times = [ground.came(node) for node in holders if node in ground.spans]
     return None if not times or None in times else max(time for time in times if time is not None)
 
 
 def _holders(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
-    """Yield the elements that contain only such lines, innermost first, up to the largest size the words may have."""
+    """Yield the elements that contain only `lines`, innermost first, up to the largest size that the user's text may
+    have."""
     most = 2 * len(wanted) + _BESIDE
     seen: set[Node] = set()
     for line in lines:
@@ -118,7 +121,8 @@ def _echo_at(ground: PageText, node: Node) -> Echo:
 
 @lru_cache(maxsize=1024)
 def resembles(said: str, shown: str) -> float:
-    """Return the share of `said` that the text shows, in (0, 1], if it is probably another form of `said`; else 0."""
+    """Return the share of `said` that the text shows, in (0, 1], if it is probably another form of `said`, otherwise
+    0."""
     if _is_masked(said, shown):
         return 1.0
     kept, own = _common_shares(said, shown)
@@ -144,7 +148,7 @@ def _common_shares(said: str, shown: str) -> tuple[float, float]:
 
 
 def _is_masked(said: str, shown: str) -> bool:
-    """True if some of `said` is replaced by signs: masked, censored, or cut short by dots."""
+    """Return True if a part of `said` is replaced by signs: masked, censored, or cut short by dots."""
     pieces = _MASK.split(shown)
     if len(pieces) == 1:
         return False

@@ -1,7 +1,7 @@
-"""Small pictures that replace words: an emoji drawn as an image, a tick labelled `available`, four stars of five.
+"""Small pictures that replace words: an emoji drawn as an image, a tick labelled `available`, four stars out of five.
 
-Screen readers read their labels, so they belong to the text. Their place distinguishes them from the face of a speaker:
-they are in a line with words, or in a paragraph, an item or a cell of their own.
+Screen readers read their labels, so they belong to the text. Their position distinguishes them from the face of a
+speaker: they are in a line with words, or in a paragraph, a list item or a table cell of their own.
 """
 
 import re
@@ -27,7 +27,7 @@ _DECORATIVE = frozenset({"none", "presentation"})
 
 
 def alternative_of(node: Node) -> str:
-    """Return the words that a small picture replaces; "" for any other element."""
+    """Return the words that a small picture replaces, or "" for any other element."""
     if node.tag != "img" and node.get("role") != "img" and not (node.tag == "svg" and node.get("h-drawn")):
         return ""
     words = node.get("alt")
@@ -57,8 +57,8 @@ def alternative_of(node: Node) -> str:
 
 
 def is_emoji(words: str) -> bool:
-    """True if the text consists of emoji. Ticks, stars and arrows do not count, because they are just as often status
-    marks."""
+    """Return True if the text consists of emoji. Ticks, stars and arrows do not count, because they are just as often
+    status marks."""
     signs = [
         sign for sign in words if not sign.isspace() and unicodedata.category(sign) not in ("Mn", "Me", "Cf", "Sk")
     ]
@@ -66,7 +66,7 @@ def is_emoji(words: str) -> bool:
 
 
 def with_spaces(node: Node, words: str) -> str:
-    """Add spaces around the words of a picture if they touch other words."""
+    """Add spaces around the words of a picture where they touch other words."""
     if is_emoji(words) or node.parent is None:
         return words
     beside = node.parent.children
@@ -78,7 +78,7 @@ def with_spaces(node: Node, words: str) -> str:
 
 
 def _is_apart(node: Node) -> bool:
-    """True if it only decorates, shows who speaks, or belongs to a button."""
+    """Return True if the picture only decorates, shows who speaks, or belongs to a button."""
     if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in with_frames(node)):
         return True
     return any(

@@ -1,9 +1,9 @@
-"""Lines that a page adds among or into the bubbles and that are not answers.
+"""Lines that a page adds between or inside the bubbles and that are not answers.
 
 Some are announcements of the chat: somebody joins or will join, or the user is in a queue. Such a line is recognised by
-its shape: a name, a word for coming or going, a word for the conversation; or a place in a queue. An answer on the same
-subject ("You can join the chat here") does not name somebody who has come, and is longer. Others are dates between two
-turns, notes on who answered and how fast, and the user's words quoted above the answer.
+its form: a name, a word for coming or going, and a word for the conversation, or else a position in a queue. An answer
+on this subject ("You can join the chat here") does not name somebody who has come, and is longer. Other lines are dates
+between two turns, notes on who answered and how fast, and the user's text quoted above the answer.
 """
 
 import re
@@ -128,7 +128,8 @@ _WAITING = re.compile(_HOLDING, re.IGNORECASE)
 
 
 def is_announcement(text: str) -> bool:
-    """True if the text only says that somebody joins or leaves, or that the user is in a queue or being connected."""
+    """Return True if the text only says that somebody joins or leaves, or that the user is in a queue or being
+    connected."""
     told = [part for part in (one.strip(_EDGES) for one in _SENTENCE.split(collapse_spaces(text))) if part]
     if not told or len(text) > _LONGEST or "://" in text or text.rstrip().endswith("?"):
         return False
@@ -137,10 +138,10 @@ def is_announcement(text: str) -> bool:
 
 
 def lines_between(ground: PageText, spot: Spot) -> list[Node]:
-    """Return the bubbles of an answer that are lines of the page's own.
+    """Return the bubbles of an answer that are lines added by the page itself.
 
-    They are short and unlike the user's bubble, while another bubble is like it; and they have no box, or smaller or
-    fainter letters than that bubble.
+    They are short and unlike the user's bubble, while another bubble of the answer is like it. They also have no box,
+    or smaller or fainter letters than that other bubble.
     """
     if spot.user is None or len(spot.bubbles) < 2:
         return []
@@ -157,7 +158,7 @@ def lines_between(ground: PageText, spot: Spot) -> list[Node]:
 
 
 def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
-    """Yield the user's own words at the top of a bubble if the page formats them as a quotation."""
+    """Yield the user's own text at the top of a bubble if the page formats it as a quotation."""
     wanted = letters(said)
     for bubble in bubbles:
         leaves = leaves_of(bubble, ())

@@ -21,15 +21,15 @@ _SMALLER = 0.94  # of the size of the letters
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The look of a text. ink: the page's colour, or None. size: in CSS pixels, or None. strength: opacity, in
-    [0, 1]."""
+    """The look of a text. ink: the colour as the page gives it, or None. size: the font size in CSS pixels, or None.
+    strength: the opacity, in [0, 1]."""
 
     ink: str | None
     size: float | None
     strength: float
 
     def is_fainter_than(self, other: Look) -> bool:
-        """True if it has less contrast with the background than the other."""
+        """Return True if this text has less contrast with the background than the other."""
         if self.strength < other.strength - _LIGHTER:
             return True
         mine, theirs = _lightness(self.ink), _lightness(other.ink)
@@ -42,7 +42,7 @@ class Look:
         return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER
 
     def heads(self, other: Look) -> bool:
-        """True if it is much larger, as headings are and names are not."""
+        """Return True if this text is much larger than the other, as headings are and names are not."""
         return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
 
 
@@ -59,7 +59,7 @@ def look_of(node: Node) -> Look:
 
 
 def _lightness(ink: str | None) -> float | None:
-    """Return the lightness, from 0 (black) to 1 (white); None if the colour cannot be parsed."""
+    """Return the lightness, from 0 (black) to 1 (white), or None if the colour cannot be parsed."""
     parts = _NUMBERS.findall(ink.partition("(")[2]) if ink else []
     if not ink or len(parts) < 3:
         return None
@@ -102,7 +102,7 @@ class Leaf:
 
 
 def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
-    """Return the visible texts and pictures in an element; with `controls`, also the texts of buttons."""
+    """Return the visible texts and pictures in an element. With `controls`, the texts of buttons are included."""
     found: list[Leaf] = []
     stack: list[tuple[Node | str, Node]] = [(node, node)]
     while stack:
@@ -132,7 +132,8 @@ def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) 
 
 
 def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
-    """Return the elements with the last of the texts, but not all, largest first, at most as long as a sentence."""
+    """Return the elements that contain the last of the texts but not the first, largest first, if not longer than a
+    sentence."""
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
     for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
@@ -143,8 +144,8 @@ def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
 
 
 def in_prose(node: Node, bubble: Node) -> bool:
-    """True if the element is in a heading, a paragraph, an item or a cell, so that its text is a part of the answer. If
-    the bubble is a row of a table, its cells are only layout and do not count."""
+    """Return True if the element is in a heading, a paragraph, a list item or a table cell, so that its text is a part
+    of the answer. If the bubble is a row of a table, its cells are only layout and do not count."""
     row = bubble.tag in ("tr", "tbody", "table")
     return any(
         one.tag in _SAYING or one.get("role") == "heading" or is_editor(one)
@@ -156,7 +157,7 @@ def in_prose(node: Node, bubble: Node) -> bool:
 def edges_of(bubble: Node) -> set[Edge]:
     """Return the lines at the edges of a bubble that have elements of their own next to other content.
 
-    The sentences at its end are included, with a mark.
+    The sentences at its end are included, marked by `end:` before the kind.
     """
     leaves = [leaf for leaf in leaves_of(bubble, ()) if leaf.text]
     found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_of(leaves, bubble)}
@@ -178,7 +179,7 @@ def edges_of(bubble: Node) -> set[Edge]:
 
 
 class Example:
-    """How the page marks up the user's bubble: its decorations, and the element that holds the words."""
+    """The markup of the user's bubble: its decorations, and the element that contains the text."""
 
     def __init__(self, echo: Node | None, user: Node | None) -> None:
         self.beside: set[str] = set()
@@ -232,12 +233,12 @@ def ends_open(text: str) -> bool:
 
 
 def is_brief(text: str) -> bool:
-    """True for a name or a time; False for a sentence."""
+    """Return True for a name or a time, and False for a sentence."""
     return is_time(text) or (len(text) <= 40 and len(text.split()) <= 5 and not re.search(r"[.!?。！？]$", text))
 
 
 def in_sentence(node: Node) -> bool:
-    """True if a time belongs to a sentence: it has words around it in a paragraph, an item or a cell."""
+    """Return True if a time is part of a sentence: a paragraph, a list item or a table cell has words around it."""
     for around in node.ancestors():
         if around.tag in PROSE:
             return around.text != node.text
@@ -247,24 +248,25 @@ def in_sentence(node: Node) -> bool:
 
 
 class Siblings:
-    """The siblings of elements, counted once for each parent: on some pages a parent has 100,000 children."""
+    """The siblings of elements, counted once for each parent, because on some pages a parent has 100,000 children."""
 
     def __init__(self) -> None:
         self._counts: dict[Node, _Count] = {}
 
     def one_of_many(self, element: Node) -> bool:
-        """True for one of several lines of the same kind: such a line belongs to the text."""
+        """Return True for one of three or more lines of one kind. Such a line belongs to the text."""
         return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
 
     def among_prose(self, element: Node) -> bool:
-        """True if its siblings are paragraphs, lists or elements of its kind, so that it is one of them."""
+        """Return True if its siblings include paragraphs, lists or elements of its kind, so that it is part of the
+        text."""
         if element.parent is None:
             return False
         count = self._count(element.parent)
         return count.prose > (element.tag in PROSE) or count.made[kind(element)] > 1
 
     def place(self, element: Node) -> int:
-        """Return its index among the children of its parent."""
+        """Return the index of the element among the children of its parent."""
         assert element.parent is not None
         return self._count(element.parent).places[element]
 
@@ -275,7 +277,8 @@ class Siblings:
 
 
 class _Count:
-    """prose: number of prose elements. made: elements by kind. telling: elements with text by kind."""
+    """Counts of a parent's children. prose: the number of prose elements. made: the number of elements by kind.
+    telling: the number of elements with text by kind."""
 
     def __init__(self, parent: Node) -> None:
         elements = parent.elements

@@ -1,6 +1,6 @@
 """Content of a bubble other than the answer: buttons, names, times, avatars, states.
 
-The user's own bubble is the best evidence: everything in it except the sent words is decoration, and so are elements of
+The user's own bubble is the best evidence: everything in it except the sent text is decoration, and so are elements of
 the same kind in the reply. Text that could be the answer is kept: a line is left out only at the edge of a bubble, in
 an element of its own, and for a reason.
 """
@@ -42,10 +42,10 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner",
 class Decorations:
     """The elements to leave out of a reply.
 
-    nodes: these elements, each with everything in it. texts: their texts, in the order they were found. doubtful: the
-    nodes that are the answer if nothing else comes; empty if anything else is left. thoughts: the nodes with the
-    system's reasoning. in_view: some of these were recognised by place and look alone. folds: the collapsed parts of
-    the bubbles.
+    nodes: these elements, each with everything in it. texts: their texts, in the order in which they were found.
+    doubtful: the nodes that are the answer if nothing else comes; empty if any other text is left. thoughts: the nodes
+    with the system's reasoning. in_view: whether some reasoning was recognised by its position and look alone. folds:
+    the collapsed parts of the bubbles.
     """
 
     nodes: set[Node] = field(default_factory=set)
@@ -57,7 +57,7 @@ class Decorations:
 
     @property
     def unfolded(self) -> set[Node]:
-        """Hidden elements that are read nevertheless, because they are the rest of the text."""
+        """The hidden elements to read nevertheless, because they are the rest of the text."""
         return {one for fold in self.folds if fold.kind == "rest" for one in fold.body}
 
 
@@ -73,9 +73,9 @@ def find_decorations(
 ) -> Decorations:
     """Find everything in the bubbles of one turn that is not part of the answer.
 
-    echo: the element with the user's words. user: the user's bubble. names: names the page gives to speakers. pressed:
-    texts of its buttons, such as the name of a model to choose. known: edges of other replies in this conversation.
-    slots: kinds of the elements with the words of those replies.
+    echo: the element with the user's text. user: the user's bubble. names: the names that the page gives to speakers.
+    pressed: texts of its buttons, such as the name of a model to choose. known: edges of other replies in this
+    conversation. slots: kinds of the elements that contained the text of those replies.
     """
     places = {bubble: slot_in(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
@@ -114,7 +114,7 @@ class _Search:
         self.next = dict(pairwise(self.bubbles))
 
     def plain(self, bubble: Node) -> None:
-        """Leave out buttons, times, avatars, notes of reasoning and bars of code, wherever they are."""
+        """Leave out buttons, times, avatars, reasoning and the bars of code blocks, wherever they are."""
         stack = [bubble]
         while stack:
             node = stack.pop()
@@ -194,7 +194,7 @@ class _Search:
                 least = Reason(least - 1)
 
     def _peel(self, leaves: deque[Leaf], bubble: Node, first: bool, least: Reason) -> bool:
-        """Drop one line at that end if there is a reason of at least `least`; return True if something was dropped."""
+        """Drop one line at this end if there is a reason of at least `least`. Returns True if a line was dropped."""
         if not leaves:
             return False
         near = list(islice(leaves if first else reversed(leaves), NEAR + 1))
@@ -217,13 +217,14 @@ class _Search:
         return False
 
     def _would_empty(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
-        """True if dropping `gone` would leave the place of the words empty, and it is not empty now."""
+        """Return True if dropping `gone` would empty the slot for the words, which is not empty now."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
         return not any(leaf.parent.within(slot) for leaf in rest)
 
     def spare(self) -> None:
-        """Restore a single word that is also on a button and is not a model's name: buttons offer what to say."""
+        """Restore a single word that is also on a button and is not a model's name, because buttons offer what to
+        say."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
         if len(weak) == 1 and not self._has_text_left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
@@ -237,8 +238,8 @@ class _Search:
         return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """Return the elements to restore if nothing more likely comes, unless other replies have them or their place is
-        empty."""
+        """Return the elements to restore if nothing more likely comes. There are none if the answer has other text, or
+        if a slot for the words is known and empty."""
         if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
@@ -253,7 +254,8 @@ class _Search:
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
 
     def _heads_nothing(self, name: Node) -> bool:
-        """True for a name above an answer without words: a model chosen by a button, or before an empty element."""
+        """Return True for a name above an answer without words: a model chosen by a button, or a name before an empty
+        element."""
         if name.text.casefold() in self.reasons.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)
@@ -270,7 +272,7 @@ class _Search:
         self.dropped.add(node)
 
     def announces(self, bubble: Node) -> bool:
-        """True for a separate line that names the next speaker, like the one before the user's words."""
+        """Return True for a separate line that names the next speaker, like the line before the user's text."""
         after = self.next.get(bubble)
         example = self.reasons.example
         made = bool(example.before) and kind(bubble) == example.before

@@ -1,4 +1,4 @@
-"""The user's own words as the page shows them: rendered as Markdown, linked, cut short, or with a name before them."""
+"""The user's own text as the page shows it: rendered as Markdown, linked, cut short, or with a name before it."""
 
 import re
 from collections import Counter
@@ -20,7 +20,8 @@ _MARKUP = (
 
 
 class Echo(NamedTuple):
-    """The smallest element `node` with the user's words, and their letters [start, end) of the page's text."""
+    """The smallest element `node` with the user's text, and the range [start, end) of its letters in the page's
+    text."""
 
     node: Node
     start: int
@@ -28,7 +29,8 @@ class Echo(NamedTuple):
 
 
 def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
-    """Find the places of the user's words of this turn, the most likely first. user: the trail of earlier echoes."""
+    """Find the user's text of this turn on the page, the most likely position first. `user` is the trail of earlier
+    echoes."""
     found = [echo for echo in occurrences(ground, said) if not stands_aside(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
@@ -66,12 +68,12 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
 
 
 def trail(node: Node) -> tuple[str, ...]:
-    """Return the signatures of an element and the two around it."""
+    """Return the signatures of an element and its two nearest ancestors."""
     return tuple(signature(around) for around, _ in zip(node.self_and_ancestors(), range(3), strict=False))
 
 
 def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
-    """Yield every place of the user's words, in this turn or an earlier one, from either speaker."""
+    """Yield every position of the user's text, in this turn or an earlier one, from either speaker."""
     wanted = letters(said)
     if not wanted:
         # For a turn without letters, such as `?` or a single emoji, only elements with just that text count.
@@ -119,7 +121,7 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
 
 
 def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
-    """If a whole conversation is one text, keep only the last occurrence after the same name."""
+    """If a whole conversation is one text, keep only the last occurrence after the name of the first."""
     kept: dict[Node, Echo] = {}
     names: dict[Node, str] = {}
     for echo in sorted(found, key=lambda echo: echo.start):
@@ -131,7 +133,7 @@ def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
 
 
 def stands_aside(node: Node, said: str) -> bool:
-    """True if it is in a link, as in lists of earlier chats, or in something to choose from."""
+    """Return True if the element is in a link, as in lists of earlier chats, or in something to choose from."""
     return "://" not in said and any(
         (around.tag == "a" and "href" in around.attributes) or around.get("role") in ("treeitem", "link")
         for around in node.self_and_ancestors()
@@ -139,5 +141,5 @@ def stands_aside(node: Node, said: str) -> bool:
 
 
 def is_title(node: Node) -> bool:
-    """True if it is marked as a title, such as the name of a conversation."""
+    """Return True if the element is marked as a title, such as the name of a conversation."""
     return node.tag == "h1" or "title" in hints(node)

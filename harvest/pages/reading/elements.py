@@ -1,4 +1,4 @@
-"""The purpose and the make of an element, by its tag, role, class names and test id."""
+"""The purpose and the kind of an element, judged by its tag, role, class names and test id."""
 
 import re
 from functools import lru_cache
@@ -41,14 +41,14 @@ _STATES = frozenset(
 
 
 def begins_without_words(node: Node) -> bool:
-    """True if it was added to the page before its words, empty or with a placeholder."""
+    """Return True if the element was added to the page before its words, empty or with a placeholder."""
     was = node.get("h-was")
     return "h-first" in node.attributes and (is_placeholder(was) or not any(map(str.isalnum, was)))
 
 
 def is_control(node: Node) -> bool:
-    """True for an element to press or fill in that says nothing. Links, boxes with an answer written in them, and
-    frames whose document was read do not count."""
+    """Return True for an element to press or fill in that contains no text of the answer. Links, text boxes that
+    contain an answer, and frames whose document was read do not count."""
     role = node.get("role")
     if (node.tag == "textarea" and is_written(node)) or "h-frame" in node.attributes:
         return False
@@ -58,7 +58,7 @@ def is_control(node: Node) -> bool:
 
 
 def is_vote(node: Node) -> bool:
-    """True if it only asks for an opinion on an answer: 👍 👎."""
+    """Return True if the element only asks for an opinion on an answer: 👍 👎."""
     text = node.text
     if not text or any(character.isalnum() for character in text) or any(map(stands_alone, node.walk())):
         return False
@@ -66,28 +66,30 @@ def is_vote(node: Node) -> bool:
 
 
 def leads(node: Node) -> bool:
-    """True for a link to another place: `#` alone and scripts are used for buttons."""
+    """Return True for a link to another page or position. `#` alone and scripts do not count, because they are used for
+    buttons."""
     href = node.get("href")
     return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 
 
 def signature(node: Node) -> str:
-    """Return tag, classes and test id: the same for elements of one make, whatever their number or state."""
+    """Return the tag, classes and test id without numbers and states, which are equal for elements with the same
+    markup."""
     return _signature(node.tag, node.get("class"), node.get("data-testid"))
 
 
 def kind(node: Node) -> str:
-    """Return the signature without the speaker: `.user-name` and `.bot-name` are of one kind."""
+    """Return the signature without the speaker, so that `.user-name` and `.bot-name` are of one kind."""
     return _SPEAKER.sub("", signature(node))
 
 
 def akin(node: Node, other: Node) -> bool:
-    """True if two elements are made alike, as bubbles of different speakers are."""
+    """Return True if two elements have similar markup, as bubbles of different speakers do."""
     return kind(node) == kind(other) or (node.tag == other.tag and not set(node.classes).isdisjoint(other.classes))
 
 
 def hints(node: Node) -> frozenset[str]:
-    """Return the words in its class names, id and test id, in lower case."""
+    """Return the words in the element's class names, id and test id, in lower case."""
     names = (node.get("class"), node.get("id"), node.get("data-testid"))
     return _hint_words(" ".join(name for name in names if name)) if any(names) else frozenset()
 
@@ -100,9 +102,10 @@ def _hint_words(names: str) -> frozenset[str]:
 
 
 def hints_last(node: Node) -> frozenset[str]:
-    """Return the last words of its class names and test id: `message-time` is a time.
+    """Return the last words of the element's class names and test id, which say what it is: `message-time` is a time.
 
-    `has-avatar`, `text-by-author`, and `message--time` next to `message` do not count: they describe other elements.
+    `has-avatar`, `text-by-author`, and `message--time` next to `message` do not count, because they describe other
+    elements.
     """
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 
@@ -142,8 +145,8 @@ INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 def composers_on(page: Page) -> list[Node]:
     """Return the boxes that the user's turns may be typed into.
 
-    That is the box of the last turn, if known; else those that were there before it was sent; else newer ones that are
-    not single-line form fields and are empty.
+    This is the box of the last turn, if known. Otherwise it is the boxes that were present before that turn was sent,
+    or else newer empty boxes that are not single-line form fields.
     """
     boxes = []
     for node in page.walk():
@@ -160,14 +163,14 @@ def composers_on(page: Page) -> list[Node]:
 
 
 def is_written(node: Node) -> bool:
-    """True for a box of several lines with words in it."""
+    """Return True for a box of several lines that contains text."""
     if node.tag == "textarea":
         return bool(node.get("h-value").strip())
     return node.tag != "input" and "h-edit" in node.attributes and bool(node.text)
 
 
 def is_editor(node: Node) -> bool:
-    """True for the outermost element of a code editor: CodeMirror, Monaco or Ace."""
+    """Return True for the outermost element of a code editor: CodeMirror, Monaco or Ace."""
     return _EDITOR.search(node.get("class")) is not None
 
 
@@ -176,7 +179,7 @@ def editor_of(node: Node) -> Node | None:
 
 
 def editor_text(editor: Node) -> str:
-    """Return the code in an editor: as the page gives it, or else the visible lines from top to bottom."""
+    """Return the code in an editor as the page gives it, or else the visible lines from top to bottom."""
     if editor.get("h-value"):
         return editor.get("h-value")
     lines = [node for node in editor.walk() if _LINE.search(node.get("class")) and node.visible]

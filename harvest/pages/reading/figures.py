@@ -1,6 +1,6 @@
-"""Parts of a bubble that say something without words: pictures, drawings, sounds, films, and cards of files.
+"""Parts of a bubble that convey something without words: pictures, drawings, sounds, films, and cards for files.
 
-An answer may consist of these alone. Faces, icons, waiting signs, and sounds that read the words aloud do not count.
+An answer may consist of these alone. Faces, icons, waiting signs, and sounds that read the text aloud do not count.
 """
 
 import re
@@ -32,21 +32,21 @@ _PAGES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "o
 
 
 def is_icon(node: Node) -> bool:
-    """True if its letters are drawings of an icon font, so that `face` is a picture and not a word."""
+    """Return True if the element's letters are drawings of an icon font, so that `face` is a picture and not a word."""
     if node.get("h-icon") != "1" and not _ICON_NAMES.search(node.get("class")):
         return False
     return not any(inner.text for inner in node.elements)
 
 
 def is_picture(node: Node) -> bool:
-    """True if an image is part of an answer; avatars, icons and tracking dots are not."""
+    """Return True if an image is part of an answer. Avatars, icons and tracking pixels are not."""
     box = node.box
     little = box is not None and (box.width <= _LITTLE or box.height <= _LITTLE)
     return bool(node.get("src") or node.get("alt")) and not little
 
 
 def is_face(node: Node) -> bool:
-    """True if an image is marked as the picture of a speaker or a purpose: an avatar, a logo, an icon."""
+    """Return True if an image is marked as a picture of a speaker or of a purpose: an avatar, a logo or an icon."""
     box = node.box
     if box is not None and not node.get("alt") and abs(box.width - box.height) <= 2 and box.width <= _LARGEST_FACE:
         return True
@@ -55,7 +55,7 @@ def is_face(node: Node) -> bool:
 
 
 def is_figure(node: Node) -> bool:
-    """True for a picture, drawing, sound or film of an answer."""
+    """Return True for a picture, drawing, sound or film of an answer."""
     if node.tag == "img":
         return is_picture(node)
     if _is_painted(node):
@@ -67,17 +67,18 @@ def is_figure(node: Node) -> bool:
 
 
 def stands_alone(node: Node) -> bool:
-    """True if it may be an answer by itself, or the whole content of a bubble."""
+    """Return True if the element may be an answer by itself, or the whole content of a bubble."""
     if node.tag == "audio":
         return is_figure(node)
     return is_figure(node) and _is_large(node) and not is_face(node) and not _is_waiting(node)
 
 
 def figure_mark(node: Node, *, wordless: bool) -> str:
-    """Return the Markdown of a figure: `![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`; "" for none.
+    """Return the Markdown of a figure (`![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`), or "" for
+    none.
 
-    wordless: the answer has no words. A sound next to words reads them aloud, and a picture with neither name nor
-    address adds nothing to them.
+    `wordless` says that the answer has no words. A sound next to words reads them aloud, and a picture with neither
+    name nor address adds nothing to them, so both give "" there.
     """
     if node.tag == "img":
         words = _label(node.get("alt"))
@@ -98,12 +99,12 @@ def figure_mark(node: Node, *, wordless: bool) -> str:
 
 
 def has_words(text: str) -> bool:
-    """True if an answer has a word of two letters or more, not counting the marks of its figures."""
+    """Return True if an answer has a word of two letters or more, not counting the Markdown of its figures."""
     return _WORD.search(_MARKS.sub(" ", text)) is not None
 
 
 def attachment_of(node: Node) -> Attachment | None:
-    """Return a figure as an attachment with its address or name; None if it has neither or is not a figure."""
+    """Return a figure as an attachment with its address or name, or None if it has neither or is not a figure."""
     if not is_figure(node) or is_face(node):
         return None
     named = (node.get(key) for key in ("alt", "aria-label", "title", "h-drawn"))
@@ -113,7 +114,8 @@ def attachment_of(node: Node) -> Attachment | None:
 
 
 def file_of(node: Node) -> Attachment | None:
-    """Return the file that a link or a button offers, known by a `download` attribute or by a name and a size."""
+    """Return the file that a link or a button offers, or None. A file is recognised by a `download` attribute or by a
+    name and a size."""
     text = node.text
     if len(text) > 200 or (node.tag not in ("a", "button") and node.get("role") != "button"):
         return None
@@ -132,17 +134,17 @@ def file_of(node: Node) -> Attachment | None:
 
 
 def is_file_button(node: Node) -> bool:
-    """True for a button in the form of a card that offers a file."""
+    """Return True for a button in the form of a card that offers a file."""
     return (node.tag == "button" or node.get("role") == "button") and file_of(node) is not None
 
 
 def _is_painted(node: Node) -> bool:
-    """True for other elements that are marked as pictures, such as one with a background image."""
+    """Return True for other elements that are marked as pictures, such as an element with a background image."""
     return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
 
 
 def with_frames(node: Node) -> Iterator[Node]:
-    """Yield an element and the elements around it that have no other content."""
+    """Yield an element and those of its ancestors that have no other content."""
     yield node
     for around in node.ancestors():
         if len(around.elements) > 1 or around.text:
@@ -164,7 +166,8 @@ def _at_least(node: Node, size: float) -> bool:
 
 
 def _is_large(node: Node) -> bool:
-    """True if it is large enough to say something: a drawing with a name or with words in it may be lower."""
+    """Return True if the element is large enough to convey something. A drawing with a name or with words may be less
+    high."""
     drawn = node.tag in _DRAWN and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
     lower = drawn and _at_least(node, _LITTLE) and node.box is not None and node.box.width >= _LARGE
     return lower or _at_least(node, _LARGE)

@@ -1,7 +1,7 @@
 """Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text.
 
-The user has not read them, but all of it is in the page: links in it are links of the answer, thoughts in it are
-thoughts, and the text behind `Read more` is the answer's own.
+The user has not read them, but all of it is in the page: links in them are links of the answer, thoughts in them are
+thoughts, and the text behind `Read more` belongs to the answer.
 """
 
 import re
@@ -32,8 +32,8 @@ _SKIPPED = re.compile(r"[\s.…]*")
 class Fold:
     """Hidden elements and their button.
 
-    kind: `thoughts`, `rest` (of the text), or `folded`. body: the hidden elements. title: the element that unfolds
-    them. doubled: the elements that show the beginning of the rest, if the rest repeats it.
+    kind: `thoughts`, `rest` (of the text) or `folded`. body: the hidden elements. title: the element that unfolds them.
+    doubled: the elements that show the beginning of the rest, if the rest repeats it.
     """
 
     kind: str
@@ -43,12 +43,13 @@ class Fold:
 
     @property
     def says_more(self) -> bool:
-        """True if it contains more than sources: a sentence next to its links, or words of the answer."""
+        """True if the fold contains more than sources: a sentence next to its links, or text of the answer."""
         return self.heads_text or self._unlinked_length() > (_SENTENCE if self._body_links() else 0)
 
     @property
     def heads_text(self) -> bool:
-        """True if its title is a visible line of the answer, and not only the word for sources above mere sources."""
+        """True if the title is a visible line of the answer, and not only the word for sources above a list of
+        sources."""
         if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:
             return False
         if not self._body_links():
@@ -65,7 +66,7 @@ class Fold:
 
 
 def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
-    """Find the folds in a bubble, in page order. dropped: elements that are not part of the answer."""
+    """Find the folds in a bubble, in page order. `dropped` are elements that are not part of the answer."""
     found: dict[Node, list[Node]] = {}
     loose: list[Node] = []
     for hidden in hidden_in(bubble, dropped):
@@ -98,23 +99,23 @@ def raw_text(node: Node) -> str:
 
 
 def outward_links(node: Node) -> list[Node]:
-    """Return the links in an element that lead away from the page."""
+    """Return the links in an element whose target is a web address."""
     return [one for one in node.walk() if one.tag == "a" and re.match(r"(?i)https?:", one.get("href"))]
 
 
 def is_notes(details: Node) -> bool:
-    """True if a `details` element contains a model's notes to itself, open or not."""
+    """Return True if a `details` element contains a model's notes to itself, open or not."""
     summary = next((child.text for child in details.elements if child.tag == "summary"), "")
     return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
 
 
 def heads_sources(text: str) -> bool:
-    """True for a line that announces sources: `Sources`, `Quellen (2)`."""
+    """Return True for a line that announces sources: `Sources`, `Quellen (2)`."""
     return any(map(str.isalpha, text)) and _SOURCES.fullmatch(text) is not None
 
 
 def _title_of(hidden: Node, bubble: Node) -> Node | None:
-    """Return the button of a hidden element: as the page declares it, or the nearest control next to it."""
+    """Return the button of a hidden element: the button that the page declares, or the nearest control next to it."""
     names = {one.get("id") for one in hidden.walk() if one.get("id")}
     for one in bubble.walk() if names else ():
         if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):
@@ -136,7 +137,7 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
 
 
 def is_pressed(node: Node) -> bool:
-    """True if pressing it changes the page and does not lead elsewhere."""
+    """Return True if pressing the element changes the page and does not lead to another one."""
     if leads(node):
         return False
     shown = node.tag == "a" and "href" in node.attributes

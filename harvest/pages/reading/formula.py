@@ -1,8 +1,9 @@
 """Mathematics set by position: formulas in MathML, and raised or lowered text, as plain text.
 
 Examples are `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. A page gives part of the
-meaning by position alone (above a line, raised, under a root), and that is lost if the letters are only put one after
-the other: three quarters are not 34, and 10 to the third is not 103. TeX next to MathML says more and is preferred.
+meaning by position alone (above a line, raised, under a root), and that is lost if the characters are only put one
+after the other: three quarters are not 34, and 10 to the third is not 103. TeX next to MathML says more and is
+preferred.
 """
 
 import re
@@ -41,12 +42,12 @@ _SET_BY_ITSELF = re.compile(r"\W*|\[.*\]|\(.*\)")
 
 
 def is_formula(node: Node) -> bool:
-    """True for an element of MathML, MathJax or KaTeX."""
+    """Return True for an element of MathML, MathJax or KaTeX."""
     return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
 
 
 def formula_text(node: Node) -> str:
-    """Return the MathML in an element as text; "" if there is none."""
+    """Return the MathML in an element as text, or "" if there is none."""
     math = next((inner for inner in node.walk() if inner.tag == "math"), None)
     return collapse_spaces(_write(math, 0)) if math is not None else ""
 
@@ -83,7 +84,7 @@ def _write(node: Node, depth: int) -> str:
 
 
 def _join_pieces(pieces: Iterable[str]) -> str:
-    """Join the pieces, with a space where they would otherwise say something else: 1 ¾ is not 13/4."""
+    """Join the pieces, with a space where they would otherwise mean something else: 1 ¾ is not 13/4."""
     text = ""
     for piece in pieces:
         text += (" " if text and piece and _runs_together(text, piece) else "") + piece
@@ -118,7 +119,7 @@ class _Part(NamedTuple):
 
     @property
     def base(self) -> str:
-        """The text as the base of a script; a single sign, such as that of a sum, needs no brackets."""
+        """The text as the base of a script. A single sign, such as that of a sum, needs no brackets."""
         return self.text if len(self.text) == 1 else self.grouped
 
 
@@ -204,9 +205,10 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
 
 
 def raised_text(node: Node, inner: str) -> str:
-    """Return the digits of a raised or lowered element in a form that does not merge with the text before them.
+    """Return the text of a raised or lowered element in a form that does not merge with the text before it.
 
-    inner: its text in the form that `finish_line` expects. Links and notes in brackets are separate anyway.
+    `inner` is its text in the form that `finish_line` expects. It is returned unchanged for links and for notes in
+    brackets, which are separate anyway.
     """
     plain = shown_text(node.text.replace("−", "-"), "").strip()
     if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):

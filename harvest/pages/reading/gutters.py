@@ -1,7 +1,7 @@
-"""Line numbers, prompts and gutters of code: they count its lines and are not part of it.
+"""Line numbers, prompts and gutters of code, which are shown next to its lines and are not part of it.
 
-However a page makes them (spans, cells of a table, a column or a `pre` of their own), they are numbers that rise by one
-from line to line, or text that the page keeps from being copied.
+Line numbers are recognised as numbers that rise by one, however a page makes them: spans, table cells, a separate
+column or a separate `pre`.
 """
 
 import re
@@ -46,7 +46,7 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
 
 
 def is_gutter_of_another(listing: Node) -> bool:
-    """True if a `pre` contains only the line numbers of another one next to it."""
+    """Return True if a `pre` contains only the line numbers of another code block next to it."""
     numbers = _raw_text(listing).split()
     codes = _neighbours(listing, before=False) if _is_count(numbers) else ()
     return any(_count_lines(code) == len(numbers) for code in codes)
@@ -60,7 +60,8 @@ def gutters_beside(listing: Node) -> Iterator[Node]:
 
 
 def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
-    """Yield the content before a code block, or the first block after it, in the nearest element that has one."""
+    """Yield the content before a code block, or the first block after it, in the nearest ancestor that has such
+    content."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
         at = around.elements.index(inner)
@@ -86,7 +87,7 @@ def _is_count(numbers: list[str]) -> bool:
 
 
 def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
-    """Return the first element of each line if every line with text begins with its number in an element."""
+    """Return the first element of each line if every line with text begins with an element that contains its number."""
     firsts: list[tuple[Node, int]] = []
     others = False  # True once a line has more than its number
     begins = True
@@ -116,7 +117,7 @@ def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
 
 
 def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
-    """Yield the texts, each with its parent element; ("", None) at line breaks that have no character."""
+    """Yield each text with its parent element, and ("", None) at line breaks without a character of their own."""
     stack: list[tuple[Node | str | None, Node | None]] = [(listing, None)]
     while stack:
         item, around = stack.pop()

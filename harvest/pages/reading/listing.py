@@ -22,7 +22,7 @@ _CODE_HINTS = frozenset(
 
 
 def is_listing(node: Node) -> bool:
-    """True for a block of code: `pre`, `code` that is laid out as a block, or an editor."""
+    """Return True for a block of code: `pre`, a `code` element laid out as a block, or an editor."""
     if node.tag == "pre" or is_editor(node):
         return True
     return node.tag == "code" and node.block and node.get("h-space") == "pre"
@@ -62,7 +62,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
 
 
 def language_of(node: Node) -> str:
-    """Return the language of a code block by its classes or the bar above it; "" if unknown."""
+    """Return the language of a code block according to its classes or the bar above it, or "" if it is unknown."""
     # Highlighters put a frame between both; in an editor an inner element may name the language.
     inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
     around = []
@@ -92,7 +92,7 @@ def language_of(node: Node) -> str:
 
 
 def bar_of(node: Node) -> list[Node]:
-    """Return the other elements in the frame of a code block: the language's name, and the text of buttons."""
+    """Return the other elements in the frame of a code block: the name of the language, and the texts of buttons."""
     inner = node
     codes = [part for part in node.walk() if part.tag == "code"]
     bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]

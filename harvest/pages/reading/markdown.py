@@ -1,8 +1,8 @@
-"""The visible text of a piece of a page, as Markdown.
+"""Conversion of the visible text of a part of a page to Markdown.
 
-Text is not escaped, except for `|` in tables, so that an interface that shows raw Markdown gives it back unchanged.
+Text is not escaped, except for `|` in tables, so that the raw Markdown shown by some interfaces is returned unchanged.
 White space that the page does not show is dropped, and so are soft hyphens, zero-width spaces and word joiners, which
-only allow line breaks; marks of direction and joiners of emoji are kept.
+only allow line breaks. Direction marks and joiners in emoji are kept.
 """
 
 import re
@@ -41,14 +41,14 @@ _ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", 
 
 
 class Block(NamedTuple):
-    """Lines of Markdown. spaced: has blank lines around it. node: the source element."""
+    """Lines of Markdown. spaced: whether blank lines surround them. node: the source element."""
 
     text: str
     spaced: bool
     node: Node | None = None
 
     def is_far_above(self, lower: "Block") -> bool:
-        """True if the page leaves as much space between the two as between paragraphs."""
+        """Return True if the page leaves as much space between the two as between paragraphs."""
         mine, other = (one.node.box if one.node is not None else None for one in (self, lower))
         return mine is not None and other is not None and other.y - mine.bottom >= _APART
 
@@ -61,10 +61,10 @@ def markdown(
     unfolded: Collection[Node] = (),
     wordless: bool = False,
 ) -> str:
-    """Return the visible text of `node` as Markdown, without the elements in `dropped`; "" if there is none.
+    """Return the visible text of `node` as Markdown, without the elements in `dropped`, or "" if there is none.
 
-    url: the page's address, to recognise links within it. unfolded: hidden elements to read nevertheless. wordless: the
-    answer has only figures.
+    url: the page's address, for recognising links within it. unfolded: hidden elements to read nevertheless. wordless:
+    whether the answer has only figures.
     """
     return _Writer(dropped, url, unfolded, wordless).whole(node)
 
@@ -304,7 +304,7 @@ class _Writer:
         return not (is_figure(node) or is_file_button(node))
 
     def _starts_block(self, node: Node) -> bool:
-        """True for a block, and for an element that contains one and is not a word of the text."""
+        """Return True for a block, and for an element that contains a block and is not part of a line."""
         if node.tag == "br" or node.tag in _FIGURES or is_figure(node) or is_control(node) or is_formula(node):
             return is_formula(node) and ("katex-display" in node.classes or node.get("display") in ("block", "true"))
         if node.tag == "a":
@@ -368,7 +368,7 @@ def _defines(node: Node) -> bool:
 
 
 def _is_prose(node: Node) -> bool:
-    """True for a `pre` with an answer as plain text: without `code`, language and colours."""
+    """Return True for a `pre` that contains plain text and no code: it has no child elements and no language."""
     return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
 
 

@@ -1,4 +1,4 @@
-"""Names that a page gives to speakers, and the texts of its buttons: both may be above an answer."""
+"""The names that a page gives to speakers, and the texts of its buttons. Both may be above an answer."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -14,7 +14,7 @@ _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", 
 
 def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
     """Return possible names of the bot on this page: its title, its headings, and the labels of its pictures. Text and
-    pictures in bubbles that are made like `bubbles`, those of the answer, are not names."""
+    pictures in `bubbles`, which hold the answer, and in elements with the same markup are not names."""
     found = re.split(r"\s[-|–—·•:]\s", page.title)
     said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}
     stack = [page.root]
@@ -35,8 +35,8 @@ def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
 
 
 def may_name(bubble: Node, dropped: Collection[Node]) -> bool:
-    """True if an answer's first line may be the speaker's name without other evidence: it is one to three words in an
-    element of its own above all the rest, and not a heading."""
+    """Return True if an answer's first line may be the speaker's name without other evidence: it consists of one to
+    three words in an element of its own above all the rest, and is not a heading."""
     leaves = [leaf for leaf in leaves_of(bubble, dropped) if leaf.text]
     if len(leaves) < 2 or (kind(leaves[0].parent), leaves[0].text) not in edges_of(bubble):
         return False

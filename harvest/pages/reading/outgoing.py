@@ -1,4 +1,4 @@
-"""The user's words in a page's requests to its server: JSON, forms, and any other body that has them unchanged."""
+"""The user's text in a page's requests to its server: in JSON, forms, and any other body that has it unchanged."""
 
 import json
 import re
@@ -18,10 +18,11 @@ _ALIKE = 100  # most characters in which messages with the same words differ
 
 
 def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
-    """Return the turn as it left the page; None if it cannot be found. It equals `said` if a body has it whole.
+    """Return the turn as it left the page, or None if it cannot be found. The result equals `said` if a body contains
+    all of it.
 
-    A text of the same letters and digits is assumed to be the turn; else the text most like it that was not said
-    before. known: the letters of everything said before.
+    Otherwise a text with the same letters and digits is assumed to be the turn, and failing that the most similar text
+    that was not said before. `known` holds the letters of everything said before.
     """
     wanted, said = letters(said), said.strip()
     other: str | None = None
@@ -40,9 +41,9 @@ def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> 
 
 
 def times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
-    """Return how often the turn left the page in messages of one kind and size, given as pairs of kind and body.
+    """Return how often the turn left the page in messages of one kind and size. `messages` are pairs of kind and body.
 
-    A page may send it once to be answered and once, in another kind of message, to be named or counted.
+    A page may send a turn once to be answered and once more, in another kind of message, to be named or counted.
     """
     sent = Counter((kind, len(body) // _ALIKE) for kind, body in messages if words_sent([body], said) == said.strip())
     return max(sent.values(), default=0)

@@ -1,41 +1,42 @@
 """A recorded page as a tree: what eye.js wrote down, and what `harvest reread` reads again.
 
-The eye writes well-formed XHTML of what was in view: shadow roots are put in their place, slots are filled, scripts and
-styles are left out. Besides an element's own attributes there are those of the eye:
+The eye writes well-formed XHTML of what was in view: the content of shadow roots is written inside their elements,
+slots are filled, scripts and styles are left out. In addition to an element's own attributes there are attributes of
+the eye:
 
-    h-id      the eye's number for the element: the same for as long as the element lives
+    h-id      the eye's number for the element, unchanged for as long as the element lives
     h-box     x,y,width,height in CSS pixels of the frame's window; absent if the element takes no room
-    h-hide    1: it is invisible (display, visibility, opacity, clipped to nothing)
-    h-show    its layout if the tag does not say it: block, inline, none
-    h-space   pre, or line: white space that is shown (as with white-space: pre or pre-line)
-    h-value   what is typed in (never of a password); for a code editor, everything written in it
-    h-options what may be chosen from a list (select), one per line, 50 at most
-    h-font    size of its letters in CSS pixels, h-ink their colour: if they differ from those around it
-    h-slant   1: they are slanted
+    h-hide    1: the element is invisible (display, visibility, opacity, clipped to nothing)
+    h-show    its layout if the tag does not determine it: block, inline, none
+    h-space   pre, or line: white space is shown (as with white-space: pre or pre-line)
+    h-value   the text typed in (never of a password); for a code editor, everything written in it
+    h-options the options of a list (select), one per line, 50 at most
+    h-font    the size of its letters in CSS pixels, h-ink their colour: if they differ from the parent's
+    h-slant   1: its letters are slanted
     h-frame   1: a frame, with the eye's copy of its document in it; numbers of elements are left out there
     h-icon    1: its letters are drawings of an icon font
     h-dim     its opacity, if it is translucent
     h-edge    1: it has a line at its left, or a background of its own
     h-raise   super, or sub: it is higher or lower than the line
-    h-mute    1: its text cannot be selected, while that around it can
-    h-cut     1: it has more content than its edges show
+    h-mute    1: its text cannot be selected, although the text around it can
+    h-cut     1: it has more content than fits inside its edges
     h-drawn   the words in a drawing (svg, canvas)
     h-off     1: disabled, or read-only        h-edit   1: can be typed into
     h-typed   1: the last turn was typed into it
     h-click   1: shows a pointing hand its parent does not show
-    h-born    milliseconds after the last send at which it came into the page; absent: it was there before
+    h-born    milliseconds after the last send at which it was added to the page; absent: it was there before
     h-said    milliseconds after the last send at which the text directly in it last changed
     h-first   milliseconds after the last send at which it first got words, or got others in place of its own
     h-was     with h-first: its text until then, at most 100 characters; "" if it had none
     h-site    names of the site's selectors that it matches, separated by spaces
-    h-shadow  1: it has a shadow root; its children here are the shadow's
+    h-shadow  1: it has a shadow root; its children here are those of the shadow root
 
 Text directly in a closed `details` is in an element `h-text`. Of a `src` that contains its picture only the media type
 is kept: `data:image/png`.
 
 The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send). In an answer that is
-stored by itself the reader adds its own mark: `h-left-out="1"` on what was not part of it, or `thoughts`, and
-`left-out="marked"` on the root.
+stored by itself the reader adds marks of its own: `h-left-out` on each element that is not part of the answer, with the
+value `1` or `thoughts`, and `left-out="marked"` on the root.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ BLOCKS = frozenset(_BLOCKS.split())
 
 
 class Box(NamedTuple):
-    """The place of an element, in CSS pixels of its frame's window."""
+    """The position and size of an element, in CSS pixels of its frame's window."""
 
     x: float
     y: float
@@ -81,7 +82,7 @@ class Box(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An element. children: elements and texts in page order. Nodes are equal only if they are the same object."""
+    """An element. children: its elements and texts in page order. Nodes are equal only if they are the same object."""
 
     tag: str
     attributes: dict[str, str]
@@ -93,7 +94,7 @@ class Node:
 
     @property
     def id(self) -> int:
-        """The number that the eye gave it, or 0."""
+        """The number that the eye gave the element, or 0."""
         return int(self.get("h-id") or 0)
 
     @cached_property
@@ -103,17 +104,17 @@ class Node:
 
     @property
     def hidden(self) -> bool:
-        """True if the element itself is hidden; its ancestors are not considered."""
+        """True if the element itself is hidden. Its ancestors are not considered."""
         return "h-hide" in self.attributes
 
     @cached_property
     def visible(self) -> bool:
-        """True if neither it nor an ancestor is hidden."""
+        """True if neither the element nor an ancestor is hidden."""
         return not self.hidden and (self.parent is None or self.parent.visible)
 
     @property
     def block(self) -> bool:
-        """True if it begins and ends a line."""
+        """True if the element begins and ends a line."""
         return {"block": True, "inline": False}.get(self.get("h-show"), self.tag in BLOCKS)
 
     @property
@@ -127,7 +128,7 @@ class Node:
 
     @property
     def born(self) -> float | None:
-        """Milliseconds after the last send; None if it was there before."""
+        """Milliseconds after the last send at which the element was added, or None if it was there before."""
         return float(self.attributes["h-born"]) if "h-born" in self.attributes else None
 
     @property
@@ -136,7 +137,7 @@ class Node:
 
     @property
     def has_text(self) -> bool:
-        """True if there is text directly in it, hidden or not."""
+        """True if there is text directly in the element, hidden or not."""
         return any(isinstance(child, str) and child.strip() for child in self.children)
 
     def walk(self) -> Iterator[Node]:
@@ -157,12 +158,12 @@ class Node:
             node = node.parent
 
     def within(self, other: Node) -> bool:
-        """True if it is `other` or inside it."""
+        """Return True if this element is `other` or inside it."""
         return any(node is other for node in self.self_and_ancestors())
 
     @cached_property
     def text(self) -> str:
-        """The visible text, with a space between blocks and at line breaks, and white space collapsed."""
+        """The visible text, with a space between blocks and at line breaks, and with white space collapsed."""
         pieces: list[str] = []
         self._gather(pieces, " ", "")
         return collapse_spaces("".join(pieces))
@@ -176,7 +177,8 @@ class Node:
         return "\n".join(line for line in map(collapse_spaces, "".join(pieces).split("\n")) if line)
 
     def _gather(self, pieces: list[str], gap: str, space: str) -> None:
-        """Add the visible texts, with `gap` around blocks. space: how white space around the element is shown."""
+        """Append the visible texts to `pieces`, with `gap` around blocks. `space` is how white space around the element
+        is shown."""
         if self.hidden:
             return
         space = self.get("h-space") or space
@@ -190,7 +192,7 @@ class Node:
         pieces.append(apart)
 
     def texts(self, skip: Callable[[Node], bool]) -> Iterator[str]:
-        """Yield the texts in it, in page order, without elements for which `skip` is true."""
+        """Yield the texts in the element, in page order, without elements for which `skip` is true."""
         stack: list[Node | str] = [self]
         while stack:
             item = stack.pop()
@@ -205,7 +207,7 @@ class Node:
 
 @dataclass(eq=False)
 class Page:
-    """The document of one frame. asked: milliseconds since the last send; None before the first."""
+    """The document of one frame. asked: milliseconds since the last send, or None before the first."""
 
     root: Node
     url: str
@@ -227,13 +229,13 @@ class Page:
 
 
 def collapse_spaces(text: str) -> str:
-    """Replace each run of white space by one space, and strip the ends."""
+    """Replace each run of white space by one space, and strip both ends."""
     return _SPACES.sub(" ", text.replace("\xa0", " ")).strip()
 
 
 def letters(text: str) -> str:
-    """Return only letters and digits, in lower case and without accents, which stay the same however a page renders a
-    text. A page may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility
+    """Return only the letters and digits, in lower case and without accents. These do not change however a page renders
+    a text. A page may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility
     characters (`ﬁ`, `Ａ`, `１１`) as plain ones."""
     bare = _NO_LETTERS.sub("", text)
     if bare.isascii():
@@ -246,8 +248,8 @@ def letters(text: str) -> str:
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
     """Return the XHTML of a page that contains only these elements.
 
-    left_out: elements in them that are not part of the answer, each with its mark; the root then says that all are
-    marked. With None, nothing is marked.
+    `left_out` maps elements in them that are not part of the answer to their marks, and the root then says that all
+    such elements are marked. With None, nothing is marked.
     """
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})

@@ -1,7 +1,7 @@
 """The text of a page as one string of letters, and the parts that came since the send.
 
-Every element is a stretch of that string. So a sentence is found however the page breaks it into elements, and the size
-of an element's text is a subtraction.
+Every element corresponds to a range of that string. So a sentence is found however the page divides it into elements,
+and the size of an element's text is a subtraction.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ITEMS = frozenset({"article", "li", "main", "section"})
 
 
 class Span(NamedTuple):
-    """The letters [start, end) and the signs [begun, done) of the page that are in an element."""
+    """The ranges of an element in the page: its letters [start, end) and its visible characters [begun, done)."""
 
     start: int
     end: int
@@ -89,21 +89,21 @@ class PageText:
         return self.page.asked is not None
 
     def signs(self, node: Node) -> int:
-        """Return the number of visible characters of conversation in an element."""
+        """Return the number of visible characters in an element that belong to the conversation."""
         span = self.spans.get(node)
         return span.signs if span else 0
 
     def fresh(self, node: Node) -> bool:
-        """True if an element has text that came since the send."""
+        """Return True if an element has text that came since the send."""
         span = self.spans.get(node)
         return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
 
     def first_words(self, top: Node, skip: Collection[Node] = frozenset()) -> Iterator[tuple[Node, float | None]]:
-        """Yield the elements in `top` with text or a figure of their own, and the time of their first words.
+        """Yield the elements in `top` that have text or a figure of their own, each with the time of its first words.
 
-        Times are in milliseconds after the send; None means unknown, or before it. skip: elements not to look into. A
-        bubble may have been there, empty or with a placeholder, long before its words. Words that replaced others have
-        the age of those, because the states of one message follow each other.
+        Times are in milliseconds after the send; None means unknown, or before it. Elements in `skip` are not searched.
+        A bubble may have been present, empty or with a placeholder, long before its words. Words that replaced others
+        keep the earlier time, because the states of one message follow each other.
         """
         stack: list[tuple[Node, bool, float | None]] = [(top, False, None)]
         while stack:
@@ -133,7 +133,8 @@ class PageText:
         return node
 
     def piece(self, end: int) -> tuple[Node, int, int]:
-        """Return where the letters up to `end` end in a text: element, index of its child, index of a character."""
+        """Return where the letters up to `end` stop, as the element, the index of its child, and the index of a
+        character in it."""
         index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
         begins, node, child = self.pieces[index]
         text = node.children[child]
@@ -173,7 +174,8 @@ class PageText:
         return Counter(_line_key(text) for block, text in before.items() if block.id not in there)
 
     def stood(self, node: Node) -> bool:
-        """True if all its lines were in elements that have gone, so that the page only rendered them again."""
+        """Return True if all lines of the element were in elements that have gone, so that the page only rendered them
+        again."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
         return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 
@@ -183,7 +185,8 @@ class PageText:
         return self.before is not None and self.before.said <= self.said
 
     def came(self, node: Node) -> float | None:
-        """Return the milliseconds after the send at which its own text came; None if it was there before."""
+        """Return the milliseconds after the send at which the element's own text came, or None if it was there
+        before."""
         times = [self.births[node]] if node in self.births else []
         return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 
@@ -302,7 +305,7 @@ class PageText:
         return False
 
     def _among_bubbles(self, window: Node) -> bool:
-        """True if a window that leaves the rest of the page usable is in a list with words, as a bubble is."""
+        """Return True if a dialog that leaves the rest of the page usable is in a list with words, as a bubble is."""
         around = window.parent
         if window.get("aria-modal") == "true" or around is None or around in self._around_composer:
             return False

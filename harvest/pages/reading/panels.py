@@ -1,7 +1,10 @@
-"""Sources that a page shows next to the chat, in a panel whose links change with each answer. They are recognised by
-time and place: links outside the conversation that came between the user's turn and the end of the answer, under a line
-that announces sources, or in a place that had no links until then. A menu that is rendered again, a list of earlier
-chats and an advertisement change, too: links that may be one of these are not read, and a note says so."""
+"""Sources that a page shows next to the chat, in a panel whose links change with each answer.
+
+They are recognised by time and position: links outside the conversation that came between the user's turn and the end
+of the answer, under a line that announces sources, or in an element that had no links until then. A menu that is
+rendered again, a list of earlier chats and an advertisement change, too. Links that may be one of these are not read,
+and a note says so.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -36,8 +39,8 @@ _ALONE = frozenset({"body", "h-page", "html"})
 class Beside:
     """Sources next to the chat that came with an answer.
 
-    sources: in page order. places: the trails of their elements, by which later turns recognise them. missed: other
-    links changed there and were not read.
+    sources: the sources in page order. places: the trails of their elements, by which later turns recognise them.
+    missed: whether other links changed there and were not read.
     """
 
     sources: tuple[Source, ...] = ()
@@ -46,9 +49,9 @@ class Beside:
 
 
 def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known: Collection[_Trail] = ()) -> Beside:
-    """Find the sources of an answer outside of its bubbles.
+    """Find the sources of an answer outside its bubbles.
 
-    before: the page when the turn was typed, None if unknown. known: places of sources in earlier turns.
+    before: the page when the turn was typed, or None if that is unknown. known: the trails of sources in earlier turns.
     """
     named = page.marked("sources")
     if named:
@@ -101,7 +104,8 @@ def _is_seen(node: Node) -> bool:
 
 
 def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), places: Collection[_Trail] = ()) -> bool:
-    """True if it came with the turn: as an element that was not only rendered again, or with a new address."""
+    """Return True if the link came with the turn, as an element that was not only rendered again, or with a new
+    address."""
     was = before.by_id.get(link.id) if before is not None and link.id else None
     if was is not None:
         return was.get("href") != link.get("href")

@@ -1,6 +1,7 @@
-"""The parts of an answer other than its words: collapsed sources, thoughts, files, and offers.
+"""The parts of an answer other than its text: collapsed sources, thoughts, files, and offers.
 
-The words are read without all this. No figure depends on offers; links of sources are links of the answer.
+The text is read without all of these. No figure in a report depends on offers, and links of sources count as links of
+the answer.
 """
 
 import re
@@ -27,7 +28,7 @@ _TOOLS = frozenset({"action", "actions", "controls", "feedback", "rating", "tool
 
 
 def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
-    """Yield the links in collapsed parts, each once. url: the page's address; links within the page do not count."""
+    """Yield each link in the collapsed parts once. `url` is the page's address; links within the page do not count."""
     here, known = url.partition("#")[0], set[str]()
     for fold in folds:
         for link in (one for body in fold.body for one in outward_links(body) if fold.kind == "folded"):
@@ -55,7 +56,7 @@ def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
 
 
 def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
-    """Yield the tools that the page reports as called, each in a line of its own above the request to it."""
+    """Yield the tool calls that the page reports, each recognised by a line above the request to the tool."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""
@@ -91,7 +92,7 @@ def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterat
 
 
 def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
-    """Return the text of a button that continues this answer or shows hidden parts of it; "" if there is none."""
+    """Return the text of a button that continues this answer or shows hidden parts of it, or "" if there is none."""
     unfolded = {fold.title for fold in folds if fold.kind == "rest"}
     whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
     for bubble in bubbles:
@@ -112,7 +113,8 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
 
 
 def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
-    """Yield the offers to press instead of typing: buttons with words, in the bubbles and right after them."""
+    """Yield the replies that may be pressed instead of typed: buttons with words, in the bubbles and right after
+    them."""
     known: set[str] = set()
     titles = {fold.title for fold in folds}
     later: list[Node] = []

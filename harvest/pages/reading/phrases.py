@@ -1,6 +1,7 @@
 """Names, times, states and notices around messages in chats, in the most common languages.
 
-They are matched against whole lines only. Nothing here decides if a line is left out: a time may be the answer.
+They are matched against whole lines only. Nothing here decides whether a line is left out, because a time may be the
+answer.
 """
 
 import re
@@ -190,7 +191,7 @@ _FINE_PRINT = re.compile(
 
 
 def is_account(text: str) -> bool:
-    """True for a page's remark on the origin of an answer: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
+    """Return True for a page's remark on the origin of an answer: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
     if len(text) > 90 or text.endswith((".", "!", "?")):
         return False
     parts = [part.strip() for part in re.split(r"[·•|;()]+|,(?!\d)|\s[-–—]\s", text) if part.strip()]
@@ -200,32 +201,33 @@ def is_account(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """True for just a time of day, a date, or a time ago."""
+    """Return True for a text that is only a time of day, a date, or a time ago."""
     return len(text) <= 60 and _TIMES.fullmatch(text) is not None
 
 
 def is_role(text: str) -> bool:
-    """True for just a speaker: `Bot`, `ChatGPT said:`, `You`."""
+    """Return True for a text that is only a speaker: `Bot`, `ChatGPT said:`, `You`."""
     return len(text) <= 40 and _ROLE.fullmatch(text.strip()) is not None
 
 
 def is_status(text: str) -> bool:
-    """True for just the label of a button or a tick: `Copied`, `Seen`, `Show more`."""
+    """Return True for a text that is only the label of a button or a tick: `Copied`, `Seen`, `Show more`."""
     return len(text) <= 60 and _STATUS.fullmatch(text) is not None
 
 
 def is_delivery(text: str) -> bool:
-    """True for just the state of a message: `Sending…`, `Delivered ✓✓`, `Seen by Robin · 12:04`."""
+    """Return True for a text that is only the state of a message: `Sending…`, `Delivered ✓✓`, `Seen by Robin ·
+    12:04`."""
     return len(text) <= 60 and _DELIVERY.fullmatch(text) is not None
 
 
 def is_counter(text: str) -> bool:
-    """True for the number of one of several versions of a reply: `2/3`."""
+    """Return True for the number of one of several versions of a reply: `2/3`."""
     return _COUNTER.fullmatch(text) is not None
 
 
 def is_placeholder(text: str) -> bool:
-    """True for text in the place of an answer to come: `Thinking…`, `Bot is typing`, dots."""
+    """Return True for text that is shown until an answer comes: `Thinking…`, `Bot is typing`, dots."""
     if not any(character.isalnum() for character in text):
         return bool(text) and all(character in " .…·•●○◦⋯▍▌▋▊▎▏█_⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" for character in text)
     if len(text) > 60 or text.endswith((" .", "!", "?")):
@@ -234,27 +236,29 @@ def is_placeholder(text: str) -> bool:
 
 
 def is_reasoning(text: str) -> bool:
-    """True for a line above a model's notes to itself: `Thought for 5 s`."""
+    """Return True for a line above a model's notes to itself: `Thought for 5 s`."""
     return len(text) <= 80 and _REASONING.fullmatch(text) is not None
 
 
 def is_thought_title(text: str) -> bool:
-    """True for just the title of a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden nachgedacht`."""
+    """Return True for a text that is only the title of a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden
+    nachgedacht`."""
     return len(text) <= 60 and _THOUGHT_TITLE.fullmatch(text) is not None
 
 
 def is_notice(text: str) -> bool:
-    """True for the small print under a chat: `X can make mistakes.`"""
+    """Return True for the small print under a chat: `X can make mistakes.`"""
     return len(text) <= 200 and _NOTICE.search(text) is not None
 
 
 def is_fine_print(text: str) -> bool:
-    """True for a warning that a page writes under an answer: `AI-generated content may be incorrect.`"""
+    """Return True for a warning that a page writes under an answer: `AI-generated content may be incorrect.`"""
     return len(text) <= 200 and (is_notice(text) or _FINE_PRINT.search(text) is not None)
 
 
 def is_label(text: str, names: Iterable[str] = ()) -> bool:
-    """True for names and times in a row: `Bot · 12:04`, `Aria 2 min ago`. names: speakers' names on this page."""
+    """Return True for names and times in a row: `Bot · 12:04`, `Aria 2 min ago`. `names` are the speakers' names on
+    this page."""
     if len(text) > 90:
         return False
     told = text.strip()
@@ -269,7 +273,7 @@ def is_label(text: str, names: Iterable[str] = ()) -> bool:
 
 
 def is_named_time(text: str) -> bool:
-    """True for a name and a time, with any name: `Robin 10:42`, `Fin · AI Agent · 2m ago`."""
+    """Return True for a name and a time, whatever the name is: `Robin 10:42`, `Fin · AI Agent · 2m ago`."""
     parts = [part.strip() for part in re.split(r"[·•|]", text) if part.strip()]
     if len(parts) > 1 and len(text) <= 60:
         return all(len(part) <= 25 for part in parts) and any(is_time(part) or is_role(part) for part in parts)
@@ -278,21 +282,22 @@ def is_named_time(text: str) -> bool:
 
 
 def called_tool(text: str) -> str:
-    """Return the tool named in a line above a call: `Used search`, `Tool call: get_weather`; "" if there is none."""
+    """Return the tool named in a line above a call (`Used search`, `Tool call: get_weather`), or "" if none is
+    named."""
     told = _CALLED.fullmatch(text.strip()) if len(text) <= 80 else None
     return told["name"] if told else ""
 
 
 def asks_for_more(text: str) -> bool:
-    """True for a button that lets a system continue an answer: `Continue generating`."""
+    """Return True for the text of a button that lets a system continue an answer: `Continue generating`."""
     return len(text) <= 60 and _GO_ON.fullmatch(text) is not None
 
 
 def unfolds(text: str) -> bool:
-    """True for a button that shows the rest of a text: `Read more`."""
+    """Return True for the text of a button that shows the rest of a text: `Read more`."""
     return len(text) <= 60 and _UNFOLD.fullmatch(text) is not None
 
 
 def without_cursor(text: str) -> str:
-    """Remove the block that marks the end of text still being written."""
+    """Remove the block character that marks the end of text still being written."""
     return _CURSOR.sub("", text)

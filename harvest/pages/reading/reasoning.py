@@ -1,7 +1,8 @@
 """A model's reasoning before the answer, if the page leaves it in view above the answer.
 
-It has a title of its own (`Thought for 3 seconds`), or another look: fainter, smaller, next to a line. It also came
-first: it no longer changes once the answer begins. Without all that, a first paragraph is a first paragraph.
+It has a title (`Thought for 3 seconds`), or a different look: fainter, smaller, or with a line at its side. It also
+came first and no longer changes once the answer begins. Without all these signs, the first paragraph is part of the
+answer.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,7 +26,7 @@ _PLAIN = frozenset({"b", "em", "i", "p", "span", "strong"})
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The reasoning. title: the line above it, None if there is none. nodes: its elements, in page order."""
+    """The reasoning. title: the line above it, or None if there is none. nodes: its elements, in page order."""
 
     title: Node | None
     nodes: tuple[Node, ...]
@@ -38,7 +39,7 @@ class _Block:
 
     @cached_property
     def look(self) -> Look:
-        """The look of the longest text: a word in it may be a link, or bold."""
+        """The look of the longest text, because shorter ones may be links or bold words."""
         return look_of(max(self.leaves, key=lambda leaf: len(leaf.text)).parent)
 
     @cached_property
@@ -53,7 +54,7 @@ class _Block:
 
     @property
     def has_title(self) -> bool:
-        """True if its own first line, or a button in it, is the title of thoughts."""
+        """True if the block's first line, or a button in it, is the title of thoughts."""
         if any(is_control(one) and is_thought_title(one.text) for one in self.node.walk()):
             return True
         first = self.leaves[0]
@@ -82,7 +83,8 @@ class _Block:
 
 
 def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reasoning | None:
-    """Find the reasoning before the answer in these bubbles; None if in doubt. dropped: elements left out already."""
+    """Find the reasoning before the answer in these bubbles, or return None if in doubt. `dropped` are elements that
+    were left out already."""
     nodes = list(bubbles)
     for _ in range(_DEEPEST):
         blocks = []
@@ -119,7 +121,7 @@ def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
 
 
 def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
-    """Return the elements under a title, up to where the look or the make of the page changes."""
+    """Return the elements under a title, up to where the look or the markup changes."""
     if not later:
         return None
     apart = look_of(title.parent) if title.parent is not None else later[-1].look
@@ -136,7 +138,7 @@ def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
 
 
 def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
-    """Find the first part without a title that looks different from the rest."""
+    """Find a first part without a title that looks different from the rest."""
     until = next((at for at, block in enumerate(blocks) if block.differs_from(blocks[0])), 0)
     first, rest = blocks[:until], blocks[until:]
     if not until or any(block.node.tag in _ANSWERS for block in first):
@@ -165,7 +167,7 @@ def _change_times(blocks: Sequence[_Block]) -> list[float]:
 
 
 def _came_before(first: Sequence[_Block], rest: Sequence[_Block]) -> bool:
-    """True if nothing in `first` changed after the last change in `rest`, or if one of them has no dates."""
+    """Return True if nothing in `first` changed after the last change in `rest`, or if one of them has no dates."""
     ends, begins = _change_times(first), _change_times(rest)
     return not ends or not begins or max(ends) <= max(begins)
 

@@ -35,11 +35,12 @@ _TAGS = frozenset({"aside", "footer", "small"})
 def find_small_print(
     bubble: Node, dropped: Collection[Node], known: Collection[Edge], siblings: Siblings, slot: Node | None = None
 ) -> Node | None:
-    """Return the element at the end of a bubble with the page's own sentence; None if there is none.
+    """Return the element at the end of a bubble that holds a sentence added by the page itself, or None if there is
+    none.
 
-    It is recognised by its words if it is set apart or not a paragraph, and with any words by earlier replies if it is
-    set apart from the text. In a first reply an unknown sentence is read: it may be the answer's own. slot: the place
-    of the words, if known.
+    It is recognised by its wording if it is set apart or not a paragraph. Any wording is recognised if earlier replies
+    have it and it is set apart from the text. In a first reply an unknown sentence is read, because it may belong to
+    the answer. `slot` is the element that contains the words, if known.
     """
     leaves = leaves_of(bubble, dropped)
     for element in closing_of(leaves, bubble):
@@ -69,7 +70,7 @@ def find_small_print(
 
 
 def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
-    """True if a bubble has more than names and times besides the element."""
+    """Return True if a bubble has more than names and times in addition to the element."""
     return any(not is_brief(leaf.text) for leaf in leaves_of(bubble, dropped) if not leaf.parent.within(element))
 
 
@@ -91,7 +92,7 @@ _STAMPS = frozenset(
 
 
 class Reason(IntEnum):
-    """The strength of a reason; only a strong one may leave the place of the words empty."""
+    """The strength of a reason to leave out a line. Only a strong reason may leave the slot for the words empty."""
 
     NONE = 0
     FAINT = 1  # a time before all else, where a name is more usual
@@ -102,10 +103,11 @@ class Reason(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class Reasons:
-    """Weighs lines against the user's own bubble, the other replies, and the names on the page.
+    """The evidence by which lines are weighed: the user's own bubble, the other replies, and the names on the page.
 
-    slots: the place of the words in each bubble, None if unknown. example: the user's bubble. names, pressed, known: as
-    in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared with the caller.
+    slots: the element that contains the words in each bubble, or None if unknown. example: the user's bubble. names,
+    pressed, known: as in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared
+    with the caller.
     """
 
     slots: Mapping[Node, Node | None]
@@ -128,7 +130,8 @@ class Reasons:
         )
 
     def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
-        """Return the decorations at an edge of the bubble, with reasons, small to large. near: its texts from there."""
+        """Return the decorations at an edge of the bubble, with reasons, from the smallest to the largest. `near` are
+        the texts from that edge inwards."""
         found: list[tuple[Node, Reason]] = []
         prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
         for element in near[0].parent.self_and_ancestors():
@@ -163,7 +166,8 @@ class Reasons:
         return found
 
     def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
-        """True for a short line that names the speaker: the user's bubble has one, or it came before the words."""
+        """Return True for a short line that names the speaker: the user's bubble has such a line, or this line came
+        before the words."""
         slot = self.slots[bubble]
         if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
@@ -176,23 +180,26 @@ class Reasons:
         return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
     def _is_small_heading(self, line: Leaf, words: Leaf) -> bool:
-        """True for a line in smaller letters than the text after it, which is no smaller than the user's words."""
+        """Return True for a line in smaller letters than the text after it, if that text is no smaller than the user's
+        text."""
         if self.example.look is None:
             return False
         after = look_of(words.parent)
         return look_of(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
 
     def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
-        """True if the line is above the box of the words, as in the user's bubble: so it is a name."""
+        """Return True if the line is above the box around the words, as in the user's bubble, so that it is a name."""
         around = words.parent.self_and_ancestors()
         boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
         own = bool(boxes) and not any(element.within(box) for box in boxes)
         return own and self.example.boxed and is_brief(text)
 
     def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
-        """Weigh the name and make of an element. A name counts for its own element, not if there is prose in it.
+        """Weigh the class names and the markup of an element. A name counts for its own element, unless it contains
+        prose.
 
-        prose: the text at the edge is in prose within it. said: it is made like an element around the user's words.
+        prose: whether the text at the edge is in prose within the element. said: whether the element has the markup of
+        an element around the user's text.
         """
         if said and not stamped:
             return Reason.NONE
@@ -239,7 +246,7 @@ class Reasons:
         )
 
     def _heads_words(self, picture: Node) -> bool:
-        """True for a picture that is separate in the bubble, next to an element with the words."""
+        """Return True for a picture that is separate in the bubble, next to an element with the words."""
         around, frame = self.bubble_of(picture), picture
         while _only_frames(around) and around is not picture:
             around = around.elements[0]
@@ -250,8 +257,8 @@ class Reasons:
         return frame.parent is around and not said and len(leaves_of(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
-        """True if a line that is also in other replies may be decoration: it is outside the place of the words, or it
-        is neither a heading nor a sentence with which the system itself begins each time."""
+        """Return True if a line that is also in other replies may be decoration. It may be if it is outside the slot
+        for the words, or if it is neither a heading nor a sentence with which the system itself begins each time."""
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
         others = [leaf for leaf in leaves_of(bubble, self.dropped) if not leaf.parent.within(element)]

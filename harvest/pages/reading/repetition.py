@@ -1,4 +1,5 @@
-"""Detection of a user turn that the page shows twice: the system was asked twice, so its answer is not to one turn."""
+"""Detection of a user turn that the page shows twice: the system was then asked twice, so its answer is not an answer
+to one turn."""
 
 import re
 
@@ -12,12 +13,13 @@ _DIGITS = re.compile(r"\d+")
 
 
 def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: bool = False) -> bool:
-    """True if two of the user's bubbles with these words have come since the turn was sent.
+    """Return True if two of the user's bubbles with this text have come since the turn was sent.
 
-    before: the page when it was typed. turn: as read on this page or an earlier one; the user's other bubbles are made
-    like the one it found, are on the same side, and say nothing else. again: the turn is known to have gone out more
-    than once. An answer may repeat the user's words: if it is made like the user's bubbles, one with only these words
-    is the user's only if it came in the same stroke, or the turn went out more than once.
+    before: the page when the turn was typed. turn: the turn as read on this page or an earlier one. The user's other
+    bubbles have the markup of the one that it found, are on the same side, and contain nothing else. again: whether the
+    turn is known to have been sent more than once. An answer may repeat the user's text. If it is made like the user's
+    bubbles, a bubble with only that text counts as the user's only if it came at the same moment, or if the turn was
+    sent more than once.
     """
     echo = turn.echo
     if echo is None:

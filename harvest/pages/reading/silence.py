@@ -1,6 +1,6 @@
 """Detection of an answer without words: a bubble came, and the system said nothing, as it may over an API.
 
-A page on which nothing came at all may have lost the turn; that is another case.
+A page on which nothing came at all may have lost the turn, which is not treated here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton"
 
 
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
-    """True if the turn has a bubble of its own that has at most names and times.
+    """Return True if the turn has a bubble of its own that contains at most names and times.
 
-    left_out: texts of decorations. A sign that more will come is not an empty answer. heard: as in `offered_choices`.
+    left_out: texts of decorations. heard: as in `offered_choices`. A sign that more will come is not an empty answer.
     """
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
@@ -38,10 +38,10 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
 
 
 def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
-    """Return the elements after the user's words that have only buttons: an answer that is only choices.
+    """Return the elements after the user's text that have only buttons: an answer that consists only of choices.
 
-    Those that came in the same stroke as these words, before the first byte came back, belong to them. heard:
-    milliseconds from the send to the first byte; None if unknown.
+    Elements that came at the same moment as that text, before the first byte came back, belong to it and are left out.
+    `heard` is the milliseconds from the send to the first byte, or None if unknown.
     """
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
@@ -80,5 +80,5 @@ def _is_bubble(node: Node) -> bool:
 
 
 def is_waiting(node: Node) -> bool:
-    """True if a name or a state in it shows that work is in progress."""
+    """Return True if a name or a state in the element shows that work is in progress."""
     return any(one.visible and (hints(one) & _WAITING or one.get("aria-busy") == "true") for one in node.walk())

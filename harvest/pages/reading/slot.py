@@ -1,7 +1,8 @@
-"""The place of the words in a bubble, found by comparison with the user's own bubble or known from earlier replies.
+"""The element that contains the words in a bubble (the slot), found by comparison with the user's own bubble or known
+from earlier replies.
 
-Widgets make both sides alike, level by level from the bubble inwards. Names, times and states are outside the slot for
-the words; a short answer is in it, whatever it looks like.
+Widgets use the same markup for both sides, level by level from the bubble inwards. Names, times and states are outside
+the slot. A short answer is inside it, whatever it looks like.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -19,8 +20,8 @@ _MOST = 2000  # most elements of a bubble that are examined
 
 
 def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
-    """Return the kinds of the elements with the words of a reply: longer than any name, or different from earlier
-    replies (with the given `edges`) in the same element."""
+    """Return the kinds of the elements that contain the words of a reply. Their text is longer than any name, or
+    differs from the text of earlier replies (with the given `edges`) in an element of the same kind."""
     found: set[str] = set()
     for made, text in _held_texts(bubbles, dropped):
         others = {said for one, said in edges if one == made}
@@ -30,9 +31,9 @@ def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collecti
 
 
 def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
-    """Return the kinds of the elements with the words of replies never read, such as a greeting.
+    """Return the kinds of the elements that contain the words of replies that were never read, such as a greeting.
 
-    Their text is longer than any name, or a sentence that these bubbles do not repeat in the same place.
+    Their text is longer than any name, or a sentence that `bubbles` do not repeat in an element of the same kind.
     """
     again = set(_held_texts(bubbles, ()))
     return {
@@ -57,10 +58,11 @@ def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[
 
 
 def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
-    """Return the element of a reply's bubble made like the one with the user's words or those of earlier replies.
+    """Return the element of a reply's bubble that corresponds to the element with the user's text or with earlier
+    replies. Returns None if in doubt.
 
-    None if in doubt. echo: the element with the user's words. user: their bubble. known: the result of `slots_of` for
-    earlier replies.
+    echo: the element with the user's text. user: the user's bubble. known: the result of `slots_of` for earlier
+    replies.
     """
     found: Node | None = None
     if echo is not None and user is not None and echo.within(user):
@@ -78,7 +80,8 @@ def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collectio
 
 
 def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
-    """Return the part of `inner` that corresponds to `step` in `outer`: each is most like the other."""
+    """Return the part of `inner` that corresponds to `step` in `outer`: each is more like the other than any other
+    part."""
     others, candidates = _visible_parts(outer), _visible_parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]

@@ -1,7 +1,7 @@
-"""Conversion of running text to Markdown: white space as a browser shows it, emphasis, code and links.
+"""Conversion of inline text to Markdown: white space as a browser shows it, emphasis, code and links.
 
-While a line is built, noncharacters replace what must not change yet: visible white space, line breaks, and the marks
-of emphasis, which cancel out if two meet.
+While a line is built, noncharacters replace what must not change yet: visible white space, line breaks, and emphasis
+marks, which cancel out if two meet.
 """
 
 import re
@@ -21,7 +21,7 @@ _BARE_URL = re.compile(f"{_BARE}([^{_BARE_HREF}]*){_BARE_HREF}([^{_BARE_END}]*){
 
 
 class Marks:
-    """Kinds of emphasis: the noncharacters that open and close each, and the mark that Markdown uses for both."""
+    """Kinds of emphasis: the noncharacters that open and close each kind, and the mark that Markdown uses for both."""
 
     STRONG = "\ufdd2\ufdd3"
     EMPHASIS = "\ufdd4\ufdd5"
@@ -30,7 +30,7 @@ class Marks:
 
 
 def shown_text(text: str, space: str) -> str:
-    """Return a text with its white space as shown. space: `pre`, `line` or "", as in a page's `h-space`."""
+    """Return a text with its white space as shown. `space` is `pre`, `line` or "", as in a page's `h-space`."""
     text = _INVISIBLE.sub("", _NONCHARACTERS.sub("", text))
     # Several of them are an indent or a gap between columns; one is only a space that no line may break at.
     text = _INDENT.sub(lambda found: SPACE * len(found[0]), text).replace("\xa0", " ")
@@ -42,7 +42,7 @@ def shown_text(text: str, space: str) -> str:
 
 
 def emphasise(inner: str, mark: str) -> str:
-    """Put a text between marks; white space at its ends stays outside, as Markdown requires."""
+    """Put a text between emphasis marks. White space at its ends stays outside, as Markdown requires."""
     core = inner.strip(f" {SPACE}{BREAK}")
     if not core or BREAK + BREAK in core:
         return inner
@@ -51,7 +51,7 @@ def emphasise(inner: str, mark: str) -> str:
 
 
 def inside_code(code: str, kept: bool) -> str:
-    """Return code between backticks. kept: its white space is shown."""
+    """Return code between backticks. `kept` says that its white space is shown."""
     code = _NONCHARACTERS.sub("", code)
     code = code.replace("\n", " ") if kept else _WHITE.sub(" ", code)
     if not code.strip():
@@ -63,8 +63,8 @@ def inside_code(code: str, kept: bool) -> str:
 
 
 def write_link(label: str, href: str, title: str) -> str:
-    """Return a link with its words; only the URL if the words are the URL; only the words if it has no target. `title`
-    replaces the missing words of a link around a picture."""
+    """Return a link with its label, only the URL if the label is the URL, or only the label if there is no target.
+    `title` replaces the missing label of a link around a picture."""
     scheme = href.partition(":")[0].lower()
     if scheme not in ("http", "https", "mailto", "tel", "ftp") or ":" not in href:
         return label
@@ -81,7 +81,7 @@ def write_link(label: str, href: str, title: str) -> str:
 
 
 def finish_line(line: str) -> str:
-    """Return the line as Markdown: noncharacters become what they represent, and invisible white space is dropped."""
+    """Return the line as Markdown. Noncharacters become what they represent, and invisible white space is dropped."""
     for mark, sign in Marks.WRITTEN:
         line = line.replace(mark[1] + mark[0], "")
         line = line.replace(mark[0], sign).replace(mark[1], sign)
@@ -93,7 +93,8 @@ def finish_line(line: str) -> str:
 
 
 def _bare_link(match: re.Match[str]) -> str:
-    """Return the URL unchanged if it would be found again in its context, else as a link with itself as its words."""
+    """Return the URL unchanged if it would be found again in its context, or else a link that has the URL as its
+    label."""
     url, href = match[1], match[2]
     begins = match.start()
     while begins and not match.string[begins - 1].isspace():

@@ -1,4 +1,4 @@
-"""Tables of a page as rows of Markdown; tables used only for layout do not count."""
+"""Tables of a page as rows of Markdown. Tables used only for layout do not count."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -15,7 +15,8 @@ _ALIGNED = {"left": ":---", "right": "---:", "center": ":---:"}
 
 
 def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node], str]) -> list[str]:
-    """Return the rows of a table, the head first; [] if it is only layout. `text_of` returns a cell's text."""
+    """Return the rows of a table, the header first, or [] if the table is only layout. `text_of` returns a cell's
+    text."""
     if any(_has_stray(part) for part in (table, *table.elements, *_table_rows(table, dropped))):
         return []
     rows: list[list[Node]] = []

@@ -1,4 +1,5 @@
-"""The elements near the user's words that say something and so may be an answer."""
+"""Tests of the elements near the user's text: which of them have content of their own, so that they may be an
+answer."""
 
 from harvest.pages.reading import phrases
 from harvest.pages.reading.elements import akin, begins_without_words, hints, is_vote, leads, signature
@@ -35,7 +36,7 @@ def says_something(ground: PageText, node: Node, branch: Node | None = None, ech
 
 
 def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
-    """True for a few characters in the row of the user's words that came with them: a face, a state."""
+    """Return True for a few characters next to the user's text that came with it: a face or a state."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
         return False
@@ -49,7 +50,8 @@ def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
 
 
 def is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
-    """True if two or more of its elements with text are made like those around the user's words, in the same order."""
+    """Return True if two or more elements in the node have the same markup, in the same order, as those around the
+    user's text."""
     wanted = [
         signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
     ]
@@ -72,7 +74,8 @@ def may_tell(ground: PageText, node: Node) -> bool:
 
 
 def says(text: str) -> bool:
-    """True if the text is more than a time, a state, or a word for the user; a placeholder of an answer counts."""
+    """Return True if the text is more than a time, a state, or a word for the user. A placeholder of an answer
+    counts."""
     text = collapse_spaces(ICON_LETTERS.sub("", text))
     states = (phrases.is_time, phrases.is_status, phrases.is_delivery, phrases.is_account)
     if not text or any(is_state(text) for is_state in states):
@@ -83,7 +86,8 @@ def says(text: str) -> bool:
 
 
 def only_pressed(ground: PageText, node: Node) -> bool:
-    """True if all its text shows a pointing hand and has no link: answers to choose from."""
+    """Return True if all text in the element shows a pointing hand and has no link: these are answers to choose
+    from."""
     pressed = 0
     stack = [node]
     while stack:
@@ -98,7 +102,7 @@ def only_pressed(ground: PageText, node: Node) -> bool:
 
 
 def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
-    """True if it contains earlier bubbles made like the one around the user's words."""
+    """Return True if the element contains earlier bubbles with markup like that of the one around the user's text."""
     return ground.dated and any(
         one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
         for one in around.elements
@@ -111,5 +115,5 @@ def at_once(ground: PageText, node: Node, echo: Node) -> bool:
 
 
 def kept_for_words(node: Node) -> bool:
-    """True if it was added to the page before its words, and not for a time or a state."""
+    """Return True if the element was added to the page before its words, and is not meant for a time or a state."""
     return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATES

@@ -1,6 +1,6 @@
-"""The system's answer, read from a recorded page: text as Markdown, and its links.
+"""The system's answer, read from a recorded page: its text as Markdown, and its links.
 
-Everything here depends only on the page, the user's words, and the habits learnt from earlier turns, so that a stored
+Everything here depends only on the page, the user's text, and the habits learnt from earlier turns, so that a stored
 page can be read again later with the same result.
 """
 
@@ -56,10 +56,10 @@ _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'â€™-]{0,38}?)\*{0,2}\s?[:ï
 class Habits:
     """What earlier turns of a conversation taught about its page.
 
-    user: signatures of the element with the user's words and the two around it. rising: newer turns are above older
-    ones. edges: lines next to earlier replies, such as the bot's name. slots: kinds of the elements with their words.
-    apart: no element of a reply had the signatures of `user`. beside: signatures of the elements around sources next to
-    the chat, from the inside out.
+    user: signatures of the element with the user's text and its two nearest ancestors. rising: whether newer turns are
+    above older ones. edges: lines next to earlier replies, such as the bot's name. slots: kinds of the elements that
+    contain their words. apart: whether no element of a reply had the signatures of `user`. beside: signatures of the
+    elements around sources next to the chat, from the inside out.
     """
 
     user: tuple[str, ...] = ()
@@ -95,16 +95,20 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class ReadTurn:
-    """One answer. text: Markdown; "" until there is one, even if there are names and times already. links: the result
-    of `links_in` for the text. bubbles: the elements of the answer in the order they were said; one that was cut out of
-    a running text has the id 0. echo: the user's words, None if the page does not repeat them. container: the element
-    around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`. left_out: texts of decorations.
-    decorations: those elements, each with its mark. slots: kinds of the elements with the words. places: trails of
-    sources next to the chat. began, ended: seconds from the send to the first and the last piece of the answer, as far
-    as the page dates them; None without text. doubtful: the turn if nothing else comes, made of elements that are more
-    likely a name, a time or a state; only without text. beside: what came with the text, as an answer without words.
-    wordless: a bubble came without a word in it. rest: the text of the button that would show more of the answer, or
-    "". notes: sentences for readers of the figures. announced: the page only says that somebody will answer."""
+    """An answer as read from the page.
+
+    text: the answer as Markdown; "" until there is one, even if names and times are already shown. links: the result of
+    `links_in` for the text. bubbles: the elements of the answer in the order in which they were said; an element cut
+    out of a longer text has the id 0. echo: the element with the user's text, or None if the page does not repeat it.
+    container: the element around all of these. how: how the turn was found, as in `Spot`, or `reply`. left_out: texts
+    of decorations. decorations: the decoration elements, each with its mark. slots: kinds of the elements that contain
+    the words. places: trails of sources next to the chat. began, ended: seconds from the send to the first and the last
+    piece of the answer, as far as the page dates them; None without text. doubtful: only without text, the turn to use
+    if nothing else comes, made of elements that are more likely a name, a time or a state. beside: what came with the
+    text, as an answer without text. wordless: whether a bubble came without a word in it. rest: the text of the button
+    that would show more of the answer, or "". notes: sentences for readers of the results. announced: whether the page
+    only says that somebody will answer.
+    """
 
     text: str
     links: tuple[Link, ...] = ()
@@ -128,7 +132,7 @@ class ReadTurn:
 
     @property
     def answer(self) -> Answer:
-        """The text with its links, those of its sources, and its other parts."""
+        """The text with its links, the links of its sources, and its other parts."""
         told = Answer.of(self.text, sources=self.beside.sources)
         return replace(self.beside, text=self.text, links=told.links, links_left_out=told.links_left_out)
 
@@ -143,8 +147,8 @@ def read_turn(
 ) -> ReadTurn:
     """Read the answer to `said` from the page. Never raises, whatever the page contains.
 
-    before: the page when the turn was typed, None if unknown. heard: seconds from the send to the first byte that came
-    back, infinity if none has; None if unknown.
+    before: the page when the turn was typed, or None if unknown. heard: seconds from the send to the first byte that
+    came back, infinity if none has come, or None if unknown.
     """
     habits = habits or Habits()
     ground = PageText(page, before)
@@ -227,10 +231,10 @@ def read_turn(
 def _as_said(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
-    """Return the turn with a placeholder (`...`, `Loading`) as its answer; None if that cannot be an answer.
+    """Return the turn with a placeholder (`...`, `Loading`) as its answer, or None if that cannot be an answer.
 
     A system may answer like that. The text must have come after the first byte, and nothing in it may show that it
-    waits. It announces more, so it counts only if nothing else can come.
+    waits. Because it announces more, it counts only if nothing else can come.
     """
     if not turn.bubbles or heard is None or any(map(is_waiting, turn.bubbles)):
         return None
@@ -258,7 +262,7 @@ def _mark_decorations(decorations: Decorations) -> dict[Node, str]:
 
 
 def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
-    """first: the bubbles, if no other reply shows the same decorations."""
+    """Return the notes on an answer. `first` holds its bubbles if no other reply shows the same decorations."""
     told = {
         GOES_ON: bool(rest),
         FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
@@ -272,8 +276,8 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
     """Read the answer from a page that contains only its bubbles, such as the evidence `reply`.
 
-    left_out: the texts of decorations when the whole page was there, because much that would identify them is missing.
-    If `markup` marked elements, those are left out and nothing else.
+    `left_out` holds the texts of decorations when the whole page was available, because much that would identify them
+    is missing. If `markup` marked elements, those are left out and nothing else.
     """
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
@@ -320,7 +324,8 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
 
 
 def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:
-    """Return the Markdown of all bubbles; placeholders are added to `left_out`, or written if that is None."""
+    """Return the Markdown of all bubbles. Placeholders are added to `left_out`, or are written as text if `left_out` is
+    None."""
     kept: list[str] = []
     for bubble in bubbles:
         wordless = not any(leaf.text for leaf in leaves_of(bubble, decorations.nodes))
@@ -344,7 +349,8 @@ def _similar_bubbles(page: Page, spot: Spot) -> Sequence[Node]:
 
 
 def _speaker_prefix(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
-    """Return `Bot:` before the answer if the page writes `You:` before the user's words in the same way."""
+    """Return the prefix before the answer, such as `Bot:`, if the page writes one such as `You:` before the user's
+    text."""
     told = _SPOKEN.match(text)
     if told is None or echo is None or not is_label(told["name"], names):
         return ""

@@ -1,7 +1,7 @@
-"""The place of a turn on a page: the user's own words are found, and the answer follows them.
+"""The position of a turn on a page: the user's own text is found, and the answer follows it.
 
-This needs no selector, old replies may have left the page, and a greeting before the first turn does no harm, while
-counting replies fails in each of these cases.
+This needs no selector, and it works even if old replies have left the page or a greeting came before the first turn.
+Counting replies would fail in these cases.
 """
 
 import re
@@ -20,12 +20,13 @@ from harvest.pages.reading.phrases import is_delivery, is_status, is_time
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The place of a turn. bubbles: those of the answer, in the order they were said; () until there is an answer.
+    """The position of a turn.
 
-    echo: the user's words. user: the user's whole bubble, with names and times. container: the element around the
-    bubbles. how: `echo`, `altered` (the words in another form), `early` (in an unknown form that came at the press),
-    `site` (by the site's own selectors), or `new` (what came since the send). rising: newer turns are above older ones.
-    doubtful: all of it came together with the user's words and may be a state of their bubble.
+    bubbles: the bubbles of the answer, in the order in which they were said; () until there is an answer. echo: the
+    element with the user's text. user: the user's whole bubble, with names and times. container: the element around the
+    bubbles. how: `echo`, `altered` (the text in another form), `early` (in an unknown form that came at the press),
+    `site` (found by the site's own selectors) or `new` (what came since the send). rising: whether newer turns are
+    above older ones. doubtful: whether all of it came together with the user's text and may be a state of that bubble.
     """
 
     bubbles: tuple[Node, ...]
@@ -48,9 +49,9 @@ def find_spot(
 ) -> Spot:
     """Find the turn in which the user said `said`.
 
-    user: the trail of the user's words in earlier turns. apart: no reply had an element with that trail. rising: newer
-    turns were above older ones so far. heard: milliseconds from the send to the first byte that came back, infinity
-    until one has; None if unknown, or if nothing has left the page.
+    user: the trail of the user's text in earlier turns. apart: whether no reply had an element with that trail. rising:
+    whether newer turns were above older ones so far. heard: milliseconds from the send to the first byte that came
+    back, infinity until one has come, or None if that is unknown or nothing has left the page.
     """
     echoes = find_echoes(ground, said, user=user)
     altered = None
@@ -124,7 +125,7 @@ class _Climb:
         return found
 
     def _following(self, around: Node, branch: Node) -> tuple[list[Node], bool]:
-        """Return the bubbles next to `branch` that were said after it, and True if they are above it."""
+        """Return the bubbles next to `branch` that were said after it, and whether they are above it."""
         ground = self.ground
         at = around.children.index(branch)
         before, after = around.children[:at][::-1], around.children[at + 1 :]
@@ -157,7 +158,7 @@ class _Climb:
         return later, False
 
     def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
-        """Return the children that say something: bubbles, or one part with all if there is bare text between them."""
+        """Return the children that may be bubbles, or a single copy of them all if there is bare text between them."""
         ground = self.ground
         bare = any(isinstance(child, str) and telling.says(child) for child in children)
         if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
@@ -169,8 +170,8 @@ class _Climb:
         ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
-        """True if the bubbles may be a name or a state of the user's bubble, in words of its own: they are short, came
-        with the user's words, are unlike the user's bubble, and were not in an existing list before their words."""
+        """Return True if the bubbles may be a name or a state of the user's bubble in unusual wording: they are short,
+        came with the user's text, are unlike the user's bubble, and were not in an existing list before their words."""
         ground, echo = self.ground, self.echo.node
         if not all(telling.at_once(ground, bubble, echo) for bubble in bubbles):
             return False
@@ -181,7 +182,7 @@ class _Climb:
         )
 
     def _rest_of_text(self) -> Spot | None:
-        """Find the answer after the user's words in the same text, if the conversation is one running text."""
+        """Find the answer after the user's text in the same element, if the conversation is one continuous text."""
         node, child, at = self.ground.piece(self.echo.end)
         while True:
             rest = node.children[child + 1 :]
@@ -197,7 +198,7 @@ class _Climb:
             node = node.parent
 
     def _state_spot(self) -> Spot | None:
-        """Find a time or a state after the user's words in an existing list: the answer, if nothing else comes."""
+        """Find a time or a state after the user's text in an existing list. It is the answer if nothing else comes."""
         ground, echo = self.ground, self.echo.node
         branch = echo
         for around in echo.ancestors() if ground.dated else ():
@@ -220,7 +221,8 @@ class _Climb:
         return None
 
     def _log_element(self) -> Node | None:
-        """Return the element the answer will come in: the log, or the widest with the user's words but no composer."""
+        """Return the element in which the answer will come: the log, or the widest element with the user's text and no
+        composer."""
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):
@@ -236,7 +238,8 @@ def _youngest(ground: PageText, node: Node) -> float:
 
 
 def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
-    """Return some children of an element as an element of their own. They are copied: the page must not change."""
+    """Return a new element with copies of some children of an element. They are copied because the page must not
+    change."""
     kept = {key: value for key, value in around.attributes.items() if key in ("h-space", "h-said", "h-born")}
     part = Node("div", {**kept, "h-part": "1"}, parent=around)
     todo: list[tuple[Node, Sequence[Node | str]]] = [(part, children)]
@@ -253,7 +256,7 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
-    """Find the turn by what came since the send; what came before the first byte is a form of the user's words."""
+    """Find the turn by what came since the send. What came before the first byte is a form of the user's text."""
     early = early_lines(ground, heard)
     came = [line for line in ground.lines if ground.fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.
