@@ -19,8 +19,8 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection
 from harvest.studies.validity.odd_languages import odd_languages
 from harvest.studies.validity.user_card_figures import card_lines, card_warnings
-from harvest.studies.variance.chart import variance_chart
 from harvest.studies.variance.figures import variance_legend, variance_tables
+from harvest.studies.variance.rows import variance_chart
 from harvest.studies.variance.variance import VarianceStudy
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.history import Look

@@ -18,7 +18,7 @@ from harvest.studies.plan.grid import Basis, pilot_basis, planned_settings
 from harvest.studies.plan.pilot import pilot_cells, planned_measure
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import merging_named
 from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold

@@ -39,7 +39,7 @@ from harvest.studies.plan.words import (
     simulated,
     which_helps,
 )
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.trees.parted_systems import how_ended, turn_name
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation

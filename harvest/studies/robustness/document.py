@@ -7,19 +7,21 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.studies.robustness.chart import robustness_chart
 from harvest.studies.robustness.factors import FactorEffects, FactorStudy
 from harvest.studies.robustness.figures import robustness_legend, robustness_tables
 from harvest.studies.robustness.ranking_by_user import RankedPair
 from harvest.studies.robustness.ranking_figures import ranking_heads, ranking_legend, ranking_rows, ranking_tables
 from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
 from harvest.tables.comparison_words import bounds_words, difference_words, found_word, interval_words, p_text
+from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
+from harvest.tables.drawing.svg import MARGIN, page, paragraphs
 from harvest.tables.figure_table import figure_table
 from harvest.tables.long_rows import LongRow, difference_cells, interval_cells, unit_of
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
+from scoring.inference.matched import Difference
 from scoring.table import is_percentage
-from topics.decimals import change
+from topics.decimals import change, decimal
 
 FORMAT = "harvest-robustness/2"
 
@@ -267,3 +269,63 @@ def factor_rows(study: FactorStudy | None, run: str, trials: int) -> Iterator[Lo
                 other=one.other,
                 **difference_cells(own, study.level),
             )
+
+
+_WIDTH = 800.0  # in pixels
+
+
+def robustness_chart(found: Sequence[Robustness]) -> str:
+    """Return an SVG file with a panel for each system and measure."""
+    panels = []
+    for one in found:
+        for measure in one.measures:
+            unit = "points" if is_percentage(measure.key[0]) else measure.label
+            rows = list(_rows(one, measure))
+            panels.append(IntervalPanel(f"{one.system.name}, {measure.label}", f"difference in {unit}", rows))
+    inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
+    title = f"{', '.join(one.system.name for one in found)}: what arms change"
+    elements, down = paragraphs([title], inside, MARGIN - 4, size=16, ink="ink", bold=True)
+    level = found[0].settings.level
+    said = (
+        f"Arm minus control over matched trials, with {100 * level:g}% intervals for topics like these; "
+        f"{found[0].sources[0]['run']}"
+    )
+    more, down = paragraphs([said], inside, down + 2)
+    elements += more
+    for panel in panels:
+        drawn, down = interval_panel(panel, inside, down + 14)
+        elements += drawn
+    key = (
+        f"● found: by a p of at most {1 - level:.4g}, corrected over all differences (Holm); ○ not distinguished from "
+        "the control"
+    )
+    more, down = paragraphs([key], inside, down + 4)
+    each = (f"{panel.title}, {row.label}: {row.said}" for panel in panels for row in panel.rows)
+    description = "A forest plot. " + "; ".join(each)
+    return page(title, description, [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
+
+
+def _rows(found: Robustness, measure: MeasureOverArms) -> Iterator[IntervalRow]:
+    scale = 100.0 if is_percentage(measure.key[0]) else 1.0
+    for arm, one in measure.differences.items():
+        yield IntervalRow(
+            f"{arm} − {found.system.control}",
+            one.value * scale,
+            one.interval.low * scale,
+            one.interval.high * scale,
+            _figure_words(one, scale),
+            filled=bool(one.beyond),
+        )
+
+
+def _figure_words(one: Difference, scale: float) -> str:
+    if math.isnan(one.value):
+        return "n/a"
+    low, high = one.interval.low, one.interval.high
+    interval = "" if math.isnan(low) else f" [{_number(low, scale)}, {_number(high, scale)}]"
+    return f"{_number(one.value, scale)}{interval}, p {p_text(one.adjusted)}"
+
+
+def _number(value: float, scale: float) -> str:
+    text = decimal(100 * value, 1, signed=True) if scale == 100 else decimal(value, 4, signed=True)
+    return text.replace("-", "−")

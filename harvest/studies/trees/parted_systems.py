@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import merging_named
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import end_name, says_how
 from recordings.trees.builder import LABEL, Merging, PathTurn, TreeBuilder, path_of

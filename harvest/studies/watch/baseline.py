@@ -22,7 +22,7 @@ from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.validity.concentrations import loss_table
 from harvest.studies.validity.user_card import joined_tables
 from recordings.conversations.conversation import Conversation

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.trees.parted_systems import end_title
 from harvest.studies.watch.baseline import MERGE, Turn, Ways
 from harvest.studies.watch.history import Look

@@ -17,8 +17,7 @@ import pytest
 
 from harvest.cli import main
 from harvest.studies.trees.figures import tree_figures
-from harvest.studies.trees.folded_trees import fold_trees
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import fold_trees, merging_named
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.events.events import TrialEnded, TrialStarted
 from recordings.log.header import make_header, trial_identity

@@ -21,7 +21,7 @@ from harvest.studies.compare.chart import comparison_chart
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.plan.chart import plan_chart
 from harvest.studies.plan.differences import plan_difference
-from harvest.studies.variance.chart import variance_chart
+from harvest.studies.variance.rows import variance_chart
 from harvest.studies.variance.variance import study_variance
 from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.colours import THEMES

@@ -13,8 +13,7 @@ import pytest
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.trees.figures import tree_figures
-from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
-from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.folded_trees import fold_trees, folds_spoken, merging_named
 from harvest.studies.trees.tree_scores import tree_scores, trial_scores, trial_values
 from harvest.studies.trees.words import legend
 from recordings.conversations.conversation import TrialKey
