@@ -1,1 +1,1 @@
-"""Studies of recorded runs: scores and bounds, comparisons of systems and groups, findings of probes, fitted users."""
+"""Studies of recorded runs: scores, comparisons of systems and user groups, probe findings, fitted users and plans."""

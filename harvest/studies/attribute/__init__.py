@@ -1,1 +1,1 @@
-"""Attribute a change of figures to the system, the users, the rules, the reading of pages or the topics."""
+"""Attribution of a change in scores to the system, the users, the rules, the page reader or the topics."""

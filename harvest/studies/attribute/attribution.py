@@ -1,7 +1,8 @@
-"""Split the difference between two audits of a system into shares of system, users, rules, reading and topics.
+"""Split the change in a system's scores between two audits into five shares, for `harvest attribute`.
 
-For `harvest attribute`. Today's code reads the stored pages of both audits, and the rules of both label all answers.
-Cases that recordings cannot decide are reported: answers without a stored page, and users that never said the same.
+The shares belong to the system, the users, the rules, the page reader and the topics. To separate them, the current
+code reads the stored pages of both audits, and the rules of both audits label every answer. Recordings cannot decide
+two cases, which are reported: answers without a stored page, and users who never said the same words in both audits.
 """
 
 import math
@@ -42,9 +43,11 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Answers as today's code reads them from stored pages. `answers` are those that changed, by attempt and turn;
-    `refused` are attempts with a page that counts as a fault today. `read` and `unread` count answers with and
-    without a readable stored page."""
+    """Answers of one run, as the current code reads them from the stored pages.
+
+    `answers` has the answers that changed, by attempt and turn. `refused` has the attempts with a page that now
+    counts as a fault. `read` and `unread` are the numbers of answers with and without a readable stored page.
+    """
 
     answers: Mapping[AttemptId, Mapping[int, Answer]]
     refused: frozenset[AttemptId]
@@ -53,7 +56,10 @@ class Reading:
 
 
 def todays_reading(run: Run, system: str) -> Reading:
-    """Read a run's stored pages with today's code. Contacts no system and leaves the run unchanged."""
+    """Read the stored pages of one system again with the current code.
+
+    Contacts no system and leaves the run unchanged.
+    """
     answers: dict[AttemptId, dict[int, Answer]] = {}
     refused: set[AttemptId] = set()
     found, _ = read_again(run, system=system)
@@ -70,7 +76,11 @@ def todays_reading(run: Run, system: str) -> Reading:
 def decide_again(
     one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
 ) -> Conversation:
-    """Return the conversation with today's answers and decisions of `protocol`; unchanged if no rules decided."""
+    """Return the conversation with new `answers`, by turn, and with the decisions that `protocol` makes about them.
+
+    Only the answers are replaced if no protocol is given or if the recorded conversation has no decisions. Turns
+    after the one at which the protocol stops are removed.
+    """
     turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in one.turns)
     if protocol is None or all(turn.route is None for turn in one.turns):
         return replace(one, turns=turns)
@@ -94,7 +104,7 @@ def _replace_answer(turn: Turn, answer: Answer | None) -> Turn:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Numbers of planned and of valid trials, and of topics without a valid one."""
+    """The numbers of planned and valid trials of a system, and `lost`, the number of topics without a valid trial."""
 
     planned: int
     valid: int
@@ -103,9 +113,12 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
-    """One system in both audits. `each` has shares by measure and turn; `coverage` and `reading` are before and
-    after. `other_users` is true if anything behind the user's turns changed. `cut_short` describes the losses before
-    and after if they may explain the difference; otherwise it is ()."""
+    """The attribution of one system's changes.
+
+    `each` has the shares by measure and turn. `coverage` and `reading` are pairs: the earlier and the later audit.
+    `other_users` is true if any input to the users' turns changed. `cut_short` describes the losses in each audit if
+    they could explain a difference, and is () otherwise.
+    """
 
     system: str
     each: Mapping[Key, Attribution]
@@ -117,8 +130,11 @@ class AttributedSystem:
 
 @dataclass(frozen=True, slots=True)
 class AttributionStudy:
-    """Attributed systems of two runs. `settings` are the later audit's; `contrasts` are the differences between the
-    runs' headers; `harness` is the software by run, if it differs."""
+    """The attribution of every system that two runs have in common.
+
+    `settings` are the scoring settings of the later audit. `contrasts` are the differences between the headers of the
+    runs. `harness` has the two versions of each software component whose version changed.
+    """
 
     runs: tuple[str, str]
     systems: tuple[AttributedSystem, ...]
@@ -130,11 +146,12 @@ class AttributionStudy:
 def study_attribution(
     before: Run, after: Run, *, systems: Sequence[str] = (), measures: Sequence[Term] = ()
 ) -> AttributionStudy:
-    """Attribute the differences between two audits.
+    """Attribute the differences in scores between two audits.
 
-    `systems` is () for all that both audits have. `measures` are of single conversations, or shares of their turns;
-    () means %useful of the first turn and ave%useful. Raises InputError for runs without a common topic or system,
-    and for a measure that single conversations do not have.
+    `systems` names the systems to study; () means every system that both runs have. `measures` must be measures of
+    single conversations or shares of their turns; () means %useful of the first turn and ave%useful. Raises
+    InputError if the runs have no topic or no system in common, and for a measure that has no value for a single
+    conversation.
     """
     runs = (before, after)
     both = gather_runs(runs)
@@ -207,7 +224,7 @@ class _Study:
         )
 
     def _cut_short(self, name: str, keys: Sequence[Key]) -> frozenset[Key]:
-        """Return the measures whose difference may be due to conversations cut short by failures of users."""
+        """Return the measures whose difference could be due to conversations that were cut short by failures."""
         found = set()
         for key in keys:
             measure = next(one for one in self.measures if key[0] in (one.name, one.declaration.name))
@@ -224,7 +241,11 @@ class _Study:
     def _versions_of_trials(
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
     ) -> dict[Key, Side]:
-        """Return, by measure, an audit's trials in all four versions."""
+        """Return the values of one audit's trials by measure and topic.
+
+        Each trial has four values: as recorded, decided again by its own rules, read again, and labelled by the other
+        rules.
+        """
         recorded = tuple(one for one in side.finished if one.key.system == name)
         decided = tuple(decide_again(one, own, side.topics) for one in recorded)
         kept = [one for one in recorded if (one.trial_id, one.attempt) not in reading.refused]

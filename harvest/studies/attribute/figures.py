@@ -1,4 +1,4 @@
-"""Print the attribution of a change, and return its long-form rows."""
+"""Printed tables and long-form rows of an attribution."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ _LEGEND = (
 
 
 def attribution_tables(study: AttributionStudy) -> Iterator[RenderableType]:
-    """Yield a sentence and the shares for each system and measure, then effects outside all shares."""
+    """Yield a sentence and a table of shares for each system and measure, and then effects outside all shares."""
     for system in study.systems:
         for key, one in system.each.items():
             yield Text(printable(f"{system.system}, {key_name(key)}", line=True), style="bold")
@@ -137,7 +137,7 @@ def _effects_outside_shares(study: AttributionStudy, system: AttributedSystem) -
 
 
 def attribution_form(study: AttributionStudy, runs: Sequence[Run]) -> StudyForm:
-    """Return the printable form of a study of these two runs."""
+    """Return the printable form of the study. `runs` are the two runs that it compares."""
     return StudyForm(
         head={
             "format": FORMAT,
@@ -163,7 +163,7 @@ def _tables(study: AttributionStudy) -> Iterator[RenderableType]:
 
 
 def attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
-    """Yield each figure before and after, the difference, and the shares, which add up to it."""
+    """Yield the figure before, the figure after, their difference, and the shares, which add up to the difference."""
     for system in study.systems:
         for (measure, turn), one in system.each.items():
             base = LongRow(

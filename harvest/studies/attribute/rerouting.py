@@ -1,7 +1,7 @@
-"""Decide labels and paths of a conversation again, by its own protocol, when its answers are read differently now.
+"""Repeat the decisions of a recorded conversation after its answers were read again.
 
-The words said at the time cannot be changed. Decisions are repeated as long as the protocol would still have said
-them; once it would take another path, the rest is no longer a conversation of this protocol.
+The recorded user turns cannot change. Decisions are therefore repeated only as long as the protocol would still have
+said the recorded words. Once it would take another path, the rest is no longer a conversation of this protocol.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ PARTED = "read-anew"
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
-    """A conversation with repeated decisions.
+    """The result of repeating a conversation's decisions.
 
-    `routes` has, by turn, the decisions that changed or whose text changed. `parted` is the turn after which the
-    protocol would take another path, 0 for none, and `because` describes that path. `outcome` is the new outcome if
-    it differs from the recorded one. `other_rules` are turns at which today's rules also decide differently on the
-    recorded text.
+    `routes` has, by turn, the decisions that changed and those whose answer was read differently. `parted` is the
+    turn after which the protocol would take another path (0 if it would not), and `because` describes that path.
+    `outcome` is the new outcome, or None if it is the recorded one. `other_rules` lists the turns at which the
+    current rules decide differently even on the recorded text.
     """
 
     routes: Mapping[int, Route] = field(default_factory=dict)
@@ -38,7 +38,10 @@ class Rerouted:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Today's decisions. `parted` is as in `Rerouted`; `outcome` is None if the conversation would continue."""
+    """The protocol's repeated decisions by turn.
+
+    `parted` and `because` are as in `Rerouted`. `outcome` is None if the conversation would continue.
+    """
 
     routes: Mapping[int, Route]
     parted: int = 0
@@ -47,7 +50,7 @@ class _Path:
 
 
 def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> Rerouted:
-    """Decide again with these answers, by turn, in place of the recorded ones."""
+    """Repeat a conversation's decisions with `answers`, by turn, in place of the recorded answers."""
     before = _decided_path(protocol, topic, conversation, {})
     after = _decided_path(protocol, topic, conversation, answers)
     routes: dict[int, Route] = {}
@@ -75,7 +78,10 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
 
 
 def refit_evidence(route: Route, answer: Answer) -> Route:
-    """Return a recorded decision for another text, without evidence whose position in the text is no longer right."""
+    """Return a recorded decision for a new text of its answer.
+
+    Evidence whose quote is no longer at its recorded position gets the position -1.
+    """
     evidence = tuple(
         piece
         if piece.start < 0 or answer.text[piece.start : piece.end] == piece.quote

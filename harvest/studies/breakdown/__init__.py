@@ -1,1 +1,1 @@
-"""Detection of breakdowns, compared with human annotations."""
+"""Evaluation of breakdown detection against human annotations."""

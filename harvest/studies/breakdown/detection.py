@@ -1,6 +1,6 @@
-"""Train the breakdown detector on annotated dialogues, cross-validate it, and measure its reliability.
+"""Train the breakdown detector on annotated dialogues, cross-validate it, and measure its calibration.
 
-Cross-validation holds out whole dialogues or whole systems, so that no predicted turn was seen in training.
+Cross-validation holds out whole dialogues or whole systems, so that a detector never saw the turns it predicts.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,10 @@ FOLDS = 10  # by convention
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Turns with a predicted breakdown probability in [low, low + 0.1), and means over them."""
+    """One bin of a reliability diagram: `n` turns with a predicted breakdown probability in [low, low + 0.1).
+
+    `predicted` and `observed` are mean probabilities over these turns, NaN for an empty bin.
+    """
 
     low: float
     n: int
@@ -36,7 +39,10 @@ class Bin:
 
 
 def dialogue_files(paths: Sequence[Path]) -> list[Path]:
-    """Return all JSON files at these paths and below folders. Raises InputError for a folder without any."""
+    """Return the given files and all JSON files below the given folders.
+
+    Raises InputError for a folder without JSON files.
+    """
     found: list[Path] = []
     for path in paths:
         inside = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
@@ -47,8 +53,11 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
-    """Return the dialogues with annotated turns; empty if the files have counts without words. Empty answers are
-    annotated, too, so a single dialogue may have no words in a file that has them."""
+    """Return the dialogues that have annotated turns.
+
+    The result is empty unless both speakers have text somewhere in the files, as in files that store only annotation
+    counts. A single dialogue may have no text, because empty answers are annotated, too.
+    """
     files = dialogue_files(paths)
     found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
     sides = {turn.speaker for dialogue in found for turn in dialogue.turns if turn.text}
@@ -56,12 +65,12 @@ def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[Spoken
 
 
 def utterances(dialogue: SpokenDialogue) -> tuple[Utterance, ...]:
-    """Return the turns of a dialogue in the form that the detector reads."""
+    """Convert the turns of a dialogue to the detector's input."""
     return tuple(Utterance("S" if turn.speaker == "S" else "U", turn.text) for turn in dialogue.turns)
 
 
 def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
-    """Return features and label shares of the annotated turns."""
+    """Return the features of every annotated turn with the shares of annotators who chose each label."""
     return examples_of(
         [
             Annotated(
@@ -76,7 +85,7 @@ def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
 
 
 def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: str = "detector") -> Submission:
-    """Return the detector's predictions for every annotated turn; the label is the most probable one."""
+    """Predict every annotated turn with the detector. The predicted label is the most probable one."""
     turns = {}
     for dialogue in dialogues:
         at = [place for place, turn in enumerate(dialogue.turns) if turn.counts]
@@ -89,7 +98,10 @@ def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: st
 def held_out_submission(
     dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0
 ) -> Submission:
-    """Return predictions by detectors that were trained without the dialogue (ten folds), or without its system."""
+    """Predict every annotated turn with a detector that was trained on other data.
+
+    With `by="dialogue"`, the training data leave out the turn's dialogue (ten folds); with `by="system"`, its system.
+    """
     examples = training_examples(dialogues)
     named = {dialogue.name: dialogue for dialogue in dialogues}
     if by == "system":
@@ -105,7 +117,10 @@ def held_out_submission(
 
 
 def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
-    """Return ten bins of `predicted` and `observed` probabilities, (n,) in [0, 1]. Empty bins have NaN."""
+    """Group predictions into ten equal bins and return the mean prediction and the mean observation of each.
+
+    `predicted` and `observed` have shape (n,), with probabilities in [0, 1]. Means of empty bins are NaN.
+    """
     place = np.minimum((predicted * 10).astype(np.int64), 9)
     found = []
     for number in range(10):

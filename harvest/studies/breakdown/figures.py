@@ -1,4 +1,4 @@
-"""Tables of predictors: below each measure, a line for each predictor with its interval and n."""
+"""A table of predictors with a block for each measure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,8 +18,11 @@ _VALUE_WIDTH = 25  # columns
 
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:
-    """Return a table of `measures` for every predictor in `rows`, in the order of both, that fits 80 columns. The
-    rows have one scope. A predictor without a row for a measure is omitted there; an undefined value is `n/a`."""
+    """Return a table, at most 80 columns wide, with a line for each measure and predictor: value, interval and n.
+
+    `measures` gives the order of the blocks and `rows`, which share one scope, that of the predictors. A predictor
+    without a row for a measure is omitted from its block; an undefined value is printed as `n/a`.
+    """
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -51,7 +54,7 @@ def predictor_form(
     notes: Sequence[str],
     seed: int,
 ) -> StudyForm:
-    """Return the evaluation of predictors as a study of this name, with `tables` for people to read."""
+    """Return the printable form of an evaluation of predictors. `study` names it, and `tables` are printed."""
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:

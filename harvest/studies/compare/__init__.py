@@ -1,1 +1,1 @@
-"""Compare systems: differences, families of tests, chart and document."""
+"""Comparison of systems: differences with intervals and tests, tables, a chart and a JSON document."""

@@ -1,4 +1,4 @@
-"""A chart of a comparison: differences with their intervals, and the contribution of each topic."""
+"""A forest plot of a comparison."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,10 @@ _MOST_PAIRS, _MOST_TOPICS = 3, 30
 
 
 def comparison_chart(found: Comparison, *, details: bool = False) -> str:
-    """Return an SVG forest plot; with `details`, also each topic's contribution to the first three differences."""
+    """Return an SVG forest plot of all differences.
+
+    With `details`, panels with each topic's contribution to the first three differences follow.
+    """
     panels = [*_difference_panels(found), *(_part_panels(found) if details else ())]
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"{', '.join(found.systems)}: differences of each pair"
@@ -43,7 +46,7 @@ def comparison_chart(found: Comparison, *, details: bool = False) -> str:
 
 
 def _difference_panels(found: Comparison) -> Iterator[IntervalPanel]:
-    """Yield one panel for all percentages, in points, and one for each other measure."""
+    """Yield one panel for all percentages, in points, and one panel for each other measure."""
     shares = [one for one in found.measures if is_percentage(one.measure)]
     if shares:
         rows = [row for one in shares for row in (_heading_row(one), *_pair_rows(one, 100.0))]
@@ -109,7 +112,7 @@ def _number(value: float, scale: float) -> str:
 
 
 def _minus(text: str) -> str:
-    """Replace hyphens by minus signs, which are as wide as plus signs."""
+    """Replace hyphens with minus signs, which are as wide as plus signs."""
     return text.replace("-", "−")
 
 

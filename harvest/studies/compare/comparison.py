@@ -1,4 +1,4 @@
-"""Compute a comparison of systems from recorded runs, for `harvest compare`."""
+"""Compare systems of recorded runs, for `harvest compare`."""
 
 import math
 from collections import Counter
@@ -54,11 +54,12 @@ _SESSIONS = (
 class Comparison:
     """A comparison of systems in every measure.
 
-    `runs` are the sources (`harvest.studies.runs.sources`), and `contrasts` the ways in which they differ. `measures`
-    come first over all types of topics, then by type if requested. `invalid` counts each system's trials without a
-    valid attempt and `unplayed` its planned but unrecorded trials; no figure includes either. `parted` says where the
-    conversations of each pair diverge. `recorded` gives each system's run folder and its name there. Losses of the
-    `selected` systems depend on their own answers; users of the `unlike` systems spoke differently to another system.
+    `runs` describes the compared runs (see `harvest.studies.runs.sources`), and `contrasts` the ways in which they
+    differ. `measures` has first the comparisons over all topics and then, if requested, those of each topic type.
+    `invalid` is each system's number of trials without a valid attempt, and `unplayed` its number of planned trials
+    that were not recorded; no figure includes either. `parted` describes where the conversations of each pair of
+    systems diverge. `recorded` maps each system to its run folder and to its name in that run. Systems in `selected`
+    lost trials depending on their own answers. Systems in `unlike` met users who spoke differently to another system.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -79,7 +80,7 @@ class Comparison:
 
     @property
     def dependent(self) -> frozenset[str]:
-        """Systems for which no winner is named."""
+        """Systems whose pairs have no winner."""
         return self.selected | self.unlike
 
 
@@ -97,16 +98,17 @@ def compare_runs(
     scored: ScoreTable | None = None,
     judges: Judges | None = None,
 ) -> Comparison:
-    """Compare systems over the topics that all of them tried in the same words.
+    """Compare systems over the topics that all of them tried in the same wording.
 
-    `systems` are compared in this order; () means all that were played. `measures` is () for those that `harvest
-    score` always shows. With `guard`, intervals for topics like these allow for an unseen kind of topic.
-    `across_scoring` scores all runs as the first audit says, even if the audits differ, and `changes` override the
-    audits' scoring settings. `scored` has scores of these runs under unchanged settings, to be reused. `judges` says
-    whose judgments SWAN and WAN use (see `measure_values`).
+    `systems` are compared in the given order; () means all systems of the runs. `measures` () means the measures that
+    `harvest score` shows by default. `by_type` repeats the comparison for each type of topic. With `guard="unseen"`,
+    intervals for topics like these allow for a kind of topic that was not sampled. `across_scoring` scores every run
+    with the first audit's settings, even if the audits differ, and `changes` override the audits' scoring settings.
+    `scored` has scores of these runs under unchanged settings, which are reused. `judges` selects whose judgments
+    SWAN and WAN use (see `measure_values`).
 
-    Raises InputError for fewer than two systems, a measure without a value for single topics, and runs that cannot be
-    compared.
+    Raises InputError for fewer than two systems, for a measure that has no value for a single topic, and for runs
+    that cannot be compared.
     """
     gathered = gather_runs(runs, changes)
     if across_scoring:
@@ -199,7 +201,11 @@ def compare_cells(
     guard: Guard,
     seed: int,
 ) -> MeasureComparison:
-    """Compare all pairs of systems in one measure. `aligned` finds common topics; `part` is a topic type or None."""
+    """Compare all pairs of systems in one measure.
+
+    `cells` and `lost` have each system's values and losses. `aligned` restricts cells to the common topics. `part` is
+    a type of topic, or None for all topics.
+    """
     of = measure.declaration
 
     def extreme(low: str, high: str) -> Aligned:
@@ -227,7 +233,7 @@ def compare_cells(
 def _part_systems(
     gathered: Gathered, chosen: Sequence[str], continued: Collection[str], seed: int
 ) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
-    """Where the conversations of each pair diverge, or a note on why that is unknown."""
+    """Return where the conversations of each pair diverge, or a note on why this is unknown."""
     finished, level = gathered.material.finished, gathered.settings.level
     if not any(turn.label for one in finished for turn in one.turns):
         return (), ("no answer has a label, so it cannot be said where the conversations part",)
@@ -245,7 +251,11 @@ def _part_systems(
 
 
 def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested systems, or all, arms before their control for the same signs as `harvest robustness`."""
+    """Return the requested systems, or all that have a valid conversation.
+
+    All systems are ordered with arms before their controls, which gives differences the signs of `harvest
+    robustness`.
+    """
     material = gathered.material
     silent = silent_systems(material.systems, material.finished)
     known = [name for name in material.systems if name not in silent]
@@ -271,7 +281,7 @@ def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ..
 
 
 def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
-    """Return each trial's start in seconds by system, without systems that have no recorded times."""
+    """Return the start times of trials in seconds, by system. Systems without recorded times are omitted."""
     found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
     for one in material.finished:
         if one.key.system in found and math.isfinite(began := moment(one.started_at)):
@@ -293,7 +303,7 @@ def _values(
     scored: ScoreTable | None,
     judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
-    """The cells of the wanted measures by system, and notes. Values that `scored` contains are not computed again."""
+    """Return the values of the wanted measures by system, and notes. Values in `scored` are reused."""
     others = [measure for measure in wanted if measure.declaration not in SHARES]
     known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
     names = {}  # in `scored`: settings turn `GFR` into `GFR(alpha=0.5)`; left out if several rows could be meant
@@ -315,7 +325,10 @@ def _values(
 
 
 def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
-    """Return what is compared, in the requested order; `%useful` stands for every turn that was asked."""
+    """Return the measures to compare, by name and turn, in the requested order.
+
+    `%useful` without a turn is expanded to every turn that has values.
+    """
     there = dict.fromkeys(key for own in values.values() for key in own)
     last = max((key[1] or 0 for key in there), default=0)
     found: dict[Key, Measure] = {}
@@ -330,7 +343,7 @@ def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, a
 
 
 def _missing_notes(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
-    """Yield, for each measure, the systems without any value and the possible reason."""
+    """Yield a note for each measure that some systems have no value of, with the possible reason."""
     for key, measure in keys.items():
         silent = [
             name

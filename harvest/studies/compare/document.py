@@ -61,7 +61,7 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
 
 
 def comparison_rows(found: Comparison) -> Iterator[LongRow]:
-    """Yield figures and pairwise differences by measure, and their parts by topic; then diverging turns."""
+    """Yield each measure's figures and pairwise differences, their parts by topic, and then the diverging turns."""
     for one in found.measures:
         unit = unit_of(is_percentage(one.measure))
         for system, value in one.figures.items():

@@ -1,4 +1,4 @@
-"""Print a comparison: a sentence for each pair, then figures, then differences."""
+"""Printed tables of a comparison."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,10 @@ _NO_NUMBER = 100_000  # more than anybody plays
 
 
 def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
-    """Yield the printed comparison. With `details`, also say which topics drive each pair's difference."""
+    """Yield a sentence for each pair, a table of figures, a table of differences, and notes.
+
+    With `details`, a note also names the topics that drive each difference.
+    """
     for pair in found.measures[0].pairs if found.measures else ():
         yield _sentence(found, pair.first, pair.second)
     yield Text(_scope_sentence(found), style="dim")
@@ -164,7 +167,7 @@ def _legend(found: Comparison) -> Iterator[str]:
 
 
 def _assumptions(found: Comparison) -> list[str]:
-    """Return the assumptions of the intervals, naming the measures if an assumption does not apply to all."""
+    """Return the assumptions of the intervals. An assumption about only some measures is followed by their names."""
     by_part: dict[str, dict[str, None]] = {}
     for one in found.measures:
         for pair in one.pairs:
@@ -225,7 +228,7 @@ def _too_few_notes(found: Comparison) -> Iterator[Text]:
 
 
 def _explain_undecided(found: Comparison) -> Iterator[Text]:
-    """Explain pairs that cannot be distinguished although p or the figures suggest it; add typical differences."""
+    """Yield notes on undecided pairs whose p or figures suggest a difference, on losses, and on typical differences."""
     said: dict[str, list[str]] = {}
     for measure in found.measures:
         for pair in measure.pairs:
@@ -265,7 +268,7 @@ def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str
 
 
 def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
-    """Estimate what would settle the undecided pairs if the true differences were as large as those observed."""
+    """Yield how much data would decide the undecided pairs if the true differences were as large as those observed."""
     lines = [
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures
@@ -300,7 +303,7 @@ def _needed_words(pair: Pair, found: Comparison) -> str:
 
 
 def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:
-    """Name the topics that a difference depends on; without `details`, only a topic whose removal would reverse it."""
+    """Yield the differences that hinge on one topic and, with `details`, the topics that drive each difference."""
     for measure in found.measures:
         for pair in measure.pairs:
             turned = [one for one in pair.drivers if one.without * pair.value <= 0]

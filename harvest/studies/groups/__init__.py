@@ -1,1 +1,1 @@
-"""Compare groups of users within each system."""
+"""Comparison of user groups within each system."""

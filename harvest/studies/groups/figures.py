@@ -1,4 +1,4 @@
-"""Print groups of users next to each other, and return their long-form rows."""
+"""Printed tables and long-form rows of a comparison of user groups."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ _UNITS = {False: "topics", True: "sessions"}
 
 
 def group_tables(found: Comparison) -> Iterator[RenderableType]:
-    """Yield one system's table with a heading and its warnings."""
+    """Yield the heading, the table and the warnings of one system."""
     yield Text(printable(found.system.name, line=True), style="bold")
     pairs = "; ".join(f"{one}, {other}" for one, other in found.system.nulls) or "none"
     yield Text(printable(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
@@ -60,7 +60,7 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
 
 
 def legend(found: Sequence[Comparison]) -> Iterator[Text]:
-    """Explain the columns."""
+    """Yield explanations of the columns."""
     level = found[0].settings.level
     kinds = sorted({one.system.continued for one in found})
     words = {
@@ -159,7 +159,7 @@ def _too_few_notes(found: Comparison) -> Iterator[str]:
 
 
 def group_form(found: Sequence[Comparison], runs: Sequence[Run], seed: int) -> StudyForm:
-    """Return the printable form of a study of these runs."""
+    """Return the printable form of comparisons within these runs."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={
@@ -206,7 +206,10 @@ def _tables(found: Sequence[Comparison], notes: Sequence[str]) -> Iterator[Rende
 
 
 def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Difference]]:
-    """Yield each measure's differences from the base, then of null pairs: name, measure, group, base, difference."""
+    """Yield the differences from the base group and then between null pairs, measure by measure.
+
+    Each item has the name of the figure, the measure, the group, the group it is compared with, and the difference.
+    """
     for key in found.measures:
         for group in found.system.names:
             if (one := found.differences.get((key, group))) is not None:
@@ -217,7 +220,10 @@ def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Differ
 
 
 def _rows(found: Sequence[Comparison]) -> Iterator[LongRow]:
-    """Yield figures as in `harvest score`, then differences. `system` is `system, group`; `other` is the base."""
+    """Yield the figures of each group, as in `harvest score`, and then the differences.
+
+    `system` has the form `system, group`; `other` names the group that is compared with in this form.
+    """
     for one in found:
         base = LongRow(study="groups", run=one.system.run.path.name, figure="group", unit="value")
         for key in one.measures:

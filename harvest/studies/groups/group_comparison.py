@@ -1,7 +1,7 @@
 """Compare groups of users within runs, for `harvest simulate groups`.
 
-Each run is compared by itself. Its header says which of its systems are one system with several groups of users, and
-its protocol which groups say the same, so that a difference between those is the system's own randomness.
+Each run is compared by itself. Its header lists which recorded systems are one system with several groups of users.
+Its protocol lists which groups say the same; a difference between these is due to the system's own randomness.
 """
 
 import math
@@ -38,9 +38,12 @@ _SHARES = (USEFUL, MEAN_USEFUL)
 
 @dataclass(frozen=True, slots=True)
 class GroupedSystem:
-    """A system of a run with its groups of users. `name` is `name@run` if several runs have it. `names` are those in
-    the recording, by group in the audit's order. `nulls` are pairs of groups that say the same. `continued` sessions
-    continue from topic to topic."""
+    """A system of a run and the groups of users that it met.
+
+    `name` is the system's name, or `name@run` if several runs have the system. `names` maps each group, in the
+    audit's order, to the system's name in the recording. `nulls` lists the pairs of groups that say the same.
+    `continued` is true if sessions continue from topic to topic.
+    """
 
     name: str
     run: Run
@@ -53,10 +56,10 @@ class GroupedSystem:
 class Comparison:
     """The groups of one system, compared with the group `base`.
 
-    `figures`, by measure and group, are rows as in `harvest score`, and `differences` are those of each group from
-    the base. `nulls` are differences of null pairs, second minus first; the base comes first if it belongs to the
-    pair. `family` is the number of comparisons in the correction. `words` is the mean length of a user's opening by
-    group, in the `unit` of most conversations.
+    `figures` has score rows by measure and group. `differences` has each group's difference from the base. `nulls`
+    has the differences of null pairs, second group minus first; if the base is in a pair, it is the first. `family`
+    is the number of comparisons in the correction of p. `words` is the mean length of the user's first turn by group,
+    in `unit`, which is the unit of most conversations.
     """
 
     system: GroupedSystem
@@ -73,7 +76,10 @@ class Comparison:
 
 
 def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
-    """Return the systems of `runs` that met groups of users. Raises InputError for a run without groups."""
+    """Return the systems of `runs` that met several groups of users.
+
+    Raises InputError for a run without groups, and for a system that was played with only one group.
+    """
     found: list[tuple[str, Run, dict[str, str], bool]] = []
     for run in runs:
         own: dict[str, dict[str, str]] = {}
@@ -123,10 +129,10 @@ def compare_groups(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Compare every system's groups with its `base` group (by default its first) in each measure.
+    """Compare the groups of every system with its group `base`, by default the first, in each measure.
 
-    `measures` are of single conversations; () means the usual ones. `changes` override the audit's settings. Raises
-    InputError for an unknown base, and for a measure that single conversations do not have.
+    `measures` must have values for single conversations; () means the usual ones. `changes` override the audit's
+    scoring settings. Raises InputError for an unknown base and for a measure without values for single conversations.
     """
     found, last = [], None
     for system in systems:
@@ -239,7 +245,7 @@ def _compare_group(
 
 
 def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]:
-    """Return the numbers of trials without a pair because a side is invalid, and because a side is not recorded."""
+    """Return the number of trials with an invalid side, and the number of trials with a side that is not recorded."""
     sides = (one, other)
     done = Counter((one.key.topic, one.key.trial) for one in material.finished if one.key.system in sides)
     lost = {(key.topic, key.trial) for key in material.invalid if key.system in sides}

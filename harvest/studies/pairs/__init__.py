@@ -1,1 +1,1 @@
-"""Conversations for people to read: single ones, two next to each other, and blind pairs."""
+"""Conversations to be read by people: single ones, two next to each other, and blind pairs."""

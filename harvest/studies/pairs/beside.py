@@ -1,7 +1,7 @@
-"""Print two conversations next to each other, turn by turn, with differing words marked.
+"""Print two conversations next to each other, turn by turn, and mark the words in which they differ.
 
-They are in two columns if each gets at least 36 characters, else one below the other. Words that only one side has
-are coloured and underlined on a terminal with colours, and enclosed in ⟦ and ⟧ elsewhere.
+The conversations are printed in two columns if each column gets at least 36 characters, and otherwise one below the
+other. Differing words are coloured and underlined on a colour terminal, and enclosed in ⟦ and ⟧ elsewhere.
 """
 
 import math
@@ -39,10 +39,10 @@ Span = tuple[int, int]
 class WordDifferences:
     """The differences between two texts.
 
-    `left` and `right` are the stretches [start, end) that only this text has; white space does not count. `common` is
-    2M / (a + b) for texts of a and b words, M of them the same in the same order (Ratcliff and Obershelp, as in
-    `difflib`), in [0, 1]; NaN if neither text has a word, or if they are too long. `compared` is false for texts that
-    are too long; then nothing is marked.
+    `left` and `right` are the spans [start, end), in characters, that only that text has; white space is ignored.
+    `common` is 2M / (a + b) for texts of a and b words with M matching words in the same order (Ratcliff and
+    Obershelp, as in `difflib`). It is in [0, 1], or NaN if both texts are empty or too long to compare. `compared` is
+    false for texts that are too long; they have no spans.
     """
 
     left: tuple[Span, ...]
@@ -52,8 +52,10 @@ class WordDifferences:
 
 
 def compare_words(left: str, right: str) -> WordDifferences:
-    """Compare two texts by words. Case matters. Each punctuation mark, and each letter of a script without spaces
-    between words, is a word."""
+    """Compare two texts word by word, with case.
+
+    Each punctuation mark counts as a word, and so does each character of a script without spaces between words.
+    """
     mine, others = list(_WORD.finditer(left)), list(_WORD.finditer(right))
     words, their = [one[0] for one in mine], [one[0] for one in others]
     if not words and not their:
@@ -96,7 +98,7 @@ _MARKS = ("bold underline red", "bold underline blue")
 
 
 def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Console) -> Iterator[Text]:
-    """Yield the lines of one pair, no wider than the console unless a word is."""
+    """Yield the printed lines of one pair. Lines are no wider than the console unless a single word is."""
     page = _Page(console)
     flipped = set(pair.flipped)
     yield from page.across(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
@@ -119,7 +121,7 @@ def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Consol
 
 
 def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
-    """Return a line such as `M002  trial 1  A: x o  B: x x  differ at S2`."""
+    """Summarise a pair in one line, such as `M002 trial 1 A: x o B: x x differ at S2`."""
     told = [f"{pair.topic}  trial {pair.trial}"]
     for side, one in zip(sides, (pair.left, pair.right), strict=True):
         told.append(f"{side.name}: {(label_line(one) or outcome_words(one)) if one else 'no valid attempt'}")
@@ -129,7 +131,7 @@ def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
 
 
 def summary_lines(differences: Sequence[LabelDifference], sides: tuple[Side, Side]) -> Iterator[str]:
-    """Say how often labels differ by turn, compared with trials of one system."""
+    """Yield how often the labels of each turn differ between the sides, and how often within one side."""
     names = [printable(side.name, line=True) for side in sides]
     for one in differences:
         count = sum(one.by_labels.values())
@@ -262,7 +264,10 @@ def _differing_stretches(found: WordDifferences | None, side: int) -> Sequence[t
 
 
 def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
-    """Return one side's answer. `apart` are differing stretches of its text; `parts` came with this answer only."""
+    """Return the printed answer of one side.
+
+    `apart` are the spans of its text that differ; `parts` are the attached parts that only this answer has.
+    """
     if turn.reply is None:
         return Text("no whole reply was recorded", style="red")
     found = Text()

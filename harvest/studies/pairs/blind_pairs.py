@@ -1,7 +1,7 @@
 """Blind pairs: conversations of two systems in the same trial of a topic, in random order and on random sides.
 
-draw_pairs(…)       choose pairs, their order and their sides
-PairKey             which conversation is where, stored apart from the sheet
+`draw_pairs` chooses the pairs, their order and their sides. `PairKey` records which conversation is on which side and
+is stored in a file of its own.
 """
 
 import json
@@ -23,7 +23,7 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True)
 class DrawnPair:
-    """A drawn pair of conversations in one trial of one topic."""
+    """A pair of conversations in one trial of one topic, with the side on which each is shown."""
 
     topic: str
     trial: int
@@ -32,7 +32,7 @@ class DrawnPair:
 
 
 class KeptPair(StrictModel):
-    """A pair in the key. `left` and `right` are systems; `text` is a hash of the row in the sheet."""
+    """An entry of the key. `left` and `right` name the systems; `text` is a hash of the pair's row in the sheet."""
 
     topic: str
     trial: Annotated[int, Field(ge=1)]
@@ -42,8 +42,11 @@ class KeptPair(StrictModel):
 
 
 class PairKey(StrictModel):
-    """The `harvest-pairs/1` key of a sheet: `pairs` by number, `runs` as sources (`harvest.studies.runs.sources`),
-    and the cluster of each topic."""
+    """The key to a sheet of blind pairs, a `harvest-pairs/1` file.
+
+    `pairs` has the entries by number, `runs` describes the runs (see `harvest.studies.runs.sources`), and `clusters`
+    has the cluster of each topic that belongs to one.
+    """
 
     format: Literal["harvest-pairs/1"]
     sheet: str
@@ -57,18 +60,19 @@ class PairKey(StrictModel):
         return {int(number): pair for number, pair in self.pairs.items()}
 
     def text(self) -> str:
-        """The content of the file."""
+        """Return the content of the file."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
 def draw_pairs(
     sides: Sequence[Side], *, topics: Sequence[str] = (), most: int | None = None, seed: int = 0
 ) -> tuple[DrawnPair, ...]:
-    """Return every pair of `sides` in every trial that both finished, in an order drawn by `seed`.
+    """Return the pairs of conversations to be judged, in an order drawn from `seed`.
 
-    Within the pairs of two systems, each is on the left in half (the odd one by chance). `topics` restricts the
-    topics, () for all. `most` limits the pairs of two systems, spread as evenly as possible over topics. Raises
-    InputError if two sides have no trial in common.
+    Every trial that two sides both finished gives a pair. For each two systems, each is on the left in half of the
+    pairs; if their number is odd, chance decides about the last one. `topics` restricts the topics; () means all.
+    `most` is the largest number of pairs for each two systems; these are spread as evenly as possible over the
+    topics. Raises InputError if two sides have no finished trial in common.
     """
     found: list[DrawnPair] = []
     for one, other in combinations(sides, 2):
@@ -102,7 +106,7 @@ def draw_pairs(
 
 
 def pair_key(sheet: str, sides: Sequence[Side], drawn: Sequence[DrawnPair], texts: Sequence[str], seed: int) -> PairKey:
-    """Return the key. `texts` are hashes of the rows in the sheet."""
+    """Return the key of a sheet. `texts` has the hash of each row, in the order of `drawn`."""
     runs = list({id(side.run): side.run for side in sides}.values())
     kept: Mapping[str, KeptPair] = {
         str(number): KeptPair(

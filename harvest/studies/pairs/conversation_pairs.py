@@ -1,4 +1,4 @@
-"""Conversations of two systems in the same trial of a topic, and the turns whose labels differ."""
+"""Pairs of conversations that two systems had in the same trial of a topic."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ _MOST_NAMES = 8  # in a sentence; the others are counted
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A system in one run, named `system`, or `system@run` if several runs recorded it."""
+    """A system in one run. `name` is its name, or `system@run` if several runs recorded this system."""
 
     name: str
     system: str
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPair:
-    """Two sides' valid conversations in one trial of a topic; None for a side without a valid attempt."""
+    """The valid conversations of two sides in one trial of a topic. A side without a valid attempt has None."""
 
     topic: str
     trial: int
@@ -37,7 +37,7 @@ class ConversationPair:
 
     @property
     def flipped(self) -> tuple[int, ...]:
-        """The turns, from 1, whose labels on both sides differ."""
+        """Numbers of the turns, from 1, whose labels differ between the sides."""
         if self.left is None or self.right is None:
             return ()
         other = _labels(self.right)
@@ -46,11 +46,11 @@ class ConversationPair:
 
 @dataclass(frozen=True, slots=True)
 class LabelDifference:
-    """How often the labels of one turn differ over the `n` trials in which both sides have a label there.
+    """How often the labels of one turn differ, over the `n` trials in which both sides have a label for it.
 
-    `by_labels` counts trials by pair of differing labels. `within` has, for each side, the share of pairs of its own
-    trials on one topic whose labels differ, over all topics, in [0, 1]: the variation of one system by chance. It is
-    NaN if no topic has two labelled trials.
+    `by_labels` counts trials by their pair of differing labels. `within` has, for each side, how often two trials of
+    this side on one topic differ in the label, as a share in [0, 1] over all topics. This is the variation of one
+    system by chance. It is NaN if no topic has two labelled trials.
     """
 
     turn: int
@@ -60,8 +60,11 @@ class LabelDifference:
 
 
 def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
-    """Return the two sides named by `A,B`. A system that several runs recorded is named `system@run`, with the run's
-    folder, or its path if folders share a name. Raises InputError unless two sides are named."""
+    """Return the two sides named by `given`, in the form `A,B`.
+
+    A system that several runs recorded is named `system@run`, with the folder of the run, or its path if several
+    folders have that name. Raises InputError unless `given` names two different sides.
+    """
     known = _sides(runs)
     cuts = [i for i, character in enumerate(given) if character == ","]
     for cut in cuts:  # names of imported systems may have commas
@@ -83,7 +86,7 @@ def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
 
 
 def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...]:
-    """Return the named sides in this order, or all for (). Raises InputError for an unknown name."""
+    """Return the named sides in the given order; () means all. Raises InputError for an unknown name."""
     known = _sides(runs)
     for name in names:
         if name not in known:
@@ -112,7 +115,7 @@ def _list_known(known: Mapping[str, Side]) -> str:
 
 
 def pair_conversations(left: Side, right: Side) -> tuple[ConversationPair, ...]:
-    """Return a pair for every trial that either side tried, with topics in recorded order."""
+    """Return a pair for every trial that either side tried, ordered by topic, as recorded, and by trial."""
     tried = [
         dict.fromkeys((one.key.topic, one.key.trial) for one in side.run.conversations if one.key.system == side.system)
         for side in (left, right)
@@ -131,7 +134,7 @@ def pair_conversations(left: Side, right: Side) -> tuple[ConversationPair, ...]:
 
 
 def label_differences(pairs: Sequence[ConversationPair]) -> Iterator[LabelDifference]:
-    """Return the differences at each turn that is labelled on both sides of some pair."""
+    """Yield the label differences of each turn that has a label on both sides of some pair."""
     labelled = [(_labels(one.left), _labels(one.right)) for one in pairs if one.left and one.right]
     for turn in sorted({turn for mine, others in labelled for turn in mine.keys() & others.keys()}):
         both = [(mine[turn], others[turn]) for mine, others in labelled if turn in mine and turn in others]

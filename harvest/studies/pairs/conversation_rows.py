@@ -1,4 +1,4 @@
-"""A recorded conversation in brief: its labels, its outcome, and its row in a listing."""
+"""Short descriptions of a recorded conversation, and its row in a listing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def label_line(conversation: Conversation) -> str:
-    """Return the labels of its replies, such as `x o`, with `?` for a missing one."""
+    """Return the labels of a conversation's answers, such as `x o`, with `?` for an answer without a label."""
     return " ".join(turn.label or "?" for turn in conversation.turns if turn.reply is not None)
 
 
 def outcome_words(conversation: Conversation) -> str:
-    """Return the outcome, with the reason if the kind says too little: `invalid (timeout)`."""
+    """Return the outcome of a conversation, with its reason if it needs one, such as `invalid (timeout)`."""
     outcome = conversation.outcome
     if outcome is None:
         return "interrupted"
@@ -30,7 +30,7 @@ def outcome_words(conversation: Conversation) -> str:
 
 
 def choice_line(choice: Choice, done: str) -> str:
-    """Describe a user's options. `done` is the act taken, or the reason for leaving."""
+    """Describe a user's decision. `done` is the act that it chose, or its reason for leaving."""
     found = []
     if choice.took:
         found.append(f"took the answer for {choice.took}")
@@ -51,7 +51,7 @@ def choice_line(choice: Choice, done: str) -> str:
 
 
 def fault_words(turn: WordedTurn) -> str:
-    """Describe the fault of a turn worded by a model, and the share of the intended words that it keeps."""
+    """Describe the fault of a user turn worded by a model, and the share of the intended words that it keeps."""
     from simulators.llm.faults import FAULTS  # imported late: only some runs have such turns
 
     kept = "" if turn.kept != turn.kept else f"; {100 * turn.kept:.0f}% of the words that were meant are kept"
@@ -63,7 +63,7 @@ def _share(share: float) -> str:
 
 
 def part_lines(answer: Answer) -> list[str]:
-    """Return a line for each thing that came with the text of an answer."""
+    """Return a line for each source, tool call, offer, attachment or other part attached to an answer."""
     lines = []
     for source in answer.sources:
         named = f"{source.title}: {source.href}" if source.title and source.href else source.title or source.href
@@ -86,7 +86,7 @@ def part_lines(answer: Answer) -> list[str]:
 
 
 def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:
-    """Return the row for `harvest-listing/1`. With `whole`, it includes everything that was said."""
+    """Return the row of a conversation in a `harvest-listing/1` file. With `whole`, the row includes every turn."""
     row: dict[str, Any] = {
         **asdict(conversation.key),
         "id": conversation.trial_id,

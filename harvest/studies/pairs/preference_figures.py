@@ -1,4 +1,4 @@
-"""Print people's preferences, and return them as JSON and long-form rows."""
+"""Printed tables, JSON document and long-form rows of people's preferences."""
 
 import math
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _DETAILS = (
 
 
 def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
-    """Yield a sentence for each pair of systems, the figures, and possible biases."""
+    """Yield a sentence for each pair of systems, the table of preferences, and notes on possible biases."""
     for one in found.systems:
         yield Text(_sentence(one, found.level), style="bold")
     yield _figures(found)
@@ -151,7 +151,7 @@ def preference_form(found: PreferenceStudy) -> StudyForm:
 
 
 def _rows(found: PreferenceStudy) -> Iterator[LongRow]:
-    """Yield preferences, overall and by topic, and counts by pair of systems; then side biases and agreement."""
+    """Yield the preferences and judgment counts of each pair of systems, then the side biases and the agreement."""
     base = LongRow(
         study="preferences",
         run=", ".join(str(one.get("run", "")) for one in found.key.runs),

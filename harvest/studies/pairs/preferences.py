@@ -1,8 +1,8 @@
-"""Compute preferences between systems from completed sheets of blind pairs.
+"""Estimate preferences between systems from completed sheets of blind pairs.
 
 A judgment counts 1 if the first system is preferred, 1/2 for a tie, and 0 otherwise. Judgments are averaged within a
-pair, pairs within a topic, and then topics, so the figure is about topics like these, no matter who judged most.
-Topics of one cluster are one unit of the interval and of p. Unsure judgments are counted but are in no figure.
+pair, pairs within a topic, and then topics; the estimate is about topics like these and gives no person more weight
+for judging more. Topics of one cluster are one unit of the interval and the test. Unsure judgments are only counted.
 """
 
 import math
@@ -30,11 +30,12 @@ Said = tuple[int, str, str]
 class Preferred:
     """A preference between two systems.
 
-    `value` is the preference for `first`, in [0, 1]; 1/2 is neither, and NaN means no judgments. `by_topic` has the
-    value of each topic. `p` is two-sided, by exchanging the systems within topics, and `p_corrected` is over all
-    pairs of systems (Holm). `told` is true if one system is preferred: p_corrected is small enough and the interval
-    excludes 1/2. `judged`, `pairs`, `topics` and `clusters` count judgments and units in the figure; a topic without
-    a cluster counts as its own. `wins` and `losses` are judgments for and against `first`.
+    `value` is the preference for `first`, in [0, 1]: 1/2 means no preference, and NaN means no judgments. `by_topic`
+    has the value of each topic. `p` is two-sided, from exchanging the systems within topics; `p_corrected` is
+    corrected over all pairs of systems (Holm). `told` is true if one system is preferred: `p_corrected` is small
+    enough and the interval excludes 1/2. `judged`, `pairs`, `topics` and `clusters` count the judgments and units
+    behind the value; a topic without a cluster counts as a cluster. `wins` and `losses` are judgments for and against
+    `first`.
     """
 
     first: str
@@ -57,10 +58,11 @@ class Preferred:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """How often the conversation on the left is preferred, among `decided` judgments (neither tie nor unsure).
+    """How often the conversation on the left is preferred, over the `decided` judgments (neither tie nor unsure).
 
-    `who` is a person, or "" for all. `share` is a mean over pairs in [0, 1], or NaN without one. `p` is the
-    probability of a share at least as far from 1/2 by chance, since sides were drawn at random.
+    `who` is a person, or "" for all people. `share` is a mean over pairs, in [0, 1]; it is NaN if no judgment is
+    decided. `p` is the probability of a share at least as far from 1/2 by chance, given that sides were drawn at
+    random.
     """
 
     who: str
@@ -72,7 +74,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStudy:
-    """Preferences of `people`. `handed_out` counts the pairs in the key, `unjudged` those without a choice."""
+    """The preferences of `people` about the `handed_out` pairs in the key. Nobody judged `unjudged` of these pairs."""
 
     key: PairKey
     level: float
@@ -86,7 +88,7 @@ class PreferenceStudy:
 
 
 def read_key(path: str | PathLike[str]) -> PairKey:
-    """Read a key of blind pairs. Raises InputError, with its place, for an invalid file."""
+    """Read the key of a sheet of blind pairs. Raises InputError for an invalid file."""
     key = read_json_document(path, PairKey, "the key of a sheet of pairs", "harvest annotate RUN --pairs FILE")
     for number, pair in key.pairs.items():
         if not (number.isascii() and number.isdecimal()) or pair.left == pair.right:
@@ -106,8 +108,11 @@ def preferences(
     level: float = 0.95,
     seed: int = 0,
 ) -> PreferenceStudy:
-    """Compute preferences from judgments `said`. `clusters` has the cluster of each topic that has one; None means
-    those in the key. `level` of the intervals is in (0, 1). Raises InputError if one person judged a pair twice."""
+    """Estimate the preferences behind the judgments `said`.
+
+    `clusters` maps topics to their clusters; None means the clusters of the key. `level`, in (0, 1), is the
+    confidence level of intervals. Raises InputError if one person judged a pair twice.
+    """
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:
         if who in judged.setdefault(number, {}):
