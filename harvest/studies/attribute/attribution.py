@@ -43,11 +43,9 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Answers of one run, as the current code reads them from the stored pages.
-
-    `answers` has the answers that changed, by attempt and turn. `refused` has the attempts with a page that now
-    counts as a fault. `read` and `unread` are the numbers of answers with and without a readable stored page.
-    """
+    """Answers of one run, as the current code reads them from the stored pages. `answers` has the answers that
+    changed, by attempt and turn. `refused` has the attempts with a page that now counts as a fault. `read` and
+    `unread` are the numbers of answers with and without a readable stored page."""
 
     answers: Mapping[AttemptId, Mapping[int, Answer]]
     refused: frozenset[AttemptId]
@@ -56,10 +54,8 @@ class Reading:
 
 
 def todays_reading(run: Run, system: str) -> Reading:
-    """Read the stored pages of one system again with the current code.
-
-    Contacts no system and leaves the run unchanged.
-    """
+    """Read the stored pages of one system again with the current code. Contacts no system and leaves the run
+    unchanged."""
     answers: dict[AttemptId, dict[int, Answer]] = {}
     refused: set[AttemptId] = set()
     found, _ = read_again(run, system=system)
@@ -77,10 +73,8 @@ def decide_again(
     one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
 ) -> Conversation:
     """Return the conversation with new `answers`, by turn, and with the decisions that `protocol` makes about them.
-
     Only the answers are replaced if no protocol is given or if the recorded conversation has no decisions. Turns
-    after the one at which the protocol stops are removed.
-    """
+    after the one at which the protocol stops are removed."""
     turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in one.turns)
     if protocol is None or all(turn.route is None for turn in one.turns):
         return replace(one, turns=turns)
@@ -113,12 +107,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
-    """The attribution of one system's changes.
-
-    `each` has the shares by measure and turn. `coverage` and `reading` are pairs: the earlier and the later audit.
-    `other_users` is true if any input to the users' turns changed. `cut_short` describes the losses in each audit if
-    they could explain a difference, and is () otherwise.
-    """
+    """The attribution of one system's changes. `each` has the shares by measure and turn. `coverage` and `reading`
+    are pairs: the earlier and the later audit. `other_users` is true if any input to the users' turns changed.
+    `cut_short` describes the losses in each audit if they could explain a difference, and is () otherwise."""
 
     system: str
     each: Mapping[Key, Attribution]
@@ -130,11 +121,9 @@ class AttributedSystem:
 
 @dataclass(frozen=True, slots=True)
 class AttributionStudy:
-    """The attribution of every system that two runs have in common.
-
-    `settings` are the scoring settings of the later audit. `contrasts` are the differences between the headers of the
-    runs. `harness` has the two versions of each software component whose version changed.
-    """
+    """The attribution of every system that two runs have in common. `settings` are the scoring settings of the later
+    audit. `contrasts` are the differences between the headers of the runs. `harness` has the two versions of each
+    software component whose version changed."""
 
     runs: tuple[str, str]
     systems: tuple[AttributedSystem, ...]
@@ -241,11 +230,8 @@ class _Study:
     def _versions_of_trials(
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
     ) -> dict[Key, Side]:
-        """Return the values of one audit's trials by measure and topic.
-
-        Each trial has four values: as recorded, decided again by its own rules, read again, and labelled by the other
-        rules.
-        """
+        """Return the values of one audit's trials by measure and topic. Each trial has four values: as recorded,
+        decided again by its own rules, read again, and labelled by the other rules."""
         recorded = tuple(one for one in side.finished if one.key.system == name)
         decided = tuple(decide_again(one, own, side.topics) for one in recorded)
         kept = [one for one in recorded if (one.trial_id, one.attempt) not in reading.refused]

@@ -38,10 +38,8 @@ class Rerouted:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """The protocol's repeated decisions by turn.
-
-    `parted` and `because` are as in `Rerouted`. `outcome` is None if the conversation would continue.
-    """
+    """The protocol's repeated decisions by turn. `parted` and `because` are as in `Rerouted`. `outcome` is None if
+    the conversation would continue."""
 
     routes: Mapping[int, Route]
     parted: int = 0
@@ -78,10 +76,8 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
 
 
 def refit_evidence(route: Route, answer: Answer) -> Route:
-    """Return a recorded decision for a new text of its answer.
-
-    Evidence whose quote is no longer at its recorded position gets the position -1.
-    """
+    """Return a recorded decision for a new text of its answer. Evidence whose quote is no longer at its recorded
+    position gets the position -1."""
     evidence = tuple(
         piece
         if piece.start < 0 or answer.text[piece.start : piece.end] == piece.quote

@@ -28,9 +28,7 @@ FOLDS = 10  # by convention
 @dataclass(frozen=True, slots=True)
 class Bin:
     """One bin of a reliability diagram: `n` turns with a predicted breakdown probability in [low, low + 0.1).
-
-    `predicted` and `observed` are mean probabilities over these turns, NaN for an empty bin.
-    """
+    `predicted` and `observed` are mean probabilities over these turns, NaN for an empty bin."""
 
     low: float
     n: int
@@ -39,10 +37,8 @@ class Bin:
 
 
 def dialogue_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the given files and all JSON files below the given folders.
-
-    Raises InputError for a folder without JSON files.
-    """
+    """Return the given files and all JSON files below the given folders. Raises InputError for a folder without JSON
+    files."""
     found: list[Path] = []
     for path in paths:
         inside = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
@@ -53,11 +49,9 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
-    """Return the dialogues that have annotated turns.
-
-    The result is empty unless both speakers have text somewhere in the files, as in files that store only annotation
-    counts. A single dialogue may have no text, because empty answers are annotated, too.
-    """
+    """Return the dialogues that have annotated turns. The result is empty unless both speakers have text somewhere in
+    the files, as in files that store only annotation counts. A single dialogue may have no text, because empty
+    answers are annotated, too."""
     files = dialogue_files(paths)
     found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
     sides = {turn.speaker for dialogue in found for turn in dialogue.turns if turn.text}
@@ -98,10 +92,8 @@ def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: st
 def held_out_submission(
     dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0
 ) -> Submission:
-    """Predict every annotated turn with a detector that was trained on other data.
-
-    With `by="dialogue"`, the training data leave out the turn's dialogue (ten folds); with `by="system"`, its system.
-    """
+    """Predict every annotated turn with a detector that was trained on other data. With `by="dialogue"`, the training
+    data leave out the turn's dialogue (ten folds); with `by="system"`, its system."""
     examples = training_examples(dialogues)
     named = {dialogue.name: dialogue for dialogue in dialogues}
     if by == "system":
@@ -118,9 +110,7 @@ def held_out_submission(
 
 def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
     """Group predictions into ten equal bins and return the mean prediction and the mean observation of each.
-
-    `predicted` and `observed` have shape (n,), with probabilities in [0, 1]. Means of empty bins are NaN.
-    """
+    `predicted` and `observed` have shape (n,), with probabilities in [0, 1]. Means of empty bins are NaN."""
     place = np.minimum((predicted * 10).astype(np.int64), 9)
     found = []
     for number in range(10):

@@ -19,10 +19,8 @@ _VALUE_WIDTH = 25  # columns
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:
     """Return a table, at most 80 columns wide, with a line for each measure and predictor: value, interval and n.
-
     `measures` gives the order of the blocks and `rows`, which share one scope, that of the predictors. A predictor
-    without a row for a measure is omitted from its block; an undefined value is printed as `n/a`.
-    """
+    without a row for a measure is omitted from its block; an undefined value is printed as `n/a`."""
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,

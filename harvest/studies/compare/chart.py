@@ -18,10 +18,8 @@ _MOST_PAIRS, _MOST_TOPICS = 3, 30
 
 
 def comparison_chart(found: Comparison, *, details: bool = False) -> str:
-    """Return an SVG forest plot of all differences.
-
-    With `details`, panels with each topic's contribution to the first three differences follow.
-    """
+    """Return an SVG forest plot of all differences. With `details`, panels with each topic's contribution to the
+    first three differences follow."""
     panels = [*_difference_panels(found), *(_part_panels(found) if details else ())]
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"{', '.join(found.systems)}: differences of each pair"

@@ -201,11 +201,8 @@ def compare_cells(
     guard: Guard,
     seed: int,
 ) -> MeasureComparison:
-    """Compare all pairs of systems in one measure.
-
-    `cells` and `lost` have each system's values and losses. `aligned` restricts cells to the common topics. `part` is
-    a type of topic, or None for all topics.
-    """
+    """Compare all pairs of systems in one measure. `cells` and `lost` have each system's values and losses. `aligned`
+    restricts cells to the common topics. `part` is a type of topic, or None for all topics."""
     of = measure.declaration
 
     def extreme(low: str, high: str) -> Aligned:
@@ -251,11 +248,8 @@ def _part_systems(
 
 
 def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested systems, or all that have a valid conversation.
-
-    All systems are ordered with arms before their controls, which gives differences the signs of `harvest
-    robustness`.
-    """
+    """Return the requested systems, or all that have a valid conversation. All systems are ordered with arms before
+    their controls, which gives differences the signs of `harvest robustness`."""
     material = gathered.material
     silent = silent_systems(material.systems, material.finished)
     known = [name for name in material.systems if name not in silent]
@@ -325,10 +319,8 @@ def _values(
 
 
 def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
-    """Return the measures to compare, by name and turn, in the requested order.
-
-    `%useful` without a turn is expanded to every turn that has values.
-    """
+    """Return the measures to compare, by name and turn, in the requested order. `%useful` without a turn is expanded
+    to every turn that has values."""
     there = dict.fromkeys(key for own in values.values() for key in own)
     last = max((key[1] or 0 for key in there), default=0)
     found: dict[Key, Measure] = {}

@@ -28,10 +28,8 @@ _NO_NUMBER = 100_000  # more than anybody plays
 
 
 def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
-    """Yield a sentence for each pair, a table of figures, a table of differences, and notes.
-
-    With `details`, a note also names the topics that drive each difference.
-    """
+    """Yield a sentence for each pair, a table of figures, a table of differences, and notes. With `details`, a note
+    also names the topics that drive each difference."""
     for pair in found.measures[0].pairs if found.measures else ():
         yield _sentence(found, pair.first, pair.second)
     yield Text(_scope_sentence(found), style="dim")

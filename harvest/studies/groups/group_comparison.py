@@ -76,10 +76,8 @@ class Comparison:
 
 
 def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
-    """Return the systems of `runs` that met several groups of users.
-
-    Raises InputError for a run without groups, and for a system that was played with only one group.
-    """
+    """Return the systems of `runs` that met several groups of users. Raises InputError for a run without groups, and
+    for a system that was played with only one group."""
     found: list[tuple[str, Run, dict[str, str], bool]] = []
     for run in runs:
         own: dict[str, dict[str, str]] = {}
@@ -129,11 +127,9 @@ def compare_groups(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Compare the groups of every system with its group `base`, by default the first, in each measure.
-
-    `measures` must have values for single conversations; () means the usual ones. `changes` override the audit's
-    scoring settings. Raises InputError for an unknown base and for a measure without values for single conversations.
-    """
+    """Compare the groups of every system with its group `base`, by default the first, in each measure. `measures`
+    must have values for single conversations; () means the usual ones. `changes` override the audit's scoring
+    settings. Raises InputError for an unknown base and for a measure without values for single conversations."""
     found, last = [], None
     for system in systems:
         if base is not None and base not in system.names:

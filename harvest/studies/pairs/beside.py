@@ -52,10 +52,8 @@ class WordDifferences:
 
 
 def compare_words(left: str, right: str) -> WordDifferences:
-    """Compare two texts word by word, with case.
-
-    Each punctuation mark counts as a word, and so does each character of a script without spaces between words.
-    """
+    """Compare two texts word by word, with case. Each punctuation mark counts as a word, and so does each character
+    of a script without spaces between words."""
     mine, others = list(_WORD.finditer(left)), list(_WORD.finditer(right))
     words, their = [one[0] for one in mine], [one[0] for one in others]
     if not words and not their:
@@ -264,10 +262,8 @@ def _differing_stretches(found: WordDifferences | None, side: int) -> Sequence[t
 
 
 def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
-    """Return the printed answer of one side.
-
-    `apart` are the spans of its text that differ; `parts` are the attached parts that only this answer has.
-    """
+    """Return the printed answer of one side. `apart` are the spans of its text that differ; `parts` are the attached
+    parts that only this answer has."""
     if turn.reply is None:
         return Text("no whole reply was recorded", style="red")
     found = Text()

@@ -42,11 +42,9 @@ class KeptPair(StrictModel):
 
 
 class PairKey(StrictModel):
-    """The key to a sheet of blind pairs, a `harvest-pairs/1` file.
-
-    `pairs` has the entries by number, `runs` describes the runs (see `harvest.studies.runs.sources`), and `clusters`
-    has the cluster of each topic that belongs to one.
-    """
+    """The key to a sheet of blind pairs, a `harvest-pairs/1` file. `pairs` has the entries by number, `runs`
+    describes the runs (see `harvest.studies.runs.sources`), and `clusters` has the cluster of each topic that belongs
+    to one."""
 
     format: Literal["harvest-pairs/1"]
     sheet: str

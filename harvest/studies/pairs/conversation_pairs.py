@@ -60,11 +60,9 @@ class LabelDifference:
 
 
 def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
-    """Return the two sides named by `given`, in the form `A,B`.
-
-    A system that several runs recorded is named `system@run`, with the folder of the run, or its path if several
-    folders have that name. Raises InputError unless `given` names two different sides.
-    """
+    """Return the two sides named by `given`, in the form `A,B`. A system that several runs recorded is named
+    `system@run`, with the folder of the run, or its path if several folders have that name. Raises InputError unless
+    `given` names two different sides."""
     known = _sides(runs)
     cuts = [i for i, character in enumerate(given) if character == ","]
     for cut in cuts:  # names of imported systems may have commas

@@ -108,11 +108,9 @@ def preferences(
     level: float = 0.95,
     seed: int = 0,
 ) -> PreferenceStudy:
-    """Estimate the preferences behind the judgments `said`.
-
-    `clusters` maps topics to their clusters; None means the clusters of the key. `level`, in (0, 1), is the
-    confidence level of intervals. Raises InputError if one person judged a pair twice.
-    """
+    """Estimate the preferences behind the judgments `said`. `clusters` maps topics to their clusters; None means the
+    clusters of the key. `level`, in (0, 1), is the confidence level of intervals. Raises InputError if one person
+    judged a pair twice."""
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:
         if who in judged.setdefault(number, {}):

@@ -1,1 +1,1 @@
-"""How many topics and trials a study needs: by power, tails, branches of a tree, and budget."""
+"""Plans for studies: the numbers of topics and trials that a difference, a tail or a tree branch needs."""

@@ -1,7 +1,7 @@
-"""Allocate the trials of the next run from a pilot, for `harvest plan --allocate`.
+"""Allocate the trials of the next run to topics from a pilot, for `harvest plan --allocate`.
 
-Topics whose trials vary more get more of them, which narrows the interval for these topics. The plan also says for
-each topic how likely a trial is to take a path that the pilot did not show.
+Topics with more variable trials get more of them, which narrows the interval for these topics. The plan also
+estimates, for each topic, the probability that a trial takes a path that the pilot did not show.
 """
 
 import math
@@ -41,11 +41,12 @@ _LARGEST = 1_000_000  # trials
 
 @dataclass(frozen=True, slots=True)
 class SpentTopic:
-    """One topic of the audit.
+    """The allocation to one topic of the audit.
 
-    `pilot` counts trials with a value, over all systems. `spread` is the predicted standard deviation of a trial, and
-    `trials` the proposed number for each system. `unseen` is the chance in [0, 1] that the next trial takes a path
-    that its system did not take on this topic so far, NaN without a trial; `stop` is true if it is surely small.
+    `pilot` is the number of pilot trials with a value, over all systems. `spread` is the predicted standard deviation
+    between trials. `trials` is the proposed number of trials of each system. `unseen` is the probability that the
+    next trial takes a path that its system has not yet taken on this topic, with its interval; it is NaN without a
+    pilot trial. `stop` is true if this probability and the upper end of its interval are small (see `SEEN_ENOUGH`).
     """
 
     topic: str
@@ -60,11 +61,11 @@ class SpentTopic:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """A proposed allocation of `total` trials for each system.
+    """A proposed allocation of `total` trials of each system to topics.
 
-    `systems` are the pilot's, whose variances are used. `found` is the allocation, with widths in the measure's own
-    units. `continued_width` is the width of the interval if the pilot's trials are kept and equal new ones are added.
-    `unseen` is the mean of the topics' chances, NaN without any.
+    `systems` are the pilot's systems whose variances are used. `found` is the allocation, with interval widths in the
+    measure's own units. `continued_width` is the width if equal trials are added to the pilot's trials instead.
+    `unseen` is the mean of the topics' probabilities of an unseen path, NaN if no topic has one.
     """
 
     audit: str
@@ -80,7 +81,7 @@ class Spending:
 
     @property
     def usual(self) -> int:
-        """The most frequent number of trials, and the larger one of a tie."""
+        """The most frequent number of trials of a topic. Of equally frequent numbers, it is the largest."""
         counts = Counter(one.trials for one in self.topics)
         return max(counts, key=lambda trials: (counts[trials], trials))
 
@@ -94,12 +95,12 @@ def plan_spending(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Spending:
-    """Propose trials for each topic.
+    """Propose a number of trials for each topic.
 
-    `measure` is as in `plan_difference`. The pilot `run` needs two trials of at least one topic. `total` is the
-    number of trials of each system over all topics; None means the audit's. Raises InputError for a total below two
-    trials of each topic, for a pilot without any of the audit's topics or without a topic with two trials, and if
-    sessions continue from topic to topic.
+    `measure` is as in `plan_difference`. `run` is the pilot. `total` is the number of trials of each system over all
+    topics; None means the audit's number. Raises InputError for a total below two trials of each topic, for a pilot
+    that has none of the audit's topics or no topic with two trials, and for sessions that continue from topic to
+    topic.
     """
     settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)
@@ -164,7 +165,8 @@ def plan_spending(
 def _cells(
     audit: Audit, run: Run, material: Material, asked: Measure, key: Key, settings: Settings, topics: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Return values (systems, topics, trials) over the audit's topics, for the audit's systems if it has any."""
+    """Return pilot values of shape (systems, topics, trials), the names of the systems, and notes. The topics are the
+    audit's. So are the systems, unless the pilot has none of them; then all of its systems are used."""
     tables, notes = pilot_cells(material, asked, key, settings)
     own = [one.name for one in audit.played if one.name in tables]
     systems = tuple(own or tables)
@@ -194,7 +196,8 @@ def _cells(
 
 
 def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
-    """Estimate unseen paths by topic, over systems. A path has user turns by state and answers by label."""
+    """Estimate the probability of an unseen path for each topic, over all systems. Two conversations take the same
+    path if their user turns have the same states and their answers the same labels."""
     merging = merging_named("label")
     ways: dict[str, Counter[tuple[object, ...]]] = {topic: Counter() for topic in topics}
     for one in material.finished:

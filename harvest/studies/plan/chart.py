@@ -1,4 +1,4 @@
-"""A chart of a plan: how often a difference is found, by topics and trials."""
+"""A chart of power by numbers of topics and trials."""
 
 from harvest.studies.plan.differences import DifferenceModel
 from harvest.studies.plan.grid import WANTED, Plan
@@ -11,7 +11,7 @@ _WIDTH = 800.0  # in pixels
 
 
 def plan_chart(plan: Plan[DifferenceModel]) -> str:
-    """Return an SVG file with a panel for each estimand and a curve for each number of trials."""
+    """Return an SVG chart with a panel for each estimand and a curve for each number of trials."""
     model, grid = plan.model, plan.grid
     inside, title = _WIDTH - 2 * MARGIN, f"Power to find {model.size}: {grid.audit}"
     answer = model.answer(grid)

@@ -1,7 +1,7 @@
-"""Plan the topics and trials of a comparison: power to find a difference of means.
+"""Plan the topics and trials of a comparison: the power to find a difference of means.
 
-Components of variance come from a pilot run, from the user's statement, or from named assumptions. Each design of a
-grid is then simulated with the test of `harvest compare`, for both estimands.
+Components of variance come from a pilot run, from options, or from named assumptions. Each design of a grid is then
+simulated with the test of `harvest compare`, for both estimands.
 """
 
 import math
@@ -82,12 +82,12 @@ _ASSUMED = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DifferenceModel:
-    """The power model of a difference.
+    """A power model of a difference of means.
 
-    `difference` is to be detected, in the measure's own units. `pairs` of systems share alpha. `sources` says where
-    each component comes from: `pilot`, `stated`, `assumed` or `follows`. `upper_interaction` is the upper 80% limit
-    of the pilot's variance of systems × topics, NaN without one. `coming`, for %recovery, is how often trials need
-    it, of shape (topics, systems).
+    `difference` is the difference to be detected, in the measure's own units. `pairs` is the number of pairs of
+    systems that share alpha. `sources` has the origin of each component: `pilot`, `stated`, `assumed` or `follows`.
+    `upper_interaction` is the upper 80% limit of the pilot's variance of systems × topics, or NaN. For %recovery,
+    `coming` is the share of trials that need recovery, of shape (topics, systems); for other measures, it is None.
     """
 
     basis: Basis
@@ -132,7 +132,8 @@ class DifferenceModel:
         return (1 - self.basis.settings.level) / self.pairs
 
     def cautious(self, mix: Mix) -> Power | None:
-        """Power for topics like these if systems × topics varied by the pilot's upper 80% limit; None without one."""
+        """Return the power for topics like these if systems × topics varied by the pilot's upper 80% limit. Returns
+        None if this limit is unknown or not larger than the estimate."""
         one, upper = self.components, self.upper_interaction
         if math.isnan(upper) or upper <= one.both:
             return None
@@ -141,7 +142,9 @@ class DifferenceModel:
         return self._power(changed, mix, "like-these")
 
     def beyond(self, own: Mix) -> Mapping[str, float]:
-        """Extrapolate the topics, and the trials of the audit's topics, with the wanted power for either estimand."""
+        """Extrapolate the numbers of topics and of trials that would have the wanted power. `topics` and `trials`
+        apply to topics like these, each with the other number as in the audit. `trials_of_these` is the number of
+        trials of each of the audit's topics, for these topics. Unreachable numbers are infinite."""
         topics, both, within = len(own), self.components.both, self.components.within
         if self.coming is not None:
             # In a ratio, trials and topics count by how many of their turns enter it.
@@ -152,7 +155,7 @@ class DifferenceModel:
         fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
 
         def enough(topics: float, variance: float) -> bool:
-            """True if this many topics, with this variance of differences, show the difference in 4 studies of 5."""
+            """Return true if the test finds the difference in 4 of 5 studies with these topics and this variance."""
             deviation, far = math.sqrt(variance), 0.0
             if self.guard == "unseen":  # a measure without an end near its values is assumed normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
@@ -168,7 +171,8 @@ class DifferenceModel:
         }
 
     def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
-        """Return the cheapest design with the wanted power; for these topics, preferably with the audit's topics."""
+        """Return the cheapest design with the wanted power, or None. For these topics, only designs with as many
+        topics as the audit are considered if the grid has any."""
         own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
         return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
 
@@ -323,7 +327,7 @@ class DifferenceModel:
 
     @property
     def size(self) -> str:
-        """The difference to be detected: `5 points of %useful S1`."""
+        """The difference to be detected, such as `5 points of %useful S1`."""
         size = points(100 * self.difference) if self._percent else f"{self.difference:g}"
         return f"{size} of {printable(key_name(self.key), line=True)}"
 
@@ -350,13 +354,14 @@ def plan_difference(
 ) -> Plan[DifferenceModel]:
     """Plan a comparison of means.
 
-    `detect` is the difference, in points for percentages, else in the measure's own units. `measure` is of single
-    conversations, or a share of turns; None means %useful of the first turn. `stated` components replace the pilot's:
-    `mean`, and the standard deviations `between` topics, of system × topic (`interaction`) and `within` topics, in
-    points for percentages; for %recovery without a pilot also `failing`, the percentage that needs it. `topics` and
-    `trials` are those of the grid; () means half, once, twice and four times the audit's.
+    `detect` is the difference to detect, in points for percentages and otherwise in the measure's own units.
+    `measure` is a measure of single conversations or a share of turns; None means %useful of the first turn. `stated`
+    replaces components of the pilot: `mean`, and the standard deviations `between` topics, of system × topic
+    (`interaction`) and `within` topics, in points for percentages. For %recovery without a pilot, `failing` is the
+    percentage of conversations that need recovery. `topics` and `trials` are the numbers in the grid; () means half,
+    once, twice and four times the audit's numbers.
 
-    Raises InputError for a measure without values of topics, and for impossible components.
+    Raises InputError for a measure without values for topics and for impossible components.
     """
     settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)

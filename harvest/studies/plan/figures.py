@@ -1,4 +1,4 @@
-"""A plan under any model: JSON head, long-form rows, and printed tables."""
+"""The JSON document, long-form rows and printed tables of a plan under any model."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,29 +22,29 @@ _LANDMARKS = ("present", "more_topics", "more_trials")
 
 
 class PlannedModel(PowerModel[Simulated], Protocol[Simulated]):
-    """The parts of a model that documents and tables use."""
+    """The parts of a power model that documents and tables use."""
 
     @property
     def subject(self) -> Mapping[str, Any]:
-        """What is to be found, as long-form columns: measure and turn, or node; and the size to detect."""
+        """Long-form columns with what is to be found, a measure and turn or a node, and with the size to detect."""
 
     @property
     def notes(self) -> Sequence[str]: ...
 
     @property
     def details(self) -> Collection[str]:
-        """Figures omitted from tables in papers."""
+        """Names of the figures that tables for papers omit."""
 
     def figures(self, design: Design[Simulated]) -> Iterator[Mapping[str, Any]]:
-        """Return the long-form columns in which the figures of one design differ."""
+        """Yield, for each figure of a design, the long-form columns that are specific to it."""
         ...
 
     def answer(self, grid: Grid[Simulated]) -> str:
-        """Say in one sentence what the audit's own design would find."""
+        """Return a sentence on what the audit's own design would find."""
         ...
 
     def head(self, grid: Grid[Simulated]) -> dict[str, Any]:
-        """Return the document's entries other than rows."""
+        """Return the entries of the JSON document that are specific to this model."""
         ...
 
     def words(self, grid: Grid[Simulated]) -> Words[Simulated]: ...
@@ -54,9 +54,9 @@ PlanOf = Plan[PlannedModel[Any]]
 
 
 def plan_form(plan: PlanOf, chart: Callable[[], str] | None = None) -> StudyForm:
-    """Return the `harvest-plan/1` document and tables, with undefined and infinite values as null. The head has the
-    figures of the audit's own design and of those with twice its topics and trials, which may lie outside the grid.
-    """
+    """Return the printable form of a plan, with a `harvest-plan/1` document. Its head has the figures of the audit's
+    own design and of the designs with twice its topics and twice its trials, which may lie outside the grid.
+    Undefined and infinite values are null."""
     model, grid = plan.model, plan.grid
     landmarks = {
         name: {
@@ -94,7 +94,7 @@ def plan_form(plan: PlanOf, chart: Callable[[], str] | None = None) -> StudyForm
 
 
 def plan_rows(plan: PlanOf) -> Iterator[LongRow]:
-    """Yield the figures of each design: power, user turns, and hours. `run` is the pilot."""
+    """Yield the power, the number of user turns and the hours of each design. `run` is the pilot."""
     for design in plan.grid.designs:
         yield from _design_rows(plan, design)
 
@@ -115,7 +115,7 @@ def _design_rows(plan: PlanOf, design: Design[Any]) -> Iterator[LongRow]:
 
 
 def plan_tables(plan: PlanOf) -> Iterator[RenderableType]:
-    """Yield the answer, its grounds, the power by design, and the cost of designs."""
+    """Yield the answer in a sentence, its assumptions, and tables of power and cost by design."""
     grid, words = plan.grid, plan.model.words(plan.grid)
     yield Text(plan.model.answer(grid), style="bold")
     for line in words.advice:

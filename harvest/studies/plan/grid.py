@@ -1,7 +1,7 @@
-"""Simulate a grid of designs, topics × trials, under a model: the basis of every plan.
+"""Simulate a grid of study designs (topics × trials) under a power model.
 
-A model says what a study of one design would find (`PowerModel`). The grid decides which designs are tried, computes
-their costs, and finds the cheapest sufficient one.
+A `PowerModel` returns what studies of one design would find. The grid chooses the designs, computes their costs, and
+finds the cheapest one that suffices.
 """
 
 import math
@@ -32,8 +32,8 @@ Simulated_co = TypeVar("Simulated_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """The basis of a plan: the simulation's `seed`, the pilot run's source (`harvest.studies.runs.sources`), and its
-    `material`; () and None without a pilot."""
+    """The settings, the random seed and the pilot behind a plan. `pilots` describes the pilot run (see
+    `harvest.studies.runs.sources`), and `material` is its content. Without a pilot, they are () and None."""
 
     settings: Settings
     seed: int
@@ -42,7 +42,8 @@ class Basis:
 
     @property
     def observed(self) -> tuple[float, float] | None:
-        """User turns, and seconds of answering (0 if no time is recorded), of an average conversation of the pilot."""
+        """Mean user turns and mean seconds of answering of a pilot conversation; None without a pilot. The seconds
+        are 0 if no times were recorded."""
         if self.material is None:
             return None
         spoken = [one for one in self.material.finished if one.turns]
@@ -52,15 +53,15 @@ class Basis:
 
 
 def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Settings:
-    """Return the audit's scoring settings, changed by options."""
+    """Return the audit's scoring settings with `changes` from options."""
     with audit.document.placing(("scoring",)):
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 
 def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Material]:
-    """Return the basis of a plan with a pilot `run` of this material. Raises InputError if the loss of trials
-    depended on the system's answers: the remaining answers are a selection and do not vary like those of another run.
-    """
+    """Return the basis of a plan with the pilot `run`, and the pilot's material. Raises InputError if the pilot lost
+    trials depending on the system's answers. The remaining answers are then a selection and do not vary like the
+    answers of another run."""
     material = gather_runs(run).material
     if material.concentrations:
         raise InputError(
@@ -72,24 +73,25 @@ def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Materia
 
 
 class PowerModel(Protocol[Simulated_co]):
-    """A model of studies with topics and systems like those of a pilot, or as stated."""
+    """A model of studies whose topics and systems vary like those of a pilot, or as stated."""
 
     @property
     def basis(self) -> Basis: ...
 
     def simulate(self, mix: Mix) -> Simulated_co:
-        """Return what studies with these trials of each topic find."""
+        """Return what studies find that have the trials of each topic given by `mix`."""
         ...
 
     def landmarks(self, own: Mix) -> Sequence[Mix]:
-        """Return designs of interest besides the grid, the audit's first. `own` has the audit's trials by topic."""
+        """Return designs of interest outside the grid, starting with the audit's design `own`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Design(Generic[Simulated]):
-    """One design. `mix` has the trials of each topic, and `turns` counts user turns over all systems. `hours` are at
-    the audit's rates; NaN if the duration of a turn is unknown."""
+    """One design, with its simulated power and its costs. `mix` is the number of trials of each topic. `turns` is the
+    number of user turns over all systems. `hours` is the duration at the audit's rates, NaN if the duration of a turn
+    is unknown."""
 
     mix: Mix
     power: Simulated
@@ -102,7 +104,7 @@ class Design(Generic[Simulated]):
 
     @property
     def trials(self) -> int:
-        """The trials of each topic; their rounded mean if they differ."""
+        """The number of trials of each topic, or its rounded mean if topics differ."""
         return mean_trials(self.mix)
 
     @property
@@ -118,11 +120,9 @@ class Design(Generic[Simulated]):
 
 @dataclass(frozen=True, slots=True)
 class Grid(Generic[Simulated]):
-    """The simulated designs, by topics and then trials.
-
-    `systems` is that of the audit; `landmarks` are those of the model. With `turns_at_most`, turns are the maximum
-    that the protocol allows, because no pilot shows how many there are.
-    """
+    """The simulated designs, ordered by topics and then by trials. `systems` is the number of systems in the audit,
+    and `landmarks` are the model's designs of interest. `turns_at_most` is true if turns are the maximum that the
+    protocol allows, because no pilot shows the usual number."""
 
     audit: str
     systems: int
@@ -136,8 +136,9 @@ class Grid(Generic[Simulated]):
         return self.landmarks[0]
 
     def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
-        """Return the design with the wanted power and the fewest turns, and among those the one with the most power.
-        `found` gives the power of a design; `topics` restricts designs to that number."""
+        """Return the design with the wanted power that has the fewest turns, or None. Of designs with equally few
+        turns, it is the one with the most power. `found` returns the power of a design. If `topics` is given, only
+        designs with this number of topics are considered."""
         enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]
         return min(enough, key=lambda one: (one.turns, -found(one.power), one.topics), default=None)
 
@@ -148,15 +149,15 @@ M_co = TypeVar("M_co", bound=PowerModel[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan(Generic[M_co]):
-    """A model, and the grid of designs simulated under it."""
+    """A power model and the grid of designs that was simulated under it."""
 
     model: M_co
     grid: Grid[Any]
 
 
 def plan_grid(audit: Audit, model: M, topics: Sequence[int] = (), trials: Sequence[int] = ()) -> Plan[M]:
-    """Simulate every design of a grid. `topics` and `trials` are those of the grid; () for half, once, twice and four
-    times the audit's. Raises InputError for a design that would take too long."""
+    """Simulate every design of a grid. `topics` and `trials` are the numbers in the grid; () means half, once, twice
+    and four times the audit's numbers. Raises InputError for a design that would take too long to simulate."""
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
     every_topics = sorted(set(topics)) or _multiples(len(own), 2)
     every_trials = sorted(set(trials)) or _multiples(mean_trials(own), 1)
@@ -181,12 +182,12 @@ def mean_trials(mix: Mix) -> int:
 
 
 def even_mix(mix: Mix) -> Mix:
-    """Return the same number of topics, all with the mean number of trials."""
+    """Return a design with the same number of topics, each with the mean number of trials."""
     return (mean_trials(mix),) * len(mix)
 
 
 def doubled_mixes(mix: Mix) -> list[Mix]:
-    """Return the design, the one with twice as many topics, and the one with twice as many trials."""
+    """Return the design itself, with each topic twice, and with twice the trials of each topic."""
     return [mix, mix + mix, tuple(2 * trials for trials in mix)]
 
 
@@ -195,11 +196,9 @@ def _multiples(own: int, least: int) -> list[int]:
 
 
 def _costs(audit: Audit, observed: tuple[float, float] | None, mix: Mix) -> tuple[int, float]:
-    """Return user turns over all systems, and hours of the slowest one.
-
-    Systems are played at the same time, while the groups of one system share its rate. Without a pilot, turns are the
-    maximum that the protocol allows, and hours are NaN if the duration of a turn is unknown.
-    """
+    """Return the number of user turns over all systems, and the hours of the slowest system. Systems are played at
+    the same time, but the groups of one system share its rate. Without a pilot, turns are the maximum that the
+    protocol allows, and hours are NaN if the duration of a turn is unknown."""
     most = [audit.protocol.most_turns(topic) for topic in audit.topics.topics]
     turns = observed[0] if observed else sum(most) / len(most)
     groups = len(audit.played) // len(audit.systems)

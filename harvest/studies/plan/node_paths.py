@@ -1,4 +1,4 @@
-"""Parse a path in a conversation tree as people write it: `U ask → S o → U more → S o`."""
+"""Find a path in a conversation tree from its printed form, such as `U ask → S o → U more → S o`."""
 
 import re
 from collections.abc import Sequence
@@ -20,11 +20,9 @@ _MOST = 6  # continuations listed in a message
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A continuation from a node: to the node `branch`, or an end there if `branch` is the node itself.
-
-    `title` is its printed name, and `taken` the number of trials. `end` is the name of the end, or "" for a branch or
-    an unknown end.
-    """
+    """A continuation from a node of the tree. `branch` is the next node, or the node itself if conversations end
+    there. `title` is the printed name, and `taken` the number of trials that took this continuation. `end` is the
+    name of the ending, "" for a branch or an unknown end."""
 
     branch: int
     title: str
@@ -33,12 +31,14 @@ class Way:
 
 
 def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
-    """Return the node that all turns of `text` but the last lead to, and the continuation that the last one names.
+    """Return the node before the last turn of a path, and the continuation that the last turn names.
 
-    `ends` are those of the trials in the tree. `text` has turns by speaker and name, as `harvest compare` prints
-    them, separated by → or ->; an end is `■ breakdown`, or `end` if all conversations that end there end alike.
-    Raises InputError if no conversation took the path, with the nearest ones and their frequencies; if all that came
-    took it; and for `end` if conversations end in several ways.
+    `ends` are the endings of the trials in the tree. `text` has turns as `harvest compare` prints them (speaker and
+    name), separated by → or ->. Its last turn may be an ending such as `■ breakdown`, or `end` if all conversations
+    that end at the node end in the same way.
+
+    Raises InputError if no conversation took the path (the message lists the nearest ones and their frequencies), if
+    every conversation that reached the node took the same continuation, and for `end` if there are several endings.
     """
     turns = [" ".join(turn.split()) for turn in _ARROW.split(text)]
     if not all(turns):

@@ -1,7 +1,8 @@
-"""Plan the topics and trials that identify a turn at which two systems differ: power for one branch of a tree.
+"""Plan the topics and trials that identify a turn at which two systems differ: the power for one branch of a tree.
 
-The pilot's conversations are folded by label, as in `harvest compare`, and give the behaviour of topics at each turn.
-The share of one branch is then changed, and each design of a grid is simulated with the test of turns.
+The pilot's conversations are merged into a tree by label, as in `harvest compare`, which gives the behaviour of each
+topic at each turn. The share of one branch is then changed, and each design of a grid is simulated with the test of
+turns.
 """
 
 import math
@@ -64,12 +65,13 @@ _LEAST, _MOST = 0.1, 0.995  # powers from which other numbers of topics are extr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchModel:
-    """The power model of a branch.
+    """A power model of one branch in a conversation tree.
 
-    `path` has the turns to the node, then the branch, named as in trees. `share` is that of the branch among trials
-    at the node on one side, with the pilot's topics and systems weighted equally, and `changed` that on the other
-    side. `by_system` has the pilot's shares, NaN if no trial came. `came` and `took` count trials that reached the
-    node and that took the branch; `came_topics` counts topics with a trial that reached it.
+    `path` has the turns to the node and then the branch, named as in printed trees. `share` is the share of trials at
+    the node that take the branch, with the pilot's topics and systems weighted equally; one of the two simulated
+    systems has it, and the other has `changed`. `by_system` has the share of each pilot system, NaN if none of its
+    trials reached the node. `came` and `took` are the numbers of trials that reached the node and that took the
+    branch; `came_topics` is the number of topics with a trial that reached the node.
     """
 
     basis: Basis
@@ -87,7 +89,7 @@ class BranchModel:
         return doubled_mixes(even_mix(own))
 
     def simulate(self, mix: Mix) -> NodePower:
-        """Simulate studies in which all topics have the same number of trials."""
+        """Simulate studies in which every topic has the same number of trials."""
         topics, trials = len(mix), mix[0]
         return node_power(
             self.nodes,
@@ -102,8 +104,9 @@ class BranchModel:
         return grid.smallest(lambda power: power.found)
 
     def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
-        """Extrapolate topics, and trials of each, with the wanted power if no design has it; None if that is unknown.
-        z grows with the square root of the number of topics."""
+        """Extrapolate a number of topics, and the trials of each, with the wanted power. z is assumed to grow with
+        the square root of the number of topics. Returns None if no design of the grid has a power from which this can
+        be extrapolated."""
         known = [one for one in grid.designs if _LEAST <= one.power.found <= _MOST]
         best = max(known, key=lambda one: one.power.found, default=None)
         if best is None:
@@ -121,7 +124,7 @@ class BranchModel:
 
     @property
     def title(self) -> str:
-        """The path as printed: `U ask → S o`."""
+        """The printed path, such as `U ask → S o`."""
         return printable(ARROW.join(self.path), line=True)
 
     @property
@@ -155,7 +158,7 @@ class BranchModel:
         }
 
     def answer(self, grid: Grid[NodePower]) -> str:
-        """Say in one sentence whether topics or trials help, and whether any design of the grid suffices."""
+        """Return a sentence on whether topics or trials help more, and whether any design of the grid suffices."""
         now, topics, trials = (one.power for one in grid.landmarks)
         if now.found >= WANTED:
             said = f"Neither: {grid.present} names {self.title} in {in_percent(now.found)} of studies"
@@ -216,15 +219,16 @@ def plan_node(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan[BranchModel]:
-    """Plan a study to find the turn at which one of two systems takes a branch more often, by `harvest compare`.
+    """Plan a study in which `harvest compare` identifies the turn where one of two systems takes a branch more often.
 
-    `run` is the pilot. `path` has turns as `harvest compare` prints them; the last is the branch, or `end` for
-    stopping. `detect` is the difference of its shares in points: one system has the pilot's share, the other a
-    smaller one if that is over one half, else a larger one. `topics` and `trials` are those of the grid; () means
-    half, once, twice and four times the audit's.
+    `run` is the pilot. `path` has turns as `harvest compare` prints them; its last turn is the branch, or `end` for
+    conversations that stop. `detect` is the difference between the two systems' shares of the branch, in points. One
+    system has the pilot's share; the other has a smaller share if the pilot's is above one half, and a larger one
+    otherwise. `topics` and `trials` are the numbers in the grid; () means half, once, twice and four times the
+    audit's.
 
-    Raises InputError for a path that the pilot does not show or a branch that all take, for a share beyond 0 or 100%,
-    if the pilot cannot separate trials from topics, and if conversations of a system depend on each other.
+    Raises InputError for a path that is not in the pilot, for a branch that all trials take, for a share outside 0 to
+    100%, if the pilot cannot separate variance between trials from variance between topics, and if sessions continue.
     """
     settings = planned_settings(audit, changes)
     alpha = round(1 - settings.level, 12)
@@ -274,9 +278,9 @@ def plan_node(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pilot:
-    """Trials in one tree, with a row for each topic and system that has any. `system` and `topic`, of shape (C,), are
-    positions in the names. `through`, of shape (C, N), counts trials by node, and `ended`, of shape (C, E), by end.
-    """
+    """The pilot's trials in one tree, with a row for each combination of topic and system that has trials. `system`
+    and `topic`, of shape (C,), are indices. `through`, of shape (C, N), counts trials by node, and `ended`, of shape
+    (C, E), counts them by ending."""
 
     tree: ConversationTree
     systems: tuple[str, ...]
@@ -287,7 +291,7 @@ class _Pilot:
     ends: Ends
 
     def share(self, took: Counts, node: int, system: int | None = None) -> float:
-        """Return the share among those that reached a node, with topics weighted equally; NaN if none came."""
+        """Return the share of trials at a node that `took` a branch, with equal weights of topics; NaN if none came."""
         rows = slice(None) if system is None else self.system == system
         trials = self.through[rows, 0]
         came = float((self.through[rows, node] / trials).sum())
@@ -295,7 +299,8 @@ class _Pilot:
 
     @classmethod
     def fold(cls, finished: Sequence[Conversation], run: Run) -> Self:
-        """Fold the pilot's trials. Raises InputError without labels, and if trials cannot be separated from topics."""
+        """Merge the pilot's trials into a tree. Raises InputError if no answer has a label, and if no system has two
+        topics with several trials."""
         if not any(turn.label for one in finished for turn in one.turns):
             raise InputError(
                 f"{run.path}: no answer has a label, and conversations are folded by labels",

@@ -1,4 +1,4 @@
-"""The components of variance behind a plan: from a pilot run, stated, or assumed."""
+"""The components of variance behind a plan, which come from a pilot run, from options or from assumptions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -49,11 +49,9 @@ _FULLEST = 0.995  # largest part between topics of the variance that a mean allo
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
-    """Return the measure to plan for, by default %useful of the first turn.
-
-    Raises InputError unless `wanted` has one value for each trial, for a term that stands for several measures, and
-    for a turn that the audit's protocol never reaches.
-    """
+    """Return the measure to plan for, by default %useful of the first turn. Raises InputError for a measure that has
+    no value for a single trial, for a term that expands to several measures, and for a turn that the audit's protocol
+    never reaches."""
     term = wanted or parse(f"{USEFUL.name} S1")
     found = understand(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
@@ -68,12 +66,12 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """The components of a pilot run.
+    """Components of variance estimated from a pilot run.
 
-    `mean` is over topics and systems. `topic`, `both` and `trial` are variances of topics, of systems × topics, and
-    of trials; with one system, `both` is NaN and included in `topic`. `upper_interaction` is the upper 80% limit of
-    `both`. `systems` are those with a value. `coming`, for %recovery, is how often trials need it, of shape (topics,
-    systems); else None.
+    `mean` is the mean over topics and systems. `topic`, `both` and `trial` are the variances of topics, of systems ×
+    topics, and of trials; with one system, `both` is NaN and included in `topic`. `upper_interaction` is the upper
+    80% limit of `both`. `systems` is the number of systems with a value. For %recovery, `coming` is the share of
+    trials that need recovery, of shape (topics, systems); for other measures, it is None.
     """
 
     mean: float
@@ -87,8 +85,9 @@ class Pilot:
 
 
 def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
-    """Estimate the components of a pilot. `where` is the run's path, for messages. Raises InputError if trials cannot
-    be separated from topics: too few topics, or one trial of each."""
+    """Estimate the components of variance from a pilot. `where` is the run's path, for messages. Raises InputError if
+    variance between trials cannot be separated from variance between topics, because the pilot has too few topics or
+    only one trial of each."""
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
         raise InputError(f"{where}: no trial has a value of {key_name(key)}", advice="plan without --from")
@@ -107,7 +106,8 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
 
 
 def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> Floats:
-    """Return how often trials need recovery, of shape (topics, systems), for topics with 2 or more trials of each."""
+    """Return how often trials need recovery, of shape (topics, systems). Only topics with at least 2 trials of every
+    system are included."""
     key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
     needed, trials = np.zeros((2, len(topics), len(systems)))
     for column, system in enumerate(systems):
@@ -124,7 +124,8 @@ def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> 
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Return values (topics, trials), NaN if missing, for each system with any, and notes, also on losses."""
+    """Return values of shape (topics, trials), NaN where missing, for each system that has any. Also returns notes,
+    including notes on lost trials."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
     shares = measure.declaration in SHARES
@@ -170,7 +171,7 @@ def _shape(declaration: Declaration) -> Shape:
 
 
 def _to_state(declaration: Declaration) -> tuple[str, ...]:
-    """Return the options to state in place of a pilot. For a yes-or-no measure the spread within topics follows."""
+    """Return the options that replace a pilot. The spread within topics is not needed for a yes-or-no measure."""
     if declaration is RECOVERY:
         return ("mean", "between", "failing")
     return ("mean", "between") if _shape(declaration) == "yes or no" else ("mean", "between", "within")
@@ -189,11 +190,9 @@ def _refuse_unsplit(trial: float, why: str, where: str, declaration: Declaration
 def assumed_components(
     declaration: Declaration, key: Key, pilot: Pilot | None, stated: Mapping[str, float]
 ) -> tuple[Components, dict[str, str]]:
-    """Return the components, and the origin of each in words.
-
-    `stated` has `mean` and the standard deviations `between`, `interaction` and `within`, which take precedence over
-    the pilot. Raises InputError if nothing is known of the measure, and for impossible values.
-    """
+    """Return the components of variance, and the origin of each: `pilot`, `stated`, `assumed` or `follows`. `stated`
+    has `mean` and the standard deviations `between`, `interaction` and `within`, which take precedence over the
+    pilot. Raises InputError if the measure's variance is unknown, and for impossible values."""
     pooled, shape = declaration is RECOVERY, _shape(declaration)
     low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
@@ -256,7 +255,7 @@ def assumed_components(
 
 
 def refuse_difference(components: Components, difference: float, key: Key) -> None:
-    """Raise InputError if the measure's range has no room for the difference, or no number of trials would find it."""
+    """Raise InputError for a difference that is too small to plan for or too large for the measure's range."""
     least = _LEAST_SHARE if is_percentage(key[0]) else _LEAST_VALUE
     if difference < least * (1 - 1e-9):  # as divided by 100
         raise InputError(
@@ -274,10 +273,10 @@ def refuse_difference(components: Components, difference: float, key: Key) -> No
 
 
 def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:
-    """Return how often trials need recovery, of shape (topics, systems); None for measures other than %recovery.
+    """Return the share of trials that need recovery, of shape (topics, systems), or None for measures except %recovery.
 
-    They are the pilot's, or those stated as `failing`, spread over topics like what passes. Raises InputError for
-    other measures with a stated value, and for an impossible one.
+    Without a pilot, the shares are drawn around `failing`, with the assumed part of the variance between topics.
+    Raises InputError if `failing` is stated where it does not apply, and if it is missing or not a percentage.
     """
     share = stated.get("failing")
     if declaration is not RECOVERY or pilot is not None:

@@ -1,4 +1,4 @@
-"""Print the proposed trials of each topic, their effect and unseen paths; return them as JSON and long-form rows."""
+"""The JSON document, long-form rows and printed tables of an allocation of trials to topics."""
 
 import json
 import math
@@ -29,7 +29,7 @@ _WIDTH = 78  # columns
 
 
 def spending_form(one: Spending) -> StudyForm:
-    """Return the printable form: the `harvest-allocation/1` document, with undefined values as null, and tables."""
+    """Return the printable form of an allocation, with a `harvest-allocation/1` document. Undefined values are null."""
     head = {
         "format": FORMAT,
         "audit": one.audit,
@@ -55,7 +55,7 @@ def spending_form(one: Spending) -> StudyForm:
 
 
 def spending_rows(one: Spending) -> Iterator[LongRow]:
-    """Yield widths over all topics, then each topic's trials, spread, and chance of an unseen path."""
+    """Yield interval widths over all topics, and then each topic's trials, spread and probability of an unseen path."""
     name, turn = one.key
     common: dict[str, Any] = {
         "study": "plan",
@@ -94,7 +94,7 @@ def spending_rows(one: Spending) -> Iterator[LongRow]:
 
 
 def spending_tables(one: Spending) -> Iterator[RenderableType]:
-    """Yield what is printed, starting with the lines to paste into the audit."""
+    """Yield the printed allocation, starting with the lines to paste into the audit."""
     yield trials_lines(one)
     yield Text()
     yield Text(_answer_sentence(one), style="bold")
@@ -125,7 +125,7 @@ def spending_tables(one: Spending) -> Iterator[RenderableType]:
 
 
 def trials_lines(one: Spending) -> str:
-    """Return `trials:` and `trials_of:` for an audit; only the first if all topics have the same number."""
+    """Return `trials:` and, if topics have different numbers of trials, `trials_of:` for an audit."""
     own = []
     for each in one.topics:
         plain = _PLAIN.fullmatch(each.topic) and each.topic.lower() not in _WORDS

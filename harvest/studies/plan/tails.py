@@ -1,8 +1,8 @@
 """Plan the topics and trials for a tail of a score, such as CVaR(R).
 
-A tail has the interval of `harvest score` and, with a threshold in the audit, a bound; systems are not compared in
-it. Each design of a grid is simulated with this very interval: its width, and how often it shows on which side of a
-bound the tail lies.
+`harvest score` gives a tail an interval and, if the audit sets a threshold, checks it against a bound; it does not
+compare systems in it. Each design of a grid is simulated with this interval to find its width, and how often it shows
+on which side of a bound the tail lies.
 """
 
 import math
@@ -51,9 +51,9 @@ _ABOVE: Callable[[TailPower], float] = attrgetter("above")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailsModel:
-    """The power model of a tail. `distance` is that of the bounds from the tail, in the measure's own units.
-    `systems` has scores of topics and trials by system of the pilot, or as stated, under "". Fewer than
-    `least_topics` topics have no interval."""
+    """A power model of a tail. `distance` is the distance of the bounds from the tail, in the measure's own units.
+    `systems` has a score model for each system of the pilot, or one under "" if the components are stated. With fewer
+    topics than `least_topics`, the tail has no interval."""
 
     basis: Basis
     tail: Measure
@@ -67,7 +67,7 @@ class TailsModel:
         return [even_mix(own)]
 
     def simulate(self, mix: Mix) -> TailPowers:
-        """Simulate studies in which all topics have the same number of trials."""
+        """Simulate studies in which every topic has the same number of trials."""
         topics, trials = len(mix), mix[0]
         return {
             name: simulate_tail(
@@ -86,12 +86,12 @@ class TailsModel:
         }
 
     def smallest(self, grid: Grid[TailPowers]) -> Design[TailPowers] | None:
-        """Return the cheapest design with the wanted power for both bounds."""
+        """Return the cheapest design with the wanted power for both bounds, or None."""
         return grid.smallest(lambda powers: least_shown(powers, lambda one: min(one.below, one.above)))
 
     @property
     def values(self) -> dict[str, float]:
-        """The true tail by system."""
+        """The true tail of each system."""
         kind, number, worst = tail_kind(self.tail), self.tail.number, worst_end(self.tail)
         return {name: model.value(kind, number, worst) for name, model in self.systems.items()}
 
@@ -101,7 +101,7 @@ class TailsModel:
 
     @property
     def _bound_words(self) -> tuple[str, str]:
-        """Return how often an interval lies wholly below a bound above the tail, and wholly above one below it."""
+        """The verdicts, `kept` or `missed`, on a bound above the tail and on a bound below it."""
         return ("missed", "kept") if worst_end(self.tail) == "low" else ("kept", "missed")
 
     @property
@@ -142,7 +142,7 @@ class TailsModel:
         }
 
     def answer(self, grid: Grid[TailPowers]) -> str:
-        """Say in one sentence what the audit's own design would show."""
+        """Return a sentence on what the audit's own design would show."""
         now = grid.present
         lower, higher = least_shown(now.power, _BELOW), least_shown(now.power, _ABOVE)
         if math.isnan(lower):
@@ -213,17 +213,17 @@ def _cell(design: Design[TailPowers], take: Callable[[TailPower], float]) -> Tex
 
 
 def _with_intervals(powers: TailPowers) -> list[TailPower]:
-    """Return the systems that have an interval in most studies."""
+    """Return the powers of the systems that have an interval in at least half of the studies."""
     return [one for one in powers.values() if one.with_interval >= _MOST]
 
 
 def least_shown(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
-    """Return the smallest value over systems with an interval in most studies; NaN without such a system."""
+    """Return the smallest value over systems that have an interval in most studies, or NaN without any."""
     return min((take(one) for one in _with_intervals(powers)), default=math.nan)
 
 
 def is_tail(term: Term) -> bool:
-    """True if a term is a tail."""
+    """Return true for CVaR and quantiles."""
     return term.name in (CVAR.name, QUANTILE.name)
 
 
@@ -242,9 +242,9 @@ def plan_tail(
     """Plan a study of a tail.
 
     `detect` is the distance of a bound from the tail, in the measure's units. `run` is a pilot, whose systems are
-    weighted equally; without one, `stated` has `mean` and the standard deviations `between` and `within` topics.
-    `topics` and `trials` are those of the grid; () means half, once, twice and four times the audit's. Raises
-    InputError for a tail without an interval, and if the distribution of the worst scores is unknown.
+    weighted equally. Without a pilot, `stated` has `mean` and the standard deviations `between` and `within` topics.
+    `topics` and `trials` are the numbers in the grid; () means half, once, twice and four times the audit's. Raises
+    InputError for a tail that can have no interval, and if the distribution of the worst scores is unknown.
     """
     settings = planned_settings(audit, changes)
     (tail,) = understand(measure, settings, audit.topics, load_schema(SHIPPED))

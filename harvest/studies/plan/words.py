@@ -1,4 +1,4 @@
-"""Sentences common to plans under all models: shares of studies, costs, the cheapest design, topics or trials."""
+"""Sentences and table cells that plans under all models share."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ _DIGITS = 6  # the precision of a simulation
 
 @dataclass(frozen=True, slots=True)
 class Words(Generic[Simulated]):
-    """The printed words of a model besides its answer: advice below it, the grounds of the plan, a table for each
-    kind of figure (a title and a cell of each design), and a legend."""
+    """The printed text of a plan besides its answer. `advice` follows the answer, and `grounds` lists the components
+    and assumptions. `tables` has a title and a function from a design to a table cell, for each kind of figure."""
 
     advice: Sequence[str]
     grounds: Sequence[str]
@@ -27,7 +27,7 @@ class Words(Generic[Simulated]):
 
 
 class Found(Protocol):
-    """A power with its simulation error."""
+    """A power and its simulation error."""
 
     @property
     def found(self) -> float: ...
@@ -37,7 +37,7 @@ class Found(Protocol):
 
 
 def which_helps(topics: Found, trials: Found) -> str:
-    """Return `topics` or `trials`, whichever finds more when doubled, or `either` if the simulation cannot tell."""
+    """Return which of `topics` and `trials` gives more power when doubled, or `either` if they are too close."""
     far = topics.found - trials.found
     if math.isnan(far):
         return "trials" if math.isnan(topics.found) and not math.isnan(trials.found) else "either"
@@ -47,7 +47,7 @@ def which_helps(topics: Found, trials: Found) -> str:
 
 
 def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
-    """Describe the cheapest design. `finds` says what it does, such as `names it`; `shares` in how many studies."""
+    """Describe the cheapest design. `finds` is a verb phrase such as `names it`, and `shares` the shares of studies."""
     cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
     return (
         f"{design} is the cheapest design below that {finds} in 4 studies of 5 ({shares}; "
@@ -56,35 +56,35 @@ def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, share
 
 
 def share_cell(share: float, more: str = "", none: str = "no test") -> Text:
-    """Return a table cell with a share of studies, bold if it is sufficient. `none` replaces NaN."""
+    """Return a table cell with a share of studies, in bold if it reaches the wanted power. `none` replaces NaN."""
     if math.isnan(share):
         return Text(none)
     return Text(f"{in_percent(share)}{more}", style="bold" if share >= WANTED else "")
 
 
 def error_words(errors: Sequence[float]) -> str:
-    """Return ` (simulation error up to 1.6 points)`, or "" if no design has an error."""
+    """Return text such as ` (simulation error up to 1.6 points)`, or "" if no design has an error."""
     known = [error for error in errors if not math.isnan(error)]
     return f" (simulation error up to {100 * max(known):.1f} points)" if known else ""
 
 
 def in_percent(share: float) -> str:
-    """Return `80%`, or `n/a` for NaN."""
+    """Format a share as a whole percentage such as `80%`; NaN becomes `n/a`."""
     return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
 
 
 def hours_after(hours: float) -> str:
-    """Return `, 2.5 h` or `, 40 min` to follow user turns, or "" if hours are unknown or negligible."""
+    """Return text such as `, 2.5 h` or `, 40 min`, or "" if hours are unknown or negligible."""
     if not hours >= 1 / 120:
         return ""
     return f", {60 * hours:.0f} min" if hours < 1 else f", {hours:,.1f} h"
 
 
 def points(number: float) -> str:
-    """Return `1 point` or `2.5 points`."""
+    """Format a number of points, such as `1 point` or `2.5 points`."""
     return f"{number:g} {'point' if number == 1 else 'points'}"
 
 
 def simulated(value: float) -> float | None:
-    """Round for JSON to the precision of a simulation; undefined and infinite values become null."""
+    """Round a simulated value for JSON; undefined and infinite values become null."""
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

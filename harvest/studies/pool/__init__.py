@@ -1,1 +1,1 @@
-"""Things for people to judge, pooled over runs, and nuggets in answers."""
+"""Pooled items of several runs for people to judge, and nugget recall."""

@@ -1,4 +1,4 @@
-"""The number of things to judge in several runs and how many are judged, as a study and as rows of a sheet."""
+"""The counts of items to judge and of judged items in several runs, and the rows of a sheet of these items."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,8 @@ _MOST = 20
 
 
 def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield the criterion ("" for entities), distinct things, how many are judged, occurrences, how many are judged."""
+    """Yield, for entities and for each criterion, its name and four counts. The counts are distinct items, judged
+    items, occurrences, and judged occurrences. The name is "" for entities."""
     judged = [one for one in entities if one.judged]
     yield (
         "",
@@ -46,7 +47,7 @@ def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[
 
 
 def pool_table(entities: Sequence[Entity], words: Sequence[Words]) -> Table:
-    """Return a table with a line for entities and one for each criterion."""
+    """Return a table of counts with a line for entities and a line for each criterion."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("to judge")
     for heading in ("distinct", "judged", "occurrences", "judged"):
@@ -67,7 +68,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> StudyForm:
-    """Return the number of things to judge and judged as a study; a share of nothing is undefined."""
+    """Return the counts as a printable study. A share of no items is NaN."""
     recorded = [run.recorded for run in runs]
     names = run_names(recorded)
 
@@ -89,7 +90,8 @@ def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
 
 
 def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
-    """Yield each thing with at most 20 places, written `SYSTEM TOPIC TRIAL:TURN` after the run if there are several."""
+    """Yield a sheet row for each item, with at most 20 of the turns in which it occurs. A turn is written `SYSTEM
+    TOPIC TRIAL:TURN`, with the name of the run before it if there are several runs."""
     names = run_names([run.recorded for run in runs])
     names = names if len(names) > 1 else ("",)
     for entity in entities:

@@ -1,9 +1,7 @@
-"""Nugget recall of conversations, as AutoNuggetizer computes it.
+"""Nugget recall of conversations, computed as in AutoNuggetizer (arXiv 2504.15068), in four readings.
 
-strict    a nugget counts if it is supported
-partial   a partially supported nugget counts half (arXiv 2504.15068 defines all four readings)
-all       over every nugget of the topic
-vital     over vital nuggets only; undefined, not 0, if the topic has none
+strict only supported nuggets count partial a partially supported nugget counts half all over every nugget of the
+topic vital over vital nuggets only; undefined, not 0, if the topic has none
 """
 
 import math
@@ -35,11 +33,9 @@ _WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_suppo
 
 @dataclass(frozen=True, slots=True)
 class HeldFigure:
-    """The mean over topics of the mean over a topic's conversations, in [0, 1]; NaN if no conversation has a value.
-
-    `n` counts conversations with a value, on `topics` topics. `unassigned` counts valid conversations that do not
-    have an assignment of each present nugget of their topic.
-    """
+    """A system's mean recall: the mean over topics of each topic's mean over conversations, in [0, 1]. `value` is NaN
+    if no conversation has a value. `n` is the number of conversations with a value and `topics` the number of their
+    topics. `unassigned` is the number of valid conversations in which some nugget of the topic was not assigned."""
 
     system: str
     reading: str
@@ -51,7 +47,7 @@ class HeldFigure:
 
 
 def recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
-    """Return the recall of one conversation, in [0, 1]; NaN without a nugget of the kind that counts."""
+    """Return the nugget recall of one conversation, in [0, 1], or NaN if no nugget counts in this reading."""
     how, which = reading.split()
     counted = [text for text, importance in wanted.items() if which == "all" or importance == which]
     worth = _WORTH[how]
@@ -66,7 +62,7 @@ def held_figures(
     seed: int = 0,
     level: float = 0.95,
 ) -> tuple[HeldFigure, ...]:
-    """Return each system's figures for each of `READINGS` over valid conversations. Topics are resampled."""
+    """Return the recall of each system in each of `READINGS`, with intervals from resampling topics."""
     found = []
     for system in dict.fromkeys(one.key.system for one in conversations):
         own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]
@@ -93,7 +89,8 @@ def held_figures(
 
 
 def held_form(run: Run, figures: Sequence[HeldFigure], kind: str, name: str, seed: int) -> StudyForm:
-    """Return the figures as a study. `kind` and `name` are the author of the assignments, such as `model` and `gpt`."""
+    """Return the printable form of these figures. `kind` and `name` describe the author of the assignments, such as
+    `model` and `gpt`."""
     unassigned = {one.system: one.unassigned for one in figures}
 
     def rows() -> Iterator[LongRow]:

@@ -1,1 +1,1 @@
-"""Findings of probing users, by step and by system."""
+"""Findings of users that probe systems, by step and by system."""

@@ -1,4 +1,4 @@
-"""The findings of probes as a study: tables for each system, and every answer with the words that decided it."""
+"""The findings of probes as a study: a table for each system, and a list of the answers behind it."""
 
 import math
 import re
@@ -29,7 +29,8 @@ _LONGEST = 240  # characters of an answer that are shown, around the words that 
 
 
 def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()) -> Iterator[RenderableType]:
-    """Yield a table for each system, then the meaning of each measure. `wanted` restricts the measures."""
+    """Yield a table for each system, and then explanations of the measures. `wanted` names the measures in the
+    tables; () means all."""
     whole = [row for row in rows if row.topic is None and row.entity is None]
     measures: list[str] = []
     for system, found in probed.sides():
@@ -140,7 +141,7 @@ def _yes_words(one: Noted) -> str:
 
 
 def _cut_text(text: str, words: Sequence[str]) -> str:
-    """The text on one line. A long text is cut to the part around the first of `words`, or to its beginning."""
+    """Return a text on one line. A long text is cut to the part around the first of `words`, or to its beginning."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST:
         return printable(line, line=True)
@@ -154,8 +155,8 @@ def _cut_text(text: str, words: Sequence[str]) -> str:
 def findings_form(
     probed: Probed, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
 ) -> StudyForm:
-    """Return the study of findings. `rows` are the figures to print, `level` that of their intervals, and `wanted`
-    the measures in tables, () for all."""
+    """Return the printable form of the findings. `rows` are the figures, and `level` is the confidence level of their
+    intervals. `wanted` names the measures in the tables; () means all."""
     notes, run = notes_of(probed), ", ".join(run_names(runs))
 
     def long_rows() -> Iterator[LongRow]:
@@ -172,7 +173,8 @@ def findings_form(
 
 
 def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> StudyForm:
-    """Return the study with every answer that counts in its head, listed for people instead of the tables."""
+    """Return the study with a list of answers. Its head gets every answer that counts, and its tables are replaced by
+    the printed list."""
 
     def lines(width: int) -> Iterator[Text]:
         for line in case_lines(noted):
@@ -190,5 +192,5 @@ def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> St
 
 
 def note_lines(probed: Probed) -> Iterator[Text]:
-    """Yield the notes on the findings."""
+    """Yield the printed notes on the findings."""
     return (Text(f"note: {printable(note, line=True)}") for note in notes_of(probed))

@@ -1,4 +1,4 @@
-"""Findings of probes in recorded runs: answers that count, and steps that were skipped or not reached."""
+"""Findings of probes in recorded runs, and the steps that were skipped or not reached."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A case, its place in the conversation, and the words that decided it.
+    """A case with its turns and the words that decided it.
 
-    `user` is the probe's name in the protocol; `act` and `said` are of the turn that made the case. `asked` and
-    `turn` are the numbers of that user turn and of the one whose answer settles the case; `reply` and `answer` are
-    the answers to them. `before` is the verdict on the earlier answer (in a consistency case, on the reply), and
-    `verdict` the one on this answer. `right` and `wrong` are the words that decided it.
+    `user` is the probe's name in the protocol. The case began with the user turn `asked`, which has `act`, the text
+    `said` and the answer `reply`; turn number `turn` has the `answer` that settles it. `before` is the verdict on the
+    previous answer (for consistency, on `reply`), and `verdict` is the verdict on `answer`. `right` and `wrong` are
+    the words in the answer that decided it.
     """
 
     key: TrialKey
@@ -43,8 +43,9 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The findings in one conversation. `skipped` and `unreached` name steps; `unread` are turns after a wrapper's
-    restart. `fault` says why the conversation could not be read, "" if it could."""
+    """The findings in one conversation. `skipped` and `unreached` list steps of the plan. `unread` is the number of
+    turns after a wrapper restarted the conversation. `fault` says why the conversation does not follow its plan, and
+    is "" if it does."""
 
     key: TrialKey
     noted: tuple[Noted, ...] = ()
@@ -56,14 +57,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """The findings in runs, by conversation with a valid attempt, and the probes' plans, by run and user."""
+    """The findings in several runs. `found` has an entry for each conversation with a valid attempt; `plans` has the
+    probes' plans by run and user."""
 
     material: Material
     found: tuple[Found, ...]
     plans: Mapping[str, Options] = field(default_factory=dict)
 
     def sides(self) -> Iterator[tuple[str, tuple[Found, ...]]]:
-        """Yield each system with its conversations, in the order of the runs."""
+        """Yield each system and its findings, in the order of the runs."""
         for system in self.material.systems:
             here = tuple(one for one in self.found if one.key.system == system)
             if here or any(key.system == system for key in self.material.invalid):
@@ -71,7 +73,7 @@ class Probed:
 
 
 def read_probes(runs: Sequence[Run]) -> Probed:
-    """Read the findings of the probes in these runs. Raises InputError for a run without a probe."""
+    """Read the findings of probes in these runs. Raises InputError for a run without a probe."""
     by_run = [_probes_of_run(run) for run in runs]
     material = gather_runs(runs, whole=True).material
     renamed = iter(material.conversations)
@@ -117,7 +119,8 @@ def _probes_of_run(run: Run) -> tuple[Probe, ...]:
 def found_in(
     conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
 ) -> Found:
-    """Return the findings of the run's probes in one valid conversation. `traits` are those of its users' scenario."""
+    """Return the findings of the run's probes in one valid conversation. `traits` are the traits of its users, such
+    as their group."""
     key = conversation.key
     noted: list[Noted] = []
     skipped: list[str] = []
@@ -176,13 +179,13 @@ def _step_name(step: Step) -> str:
 
 
 def steps_of(found: Sequence[Found]) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each step was skipped, and how often it was not reached."""
+    """Count how often each step was skipped, and how often it was not reached."""
     skipped = Counter(name for one in found for name in one.skipped)
     return skipped, Counter(name for one in found for name in one.unreached)
 
 
 def notes_of(probed: Probed) -> tuple[str, ...]:
-    """Return sentences on what the figures leave out and what limits them."""
+    """Return sentences about the trials and turns that the figures omit."""
     found = probed.found
     invalid = len(probed.material.invalid)
     missing = len(probed.material.planned - {one.key for one in found} - probed.material.invalid)

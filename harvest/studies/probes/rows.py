@@ -1,4 +1,4 @@
-"""Figures of probes: shares over topics, d' and c, and the number of undecided answers."""
+"""Score rows of probe findings: shares over topics, d' and c, and counts of undecided answers."""
 
 import math
 import re
@@ -53,7 +53,8 @@ _NEVER_UNDECIDED = ("answered(justify)",)
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Counts (topics, trials) of one measure: yes of asked, and undecided of all cases. NaN for invalid trials."""
+    """Counts for one measure, of shape (topics, trials), with NaN for trials that are not valid. `yes` is out of
+    `asked`, and `undecided` is out of `cases`."""
 
     yes: Floats
     asked: Floats
@@ -63,7 +64,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The part of a system's conversations that rows are computed from; `rows` are indices of topics."""
+    """The part of a system's conversations that a row covers. `rows` are indices of topics."""
 
     rows: Sequence[int]
     topic: Topic | None = None
@@ -71,7 +72,7 @@ class _Part:
 
 
 def undecided_measure(measure: str) -> str:
-    """Return the name of the measure that counts a measure's undecided answers."""
+    """Return the name of the measure that counts the undecided answers of `measure`."""
     return f"undecided({measure})"
 
 
@@ -81,13 +82,14 @@ def meaning(measure: str) -> str:
 
 
 def family(measure: str) -> str:
-    """Return the measure with `k` in place of its number: `retentiveness(distance=k)`."""
+    """Return the name of a measure with `k` in place of its number, such as `retentiveness(distance=k)`."""
     return _NUMBER.sub("=k)", measure)
 
 
 def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
-    """Return the rows of every system, each with the same measures: overall, by fact (as `entity`), and by topic.
-    `level` of the intervals is in (0, 1). With `whole`, only the overall rows."""
+    """Return the score rows of every system: overall, by fact (in `entity`), and by topic. All systems have the same
+    measures. `level`, in (0, 1), is the confidence level of intervals. With `whole`, only the overall rows are
+    returned."""
     measures = _measures(probed)
     most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
     for one in probed.found:
@@ -117,7 +119,8 @@ def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> t
 
 
 def _measures(probed: Probed) -> tuple[str, ...]:
-    """The measures in the order of the tables, then by number; d' and c only if an answer was challenged."""
+    """Return the measures that occur, in the order of the tables and then by number. d' and c are included if the
+    user challenged an answer."""
     seen = {note.case.measure for one in probed.found for note in one.noted}
     if seen & {"kept(right)", "kept(wrong)"}:
         seen |= {D_PRIME, CRITERION}
@@ -162,7 +165,7 @@ class _Grid:
                 cells[(slice(None), *at)] += (case.yes is True, known, case.undecided, known or case.undecided)
 
     def rows(self, part: _Part, measures: Sequence[str], most: Mapping[str, float]) -> Iterator[ScoreRow]:
-        """Yield every measure of a part; for a fact or a topic, only those with cases."""
+        """Yield a row for each measure of a part. A single fact or topic has rows only for measures with cases."""
         counts = {measure: self._counts(part, measure) for measure in measures}
         whole = part.topic is None and part.fact is None
         for measure in measures:
@@ -197,7 +200,7 @@ class _Grid:
         return f"undecided: {unclear:.0f}, which {where}; all taken as no or as yes: {low:.4f} to {high:.4f}"
 
     def _units(self, part: _Part) -> tuple[list[str], bool]:
-        """The names of the units, and True if they are trials: a single topic has no other units."""
+        """Return the names of the units of resampling, and true if they are trials, as for a single topic."""
         if len(part.rows) == 1:
             return [str(trial) for trial in self._trials], True
         return [self._topics[row].id for row in part.rows], False

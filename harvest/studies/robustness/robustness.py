@@ -40,11 +40,9 @@ _SAME = 1e-12  # rounding: sums in another order must compare as equal on every 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """How much an arm really changed, over matched openings.
-
-    `openings` is their number and `other` the number whose words differ from the control's; `words` is the mean share
-    of words that differ, in [0, 1], or NaN without an opening.
-    """
+    """How much an arm really changed, over matched openings. `openings` is their number and `other` the number whose
+    words differ from the control's; `words` is the mean share of words that differ, in [0, 1], or NaN without an
+    opening."""
 
     openings: int
     other: int
@@ -102,12 +100,9 @@ class MeasureOverArms:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """One system over its arms.
-
-    `flips` compares first answers by arm. `behaviour` covers the control and the arms with other users, {} if there
-    are none. `family` counts the corrected differences. `invalid` counts trials without a valid attempt, which are in
-    no figure.
-    """
+    """One system over its arms. `flips` compares first answers by arm. `behaviour` covers the control and the arms
+    with other users, {} if there are none. `family` counts the corrected differences. `invalid` counts trials without
+    a valid attempt, which are in no figure."""
 
     system: ArmedSystem
     settings: Settings

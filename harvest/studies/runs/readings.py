@@ -26,12 +26,9 @@ from topics.yaml_values import Loc
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference between runs, or within one.
-
-    `what` is `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
-    `reading`, `rules`, `gold` or `judgments`, and `said` a sentence for people. `by_run` has the value in each run by
-    its name, a single entry if one run differs within itself.
-    """
+    """A difference between runs, or within one. `what` is `invalid`, `topics`, `topic`, `attributes`, `protocol`,
+    `users`, `groups`, `trials`, `system`, `model`, `reading`, `rules`, `gold` or `judgments`, and `said` a sentence
+    for people. `by_run` has the value in each run by its name, a single entry if one run differs within itself."""
 
     what: str
     said: str

@@ -77,12 +77,9 @@ def set_apart(
     judged: bool = False,
     layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
 ) -> SideBySide:
-    """Find the differences between `runs`.
-
-    `changes` override the audits' scoring settings. `judged` means that gold is given, so the runs' own does not
-    count. `layers_of` returns the judgments of a run. Raises InputError if nothing can be compared: without a common
-    topic, or if audits score in different ways.
-    """
+    """Find the differences between `runs`. `changes` override the audits' scoring settings. `judged` means that gold
+    is given, so the runs' own does not count. `layers_of` returns the judgments of a run. Raises InputError if
+    nothing can be compared: without a common topic, or if audits score in different ways."""
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
         return SideBySide(contrasts=tuple(reading_contrasts(named)))

@@ -1,4 +1,4 @@
-"""The sources of figures: runs by name, date and content, so that others can find them again."""
+"""Descriptions of the runs behind a study's figures, by which readers can find them again."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from topics.identity import content_hash
 
 
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
-    """Return a JSON object for each run: its name, start, audit and commit, the version of Harvest that began it, the
-    versions that recorded or reread it, and content hashes of the protocol, of all topics together, and of each
-    system."""
+    """Return a JSON object for each run. It has the run's name, start, audit and commit; the version of Harvest that
+    began it, and those that recorded or reread it; and content hashes of the protocol, of all topics together, and of
+    each system."""
     found: list[dict[str, Json]] = []
     for name, run in zip(run_names(runs), runs, strict=True):
         header = run.header

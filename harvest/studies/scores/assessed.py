@@ -61,10 +61,8 @@ def assess_material(
     material: Material, schema: Schema | None = None, judges: Precedence | None = None
 ) -> Assessed | None:
     """Assess every valid conversation by the schema (the shipped one by default), using judgments of `judges`.
-
     Returns None if nobody, person or model, judged anything that the schema asks about. Raises RunError for a layer
-    that does not fit its conversation, and InputError for an invalid layer of scores.
-    """
+    that does not fit its conversation, and InputError for an invalid layer of scores."""
     chosen = schema or load_schema(SHIPPED)
     names = {one.name for one in chosen}
     if not any(
@@ -91,12 +89,9 @@ def assess_material(
 def score_assessed(
     material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
 ) -> tuple[ScoreTable, Assessed | str | None]:
-    """Score the measures that are always shown, and SWAN if anything was judged.
-
-    Returns the table and what was judged: the assessment, the reason why it cannot be scored, or None without
-    judgments. `seed` seeds the bootstrap; `schema` and `judges` are those of `score_material`. Figures over single
-    trials have no intervals.
-    """
+    """Score the measures that are always shown, and SWAN if anything was judged. Returns the table and what was
+    judged: the assessment, the reason why it cannot be scored, or None without judgments. `seed` seeds the bootstrap;
+    `schema` and `judges` are those of `score_material`. Figures over single trials have no intervals."""
     try:
         assessed = assess_material(material, schema, judges)
         if assessed is not None:

@@ -126,12 +126,9 @@ Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A bound and one figure.
-
-    `row` is the figure, or None. By its interval, `verdict` is `kept` if all of it meets the bound, `missed` if none
-    of it does, and otherwise `cannot tell`; `not measured` if the figure is undefined or has no interval, with the
-    reason in `why`.
-    """
+    """A bound and one figure. `row` is the figure, or None. By its interval, `verdict` is `kept` if all of it meets
+    the bound, `missed` if none of it does, and otherwise `cannot tell`; `not measured` if the figure is undefined or
+    has no interval, with the reason in `why`."""
 
     bound: Threshold
     row: ScoreRow | None

@@ -36,12 +36,9 @@ def print_scores(
     contrasts: Sequence[Contrast] = (),
     selection: Selection | None = None,
 ) -> None:
-    """Print grid, figures, notes, damage and paths, or one sentence if there is nothing to score.
-
-    With `every`, also print variants of the figures; `asked` restricts them to these names, in this order.
-    `contrasts` (differences between the runs) come above the figures, and `selection` (the effect of lost attempts)
-    below.
-    """
+    """Print grid, figures, notes, damage and paths, or one sentence if there is nothing to score. With `every`, also
+    print variants of the figures; `asked` restricts them to these names, in this order. `contrasts` (differences
+    between the runs) come above the figures, and `selection` (the effect of lost attempts) below."""
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:

@@ -35,11 +35,9 @@ Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A share of a system over everything, as scored and with first attempts.
-
-    `useless` and `useful` count what was lost as such; for `P(M, below=…)` and `breakdown` they count the trial as a
-    case, or not. `turn` is that of %useful.
-    """
+    """A share of a system over everything, as scored and with first attempts. `useless` and `useful` count what was
+    lost as such; for `P(M, below=…)` and `breakdown` they count the trial as a case, or not. `turn` is that of
+    %useful."""
 
     system: str
     measure: str

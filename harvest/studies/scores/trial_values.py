@@ -101,11 +101,9 @@ def measure_values(
     settings: Settings,
     judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
-    """Return each system's cells of measures of single conversations, and notes on the judgments used.
-
-    `judges` None means people's judgments, then rules', by the shipped schema. Raises InputError if a measure would
-    depend on one of several judgments of equal rank.
-    """
+    """Return each system's cells of measures of single conversations, and notes on the judgments used. `judges` None
+    means people's judgments, then rules', by the shipped schema. Raises InputError if a measure would depend on one
+    of several judgments of equal rank."""
 
     @cache
     def judged() -> Judged:

@@ -120,11 +120,9 @@ class TreeFigures:
         return found
 
     def unseen(self) -> tuple[str, ...]:
-        """(N,) The estimated probability that the next trial does something new at a node, in words.
-
-        Only nodes where trials diverged have one: those with several branches, or with one branch and an end. It is
-        "" at other nodes (the interval of a single branch says as much), at leaves, and after a single trial.
-        """
+        """(N,) The estimated probability that the next trial does something new at a node, in words. Only nodes where
+        trials diverged have one: those with several branches, or with one branch and an end. It is "" at other nodes
+        (the interval of a single branch says as much), at leaves, and after a single trial."""
         mass = self.found.unseen
         said = []
         for node in range(len(self.tree)):

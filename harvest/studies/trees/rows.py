@@ -63,11 +63,9 @@ def _tree_head(one: TreeFigures) -> dict[str, Any]:
 
 
 def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
-    """Yield the figures of each tree, node by node in pre-order.
-
-    A branch has its share, with an interval, of the `trials` that reached the node before it. Then come the
-    probability of branches that were never seen and, if a score was requested, its means and its variance.
-    """
+    """Yield the figures of each tree, node by node in pre-order. A branch has its share, with an interval, of the
+    `trials` that reached the node before it. Then come the probability of branches that were never seen and, if a
+    score was requested, its means and its variance."""
     for one in trees:
         yield from _rows_of_tree(run, one)
 

@@ -31,12 +31,9 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScores:
-    """The scores of the trials of a tree.
-
-    `n` of the `trials` have a value; `counts` (N,) are those that pass through each node. `parts` are the
-    contributions of the nodes, and `over` is the variance, settled turn by turn. `interval` is that of the mean over
-    all trials; its units are topics, or trials if there is one topic.
-    """
+    """The scores of the trials of a tree. `n` of the `trials` have a value; `counts` (N,) are those that pass through
+    each node. `parts` are the contributions of the nodes, and `over` is the variance, settled turn by turn.
+    `interval` is that of the mean over all trials; its units are topics, or trials if there is one topic."""
 
     measure: str
     n: int

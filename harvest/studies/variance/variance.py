@@ -292,11 +292,8 @@ class _Study:
 
     def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
         """Average `each`, of shape (topics,) with NaN for topics without a value, over clusters of topics as in
-        `harvest score`.
-
-        Continued sessions get no interval: a session is in all topics, and a topic's figure over its trials cannot be
-        split by session.
-        """
+        `harvest score`. Continued sessions get no interval: a session is in all topics, and a topic's figure over its
+        trials cannot be split by session."""
         there = ~np.isnan(each)
         if not there.any():
             return Figure(math.nan, 0, 0, no_interval(none))

@@ -174,12 +174,9 @@ def alarm_waits(looks: Sequence[Look]) -> bool:
 
 @dataclass(frozen=True)
 class History:
-    """The content of a history file.
-
-    `lines` are all looks in file order. `torn` has places of incomplete lines, left by a command that was stopped;
-    they are ignored and stay in the file. `bare` has places of lines without a hash, and `glued` those of lines with
-    several looks, as when files are concatenated after a lost line break.
-    """
+    """The content of a history file. `lines` are all looks in file order. `torn` has places of incomplete lines, left
+    by a command that was stopped; they are ignored and stay in the file. `bare` has places of lines without a hash,
+    and `glued` those of lines with several looks, as when files are concatenated after a lost line break."""
 
     lines: tuple[Look, ...] = ()
     torn: tuple[Place, ...] = ()

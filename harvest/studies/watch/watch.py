@@ -61,12 +61,9 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Compare `run`, which may be gathered already, with the baseline.
-
-    Of the looks in `history`, those at this baseline before this run count, and the one at this run with fewer
-    trials. `rules` is None for the defaults, and `name` is that of the run in the history. Raises InputError for a
-    run of another audit.
-    """
+    """Compare `run`, which may be gathered already, with the baseline. Of the looks in `history`, those at this
+    baseline before this run count, and the one at this run with fewer trials. `rules` is None for the defaults, and
+    `name` is that of the run in the history. Raises InputError for a run of another audit."""
     rules = rules or WatchRules()
     gathered = gather_runs(run)
     (run,) = gathered.runs
