@@ -1,1 +1,1 @@
-"""Arms of one system (wordings, users and factors) and their effects."""
+"""Effects of arms: changes of a system's settings, wordings, users or factors, each compared with a control."""

@@ -1,4 +1,4 @@
-"""The JSON document and the long-form rows of a robustness study."""
+"""The JSON document, long-form rows and chart of a robustness study, and the tables of its factors."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ def robustness_form(
     seed: int,
     unranked: Sequence[str] = (),
 ) -> StudyForm:
-    """Return the printable form of one run's systems and their pairs; `unranked` explains pairs without a ranking."""
+    """Return the printable form of one run's systems and pairs. `unranked` explains pairs without a ranking."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={
@@ -89,8 +89,8 @@ def _tables(
 def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
-    """Yield each arm's mean and its difference from the control, the spread over arms, and what each arm changed.
-    `system` is `system, arm`; `other` is the control or, in the last rows, the other system."""
+    """Yield each arm's figure and its difference from the control, the spread over arms, and what each arm changed.
+    `system` has the form `system, arm`; `other` names the control or, in the last rows, the other system."""
     for one in found:
         for measure in one.measures:
             yield from _measure_rows(one, measure)
@@ -191,12 +191,12 @@ Effect = tuple[tuple[str, str], ...]
 
 
 def effect_name(effect: Effect) -> str:
-    """Return a name such as `patience hasty` or `patience hasty x skill unskilled`."""
+    """Return the name of an effect, such as `patience hasty` or `patience hasty x skill unskilled`."""
     return " x ".join(f"{factor} {level}" for factor, level in effect)
 
 
 def factor_sentence(one: FactorEffects, study: FactorStudy) -> str:
-    """Name the factors and interactions found to affect a system, or the difference between two."""
+    """Name the factors and interactions found to affect a system or the difference between two systems."""
     share = is_percentage(one.key[0])
     found = [(effect, own) for effect, own in one.effects.items() if own.beyond]
     if all(math.isnan(own.p) for own in one.effects.values()):
@@ -216,7 +216,8 @@ def factor_sentence(one: FactorEffects, study: FactorStudy) -> str:
 
 
 def factor_tables(study: FactorStudy | None) -> Iterator[RenderableType]:
-    """Yield a sentence and the effects for every system, every pair and every measure; nothing without factors."""
+    """Yield a sentence and a table of effects for every system, pair of systems and measure. Yields nothing if the
+    run has no factors."""
     if study is None:
         return
     for one in study.effects:
@@ -237,7 +238,7 @@ def factor_tables(study: FactorStudy | None) -> Iterator[RenderableType]:
 
 
 def factor_legend(study: FactorStudy | None) -> Iterator[Text]:
-    """Explain the columns; yield nothing without factors."""
+    """Yield an explanation of the columns, or nothing if the run has no factors."""
     if study is None or not study.effects:
         return
     first = ", ".join(f"{factor} {own[0]}" for factor, own in study.levels.items())
@@ -251,7 +252,7 @@ def factor_legend(study: FactorStudy | None) -> Iterator[Text]:
 
 
 def factor_rows(study: FactorStudy | None, run: str, trials: int) -> Iterator[LongRow]:
-    """Yield the effects as long-form rows; nothing without factors."""
+    """Yield a long-form row for each effect, or nothing if the run has no factors."""
     if study is None:
         return
     for one in study.effects:
@@ -275,7 +276,7 @@ _WIDTH = 800.0  # in pixels
 
 
 def robustness_chart(found: Sequence[Robustness]) -> str:
-    """Return an SVG file with a panel for each system and measure."""
+    """Return an SVG forest plot of arms against their control, with a panel for each system and measure."""
     panels = []
     for one in found:
         for measure in one.measures:

@@ -1,7 +1,8 @@
-"""Main effects and interactions of a run's factors, a part of `harvest robustness`.
+"""Estimate main effects and interactions of a run's factors, for `harvest robustness`.
 
-Factors come from the audit. The group of users is a factor if the audit names groups; the arm is one, too, if the
-audit names groups and arms but no factors. Effects are computed for each system and for the difference of each pair.
+Factors come from the audit. The group of users is a factor if the audit names groups. The arm is a factor, too, if
+the audit names groups and arms but no factors. Effects are estimated for each system and for the difference between
+each pair of systems.
 """
 
 import math
@@ -25,8 +26,8 @@ GROUP, ARM = "group", "arm"
 
 @dataclass(frozen=True, slots=True)
 class FactorEffects:
-    """Effects in one measure, on a system or on `system` minus `other`. `effects` is keyed by ((factor, level), …),
-    with p corrected over the whole study."""
+    """The effects of factors on one measure of `system`, or on the difference `system` minus `other`. The keys of
+    `effects` are tuples of (factor, level) pairs. p is corrected over the whole study."""
 
     key: Key
     measure: Measure
@@ -45,9 +46,12 @@ class FactorEffects:
 
 @dataclass(frozen=True, slots=True)
 class FactorStudy:
-    """All effects of a run's factors. `levels` lists each factor's levels, starting with the reference level;
-    `family` counts the effects in the correction; `level` is that of the intervals; `left_out` says why systems or
-    pairs have no effects."""
+    """All effects of a run's factors.
+
+    `levels` has the levels of each factor; the first one is the reference. `family` is the number of effects in the
+    correction of p, and `level` is the confidence level of intervals. `left_out` explains systems and pairs without
+    effects.
+    """
 
     levels: Levels
     effects: tuple[FactorEffects, ...]
@@ -57,7 +61,8 @@ class FactorStudy:
 
 
 def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
-    """Compute the effects of the factors; None if arms are the only factor, since their differences say the same."""
+    """Estimate the effects of the factors. Returns None if arms are the only factor, because the differences between
+    arms then show the same."""
     played: dict[str, dict[Combination, tuple[ArmedSystem, str]]] = {}
     levels: dict[str, Sequence[str]] = dict(armed.factors)
     audience = tuple(dict.fromkeys(system.group for system in armed.systems if system.group))
@@ -108,7 +113,8 @@ _Played = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
 def _reason_withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
-    """Say why a system or pair is left out, or "": losses depend on its answers, or its users differ."""
+    """Return why a system or pair is omitted, or "" if it is not. It is omitted if losses depend on a system's
+    answers, or if users spoke differently to the two systems."""
     if other is None:
         found = armed.material.withholding([system.names[arm] for system, arm in one.values()])
         return found[0].sentence if found else ""

@@ -1,4 +1,4 @@
-"""Print the arms of an audit next to their control."""
+"""Printed tables of arms compared with their control."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ _LEGEND_OF_USERS = (
 
 
 def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
-    """Yield one system's tables: a sentence for each measure, then the arms."""
+    """Yield one system's tables: the arms for each measure, what users did, and what each arm changed."""
     for measure in found.measures:
         yield Text(printable(f"{found.system.name}, {measure.label}", line=True), style="bold")
         yield Text(printable(_sentence(measure), line=True))
@@ -65,7 +65,7 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
 
 
 def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
-    """Explain the columns."""
+    """Yield explanations of the columns."""
     together = any(one.system.continued for one in found)
     measures = [measure for one in found for measure in one.measures]
     ratios = list(dict.fromkeys(one.label for one in measures if one.measure.declaration is RECOVERY))
@@ -138,12 +138,12 @@ def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
 
 
 def _has_common_figures(measure: MeasureOverArms) -> bool:
-    """True if some difference is between figures other than those of the arms themselves."""
+    """Return true if the difference of some arm is over fewer trials than the arm's own figure."""
     return any(map(measure.elsewhere, measure.differences))
 
 
 def _arms_with_words(found: Robustness) -> tuple[str, ...]:
-    """Return the arms for which changed words are informative: not those that only change how users act."""
+    """Return the arms for which changed words are informative. Arms that only change how users act are omitted."""
     return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
 
 

@@ -1,4 +1,4 @@
-"""Whether the order of a run's systems depends on the user: the last part of `harvest robustness`."""
+"""Test whether the order of a run's systems depends on the user, for the last part of `harvest robustness`."""
 
 import math
 from collections import Counter
@@ -22,12 +22,13 @@ Depends = Literal["which", "how much", ""]
 
 @dataclass(frozen=True, slots=True)
 class RankedPair:
-    """Two systems in one measure over the arms of users.
+    """Two systems compared in one measure, in each arm of users.
 
-    `found` is the comparison, with interactions corrected over all pairs, arms and measures (Holm); `pairs` of
-    systems share the chance of error. `good` is the good end of the measure. `estimand` says whether the preferences
-    of arms hold for topics like these, or only for these topics. `first` and `second` are arms in which this system
-    is better (higher, if neither end is good), the clearest first; both are () unless both are found.
+    `found` is the comparison, with interactions corrected over all pairs, arms and measures (Holm). The chance of
+    error is shared by all `pairs` of systems. `good` is the good end of the measure. `estimand` is whether the
+    preferences of arms hold for topics like these or only for these topics. `first` and `second` have the arms in
+    which that system is better (higher, if neither end is good), starting with the clearest; both are () unless each
+    system is better in some arm.
     """
 
     key: Key
@@ -42,14 +43,15 @@ class RankedPair:
 
     @property
     def depends(self) -> Depends:
-        """Whether `which` system is better, or `how much` better, depends on the user; "" if neither is found."""
+        """`which` if the better system depends on the user, `how much` if only the difference does, or "" if neither
+        is found."""
         if self.first:
             return "which"
         return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""
 
     @property
     def everywhere(self) -> str:
-        """The system found to be better (higher, if neither end is good) in every arm, or ""."""
+        """The system that is better (higher, if neither end is good) in every arm, or ""."""
         found = self.found.ahead((1 - self.level) / self.pairs)
         if self.good != "low" or not found:
             return found
@@ -61,8 +63,11 @@ class RankedPair:
 
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
-    """Compare every pair of systems played in the same arms, in every measure; () without such a pair. Pairs are left
-    out if losses of a system depend on its answers, or if users of an arm spoke differently to the two."""
+    """Compare every pair of systems that were played in the same arms, in every measure.
+
+    Returns () if there is no such pair. A pair is omitted if a system's losses depend on its answers, or if the users
+    of an arm spoke differently to the two systems.
+    """
     pairs = [both for both in _pairs(armed) if not _reason_withheld(armed, both)]
     found = {
         (key, place): _compare_pair(armed, key, measure, both, seed)
@@ -86,7 +91,7 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
 
 
 def unranked_pairs(armed: Armed) -> tuple[str, ...]:
-    """Return a sentence for each pair that is left out, with the reason."""
+    """Return a sentence for each omitted pair, with the reason."""
     return tuple(
         f"{one.name} − {two.name}: {why}" for one, two in _pairs(armed) if (why := _reason_withheld(armed, (one, two)))
     )
@@ -101,7 +106,7 @@ def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
 
 
 def _reason_withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
-    """Say why a pair is left out, or "": in some arm, losses depend on answers or users spoke differently."""
+    """Return why a pair is omitted, or "" if it is not."""
     one, two = both
     each = (armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
     return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))

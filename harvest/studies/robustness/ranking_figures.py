@@ -1,4 +1,4 @@
-"""Print whether the order of systems depends on the user: the last part of `harvest robustness`."""
+"""Printed tables and long-form rows of rankings of systems by user."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,8 +53,8 @@ def ranking_sentence(one: RankedPair) -> str:
 def ranking_tables(
     pairs: Sequence[RankedPair], found: Sequence[Robustness], unranked: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
-    """Yield a sentence and the arms for every pair and measure, then how far rankings of three or more systems agree.
-    `unranked` explains why other pairs are left out."""
+    """Yield a sentence and a table of arms for every pair and measure, and the agreement between rankings. The
+    agreement is shown for three or more systems. `unranked` explains omitted pairs."""
     for one in pairs:
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")
@@ -68,7 +68,7 @@ def ranking_tables(
 
 
 def ranking_legend(pairs: Sequence[RankedPair]) -> Iterator[Text]:
-    """Explain the columns; yield nothing without two systems."""
+    """Yield an explanation of the columns, or nothing if there is no pair."""
     if not pairs:
         return
     one = pairs[0]
@@ -100,7 +100,8 @@ def _arm_table(one: RankedPair) -> Table:
 
 
 def _agreements(found: Sequence[Robustness]) -> dict[str, dict[str, float]]:
-    """Return Kendall's tau-b between the order of three or more systems in each arm and in the control, by measure."""
+    """Return Kendall's tau-b between the order of systems in each arm and in the control, by measure. Returns {} for
+    fewer than three systems and for systems with different arms."""
     if len(found) < 3 or any(one.system.names.keys() != found[0].system.names.keys() for one in found):
         return {}
     agreements: dict[str, dict[str, float]] = {}
@@ -122,7 +123,8 @@ def _size_words(one: RankedPair, arm: str) -> str:
 
 
 def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
-    """Yield the entries of each pair that are not figures: how the user matters, and each arm's choice."""
+    """Yield the JSON entries of each pair other than figures: how it depends on the user, and which system each arm
+    prefers."""
     for one in pairs:
         yield {
             "system": one.found.first,
@@ -138,7 +140,7 @@ def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
 
 
 def ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Iterator[LongRow]:
-    """Yield differences between systems by arm, for topics like these and for these, and against the control."""
+    """Yield the difference between systems in each arm, for both estimands, and how far it is from the control's."""
     for one in pairs:
         name, turn = one.key
         common: dict[str, Any] = {"study": "robustness", "run": run, "trials": trials, "measure": name, "turn": turn}

@@ -1,7 +1,7 @@
-"""Compute how robust systems are from a run played in arms, for `harvest robustness`.
+"""Estimate how robust systems are, from a run played in arms, for `harvest robustness`.
 
-Each arm is compared with the control over matched trials: users of one topic and trial draw the same random numbers
-in all arms, so what differs is the arm's effect and the system's own randomness.
+Each arm is compared with the control over matched trials. Users of the same topic and trial draw the same random
+numbers in all arms, so that only the arm and the system's own randomness differ.
 """
 
 import math
@@ -40,9 +40,11 @@ _SAME = 1e-12  # rounding: sums in another order must compare as equal on every 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """How much an arm really changed, over matched openings. `openings` is their number and `other` the number whose
-    words differ from the control's; `words` is the mean share of words that differ, in [0, 1], or NaN without an
-    opening."""
+    """How much an arm changed the users' first turns.
+
+    `openings` is the number of matched openings, and `other` the number with a different text than in the control.
+    `words` is the mean share of words that differ, in [0, 1]; it is NaN without an opening.
+    """
 
     openings: int
     other: int
@@ -51,8 +53,11 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What users of an arm did in its valid conversations. `turns` is the mean number of user turns, or NaN without a
-    conversation; `acts` are shares of user turns and `ends` shares of conversations, the most frequent first."""
+    """The behaviour of users in the valid conversations of an arm.
+
+    `turns` is the mean number of user turns, NaN without a conversation. `acts` are shares of user turns and `ends`
+    are shares of conversations, both in order of frequency.
+    """
 
     conversations: int
     turns: float
@@ -62,18 +67,17 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class MeasureOverArms:
-    """One measure over the arms of a system.
+    """One measure in every arm of a system.
 
     `figures` has each arm's figure as in `harvest score` (NaN without a value), and `topics` its number of topics.
-    `differences` are those of each arm from the control over the trials that both have, with the figures of both over
-    these trials, corrected over all arms and measures (Holm). `spread` is the variance component of the arms over
-    topics like these, without chance; its interval starts at 0 unless some arm is found to differ, so that the two
-    agree.
+    `differences` has each arm's difference from the control over their matched trials, with both figures over these
+    trials; p is corrected over all arms and measures (Holm). `spread` is the variance component of arms over topics
+    like these, without chance. Its interval starts at 0 unless some arm is found to differ, so that the two agree.
 
-    `worst` is the played arm farthest below the control (above it, if low is good) over matched trials; it is the
-    control if no arm is below it, and "" if no arm differs or has a value. `apart` is the worst arm's difference,
-    with an interval that allows for choosing the worst; NaN if the control is worst, and for sessions that continue
-    from topic to topic.
+    `worst` is the arm farthest below the control (above it, if low is good) over matched trials. It is the control if
+    no arm is below it, and "" if no arm differs or has a value. `apart` is the worst arm's difference from the
+    control; `interval` allows for having chosen the worst arm. Both are undefined if the control is the worst, and if
+    sessions continue from topic to topic.
     """
 
     key: Key
@@ -91,7 +95,7 @@ class MeasureOverArms:
         return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
-        """True if missing trials make an arm's difference one between figures other than its own and the control's."""
+        """Return true if an arm's difference is not that of the printed figures, because trials are missing."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
             abs(one.other - self.figures[arm]) > _SAME or abs(one.base - self.figures[control]) > _SAME
@@ -100,9 +104,12 @@ class MeasureOverArms:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """One system over its arms. `flips` compares first answers by arm. `behaviour` covers the control and the arms
-    with other users, {} if there are none. `family` counts the corrected differences. `invalid` counts trials without
-    a valid attempt, which are in no figure."""
+    """One system in all its arms.
+
+    `flips` compares the first answers of each arm with those of the control. `behaviour` covers the control and the
+    arms with other users; it is {} if there are no such arms. `family` is the number of differences in the correction
+    of p. `invalid` is the number of trials without a valid attempt, which are in no figure.
+    """
 
     system: ArmedSystem
     settings: Settings
@@ -118,7 +125,7 @@ class Robustness:
 
 
 def robustness(armed: Armed, *, seed: int = 0) -> tuple[Robustness, ...]:
-    """Compare the arms of every system. `seed` seeds the resampling."""
+    """Compare the arms of every system with its control. `seed` is for resampling."""
     return tuple(
         _compare_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
         for system in armed.systems
@@ -257,7 +264,7 @@ def _compare_in_measure(
 def _spread_of_arms(
     measure: Measure, cells: Mapping[str, Mapping[Trial, Cell]], topics: Sequence[str], settings: Settings
 ) -> Component:
-    """Return the variance component of arms with a value. A ratio of sums has none, as in `harvest variance`."""
+    """Return the variance component of arms. It is undefined for a ratio of sums, as in `harvest variance`."""
     if measure.declaration is RECOVERY:
         return Component(math.nan, no_interval("a ratio over all conversations is no mean over trials"))
     trials = sorted({trial for own in cells.values() for _, trial in own})

@@ -1,1 +1,1 @@
-"""Read runs once and compare them with each other, the start of every study."""
+"""Descriptions of recorded runs and of the differences between them."""

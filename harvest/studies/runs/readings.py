@@ -1,10 +1,10 @@
-"""How answers got from a system into a run: the influence of Harvest itself, of site files and of settings.
+"""Compare how runs got their answers from systems: which versions of Harvest, site files and settings they used.
 
-Two runs of one assistant can differ because the assistant does, or because its answers were read differently.
-Recordings contain the versions of Harvest that read pages, whether pages were read again later, hashes of the files
-that a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the
-rules that gave labels. Equal versions do not prove that pages were read alike, nor different versions that they were
-not; `harvest reread` shows it for stored pages.
+Two runs of one assistant can differ because the assistant changed, or because its answers were read differently.
+Recordings have the versions of Harvest that read pages, whether pages were read again later, hashes of the files that
+a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the rules
+that gave labels. Equal versions do not prove that pages were read alike, and different versions do not prove that
+they were read differently; `harvest reread` shows this for stored pages.
 """
 
 import json
@@ -26,9 +26,12 @@ from topics.yaml_values import Loc
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference between runs, or within one. `what` is `invalid`, `topics`, `topic`, `attributes`, `protocol`,
-    `users`, `groups`, `trials`, `system`, `model`, `reading`, `rules`, `gold` or `judgments`, and `said` a sentence
-    for people. `by_run` has the value in each run by its name, a single entry if one run differs within itself."""
+    """A difference between runs, or within one run.
+
+    `what` is `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
+    `reading`, `rules`, `gold` or `judgments`. `said` is a printed sentence. `by_run` has the value in each run, by
+    the run's name; it has a single entry if a run differs within itself.
+    """
 
     what: str
     said: str
@@ -45,8 +48,11 @@ _RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, al
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a run's answers were read. `versions` of Harvest recorded the run; `again` is the version that read its
-    pages again, or "". `only` is the one system whose pages were read again, or "" for all."""
+    """How the answers of a run were read.
+
+    `versions` are the versions of Harvest that recorded the run. `again` is the version that read its pages again, or
+    "". `only` is the one system whose pages were read again, or "" if all were.
+    """
 
     versions: tuple[str, ...]
     again: str = ""
@@ -60,21 +66,21 @@ class Reading:
         }
 
     def mixed(self, system: str) -> bool:
-        """True if several versions read the pages of `system`."""
+        """Return true if several versions read the pages of `system`."""
         return len(self.versions) > 1 and not self._was_reread(system)
 
     def _was_reread(self, system: str) -> bool:
         return bool(self.again) and self.only in ("", system)
 
     def said(self, system: str) -> str:
-        """Say which versions read the pages of `system`."""
+        """Name the versions that read the pages of `system`."""
         if self._was_reread(system):
             return f"again by Harvest {self.again}"
         return f"by Harvest {' and '.join(self.versions)}" if self.versions else f"by {_UNKNOWN}"
 
 
 def reading_of(run: Run) -> Reading:
-    """Return how the answers of `run` were read, as far as it is recorded."""
+    """Return how the answers of `run` were read, as far as this is recorded."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread":
         return Reading(harvest_versions(run))
@@ -84,7 +90,7 @@ def reading_of(run: Run) -> Reading:
 
 
 def reread_sentence(run: Run) -> str:
-    """Say that figures of `run` use answers that were read again, and which parts changed; "" if nothing changed."""
+    """Say which parts of the answers in `run` changed when they were read again, or return "" if nothing changed."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread" or not source.get("changed"):
         return ""
@@ -99,7 +105,7 @@ def reread_sentence(run: Run) -> str:
 
 
 def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield differences in how answers were read and labelled, between runs by name or within a single run."""
+    """Yield differences in how answers were read and labelled, between the runs or within a single run."""
     readings = {name: reading_of(run) for name, run in named.items()}
     for system, runs in _systems_read(named).items():
         said: dict[str, Json] = {name: readings[name].said(system) for name in runs}
@@ -116,7 +122,7 @@ def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
-    """Map each system whose answers are read from pages to the runs that contain it."""
+    """Map each system whose answers are read from pages to the names of its runs."""
     found: dict[str, list[str]] = {}
     for name, run in named.items():
         for system, definition in run.header.systems.items():
@@ -126,8 +132,7 @@ def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
 
 
 def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield files (a site file, a program, a certificate) with changed content under the same name, and changed
-    driver defaults where audits set no value."""
+    """Yield changed contents of files that systems name, and changed driver defaults that audits did not set."""
     for key in ("system_files", "system_defaults"):
         found: dict[str, dict[str, Json]] = {}  # by system and run
         for name, run in named.items():
@@ -147,7 +152,7 @@ def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Yield changes of keys that all values have; a missing key may simply not have been recorded."""
+    """Yield changes of the keys that all values have. A missing key may simply not have been recorded."""
     every = [one for one in values.values() if isinstance(one, dict)]
     for key in every[0]:
         if all(key in one for one in every):
@@ -155,7 +160,8 @@ def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[s
 
 
 def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield kinds of rules whose versions differ; a version is raised whenever an answer could get another label."""
+    """Yield kinds of rules with different versions. A rule gets a new version if it could label some answer
+    differently."""
     versions: dict[str, dict[str, list[str]]] = {}
     for name, run in named.items():
         own: dict[str, set[str]] = {}
@@ -179,18 +185,18 @@ _Model = TypeVar("_Model", bound=StrictModel)
 
 
 def recorded_audit(run: Run) -> Mapping[str, Any]:
-    """Return the resolved audit, or {} if the run has none."""
+    """Return the resolved audit of a run, or {} if it was recorded without one."""
     return run.header.audit if isinstance(run.header.audit, dict) else {}
 
 
 def recorded_scoring(run: Run) -> dict[str, Any]:
-    """Return the audit's scoring settings. Raises InputError, with the place in `run.json`, for invalid ones."""
+    """Return the audit's scoring settings. Raises InputError, with a place in `run.json`, if they are invalid."""
     found = recorded_audit(run).get("scoring") or {}
     return _validate(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
 
 
 def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
-    """Return the audit's thresholds. Raises InputError, with the place in `run.json`, for invalid ones."""
+    """Return the audit's thresholds. Raises InputError, with a place in `run.json`, if they are invalid."""
     found = recorded_audit(run).get("thresholds") or ()
     return tuple(_validate(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
 
@@ -215,8 +221,11 @@ Change = tuple[str, Mapping[str, Json]]
 
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
-    """Yield every place where `values`, keyed by run name, differ, as deep as all are objects or lists of equal
-    length. A null value counts as a missing key."""
+    """Yield the innermost parts in which JSON values differ, each with its path and its value in each run.
+
+    `values` are keyed by the name of the run. Objects, and lists of equal length, are compared item by item. A null
+    value counts as a missing key.
+    """
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):
         return
@@ -236,14 +245,15 @@ def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Chan
 
 
 def in_words(changes: Sequence[Change]) -> str:
-    """Describe the first few changes: `options.model is a in january, b in february; and 2 more differences`."""
+    """Describe the first few changes, as in `options.model is a in january, b in february; and 2 more differences`."""
     said = [f"{path} is {by_value(by_run)}" for path, by_run in changes[:_MOST]]
     more = len(changes) - _MOST
     return "; ".join(said) + (f"; and {pluralize(more, 'more difference')}" if more > 0 else "")
 
 
 def by_value(by_run: Mapping[str, Json]) -> str:
-    """Describe values by run: `5 in january and march, 3 in february`. Long ones are cut near the first difference."""
+    """Group runs by value, as in `5 in january and march, 3 in february`. Long values are cut near their first
+    difference."""
     names: dict[str, list[str]] = {}
     for name, value in by_run.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

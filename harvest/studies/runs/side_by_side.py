@@ -1,7 +1,8 @@
-"""How several runs differ that are scored together, such as two audits of one assistant at different dates.
+"""Find the differences between runs that are scored together, such as two audits of one assistant at different
+dates.
 
-Figures are compared only over topics that every run tried in the same words; other topics are left out of all runs.
-One set of scoring settings applies to all. Other differences are reported and change no figure.
+Figures are compared only over topics that every run tried in the same wording; other topics are omitted from all
+runs. One set of scoring settings applies to all runs. Other differences are reported and change no figure.
 """
 
 import shlex
@@ -36,15 +37,15 @@ _MOST_NAMES = 5  # in a sentence; the others are counted
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """How runs differ. `left_out` are the topics in no figure, because not every run tried them in the same words;
-    `contrasts` are all differences between and within the runs."""
+    """The differences between runs. `left_out` has the topics that are in no figure, because not every run tried them
+    in the same wording. `contrasts` has all differences between and within the runs."""
 
     left_out: frozenset[str] = frozenset()
     contrasts: tuple[Contrast, ...] = ()
 
 
 def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a name for each of `runs`: its folder, or its path if folders share a name."""
+    """Return a name for each run: its folder, or its path if several folders have this name."""
     folders = Counter(run.path.resolve().name for run in runs)
     return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
 
@@ -66,7 +67,8 @@ def refuse_twice(runs: Sequence[Run]) -> None:
 
 
 def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
-    """The attempts with a recorded start, which differs between plays of one audit even if words do not."""
+    """Return the attempts that have a recorded start. Two plays of one audit differ in their start times even if
+    every text is the same."""
     return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
 
 
@@ -77,9 +79,12 @@ def set_apart(
     judged: bool = False,
     layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
 ) -> SideBySide:
-    """Find the differences between `runs`. `changes` override the audits' scoring settings. `judged` means that gold
-    is given, so the runs' own does not count. `layers_of` returns the judgments of a run. Raises InputError if
-    nothing can be compared: without a common topic, or if audits score in different ways."""
+    """Find the differences between `runs`.
+
+    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the runs' own
+    gold is not compared. `layers_of` returns the judgments of a run. Raises InputError if the runs have no topic in
+    common, and if their audits score in different ways.
+    """
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
         return SideBySide(contrasts=tuple(reading_contrasts(named)))
@@ -166,7 +171,7 @@ def _left_out_topics(
 
 
 def _silent_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield systems that a run tried without any valid trial; no figure would show that they are missing."""
+    """Yield the systems without a valid trial in some run. No figure would show that they are missing."""
     for name, run in named.items():
         silent = silent_systems((one.key.system for one in run.conversations), run.finished)
         if silent:
@@ -262,7 +267,7 @@ def _definitions(run: Run) -> dict[str, dict[str, Json]]:
 
 
 def _model_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield differences in the models that systems say they used; nothing for systems with a name in one run only."""
+    """Yield differences between the models that a system says it used, for systems with one name in several runs."""
     found: dict[str, dict[str, dict[str, None]]] = {}
     for name, run in named.items():
         for one in run.finished:
@@ -281,7 +286,7 @@ def _gold_contrasts(
     topics: set[str],
     layers_of: Callable[[Run], Sequence[Layer]],
 ) -> Iterator[Contrast]:
-    """Yield differences in gold. All runs share one table with the entries of every run, the newest if two differ."""
+    """Yield differences in gold. All runs share one table with the entries of every run; the newest judgment wins."""
     tables = {name: gold_table(layers_of(run), known.get(name)) for name, run in named.items()}
     entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
     counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
@@ -302,7 +307,7 @@ def _gold_contrasts(
 
 
 def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
-    """Yield differences in who judged. Judgments by rules are computed again for all runs."""
+    """Yield differences in who judged. Judgments by rules are ignored, because they are computed again for all runs."""
     authors = {
         name: sorted({f"{one.kind}:{one.author}" for one in layers_of(run) if one.kind in ("human", "model")})
         for name, run in named.items()
@@ -318,16 +323,16 @@ def _shorten_names(topics: Sequence[str]) -> str:
 
 
 def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> list[str]:
-    """Return the systems in `tried` without a conversation in `finished`, each once."""
+    """Return the systems in `tried` that have no conversation in `finished`, without duplicates."""
     answered = {one.key.system for one in finished}
     return [name for name in dict.fromkeys(tried) if name not in answered]
 
 
 def none_valid(systems: Sequence[str], run: str = "") -> str:
-    """Return a clause that says so. `run` names the run if there are several."""
+    """Return a clause saying that these systems have no valid trial. `run` names their run if there are several."""
     return f"no trial of {' and '.join(systems)}{f' in {run}' if run else ''} is valid"
 
 
 def what_went_wrong(run: str = "RUN") -> str:
-    """Return a clause that says how to find the cause."""
+    """Return a clause with the command that lists what went wrong."""
     return f"`harvest show {shlex.quote(run)} --all` lists what went wrong"

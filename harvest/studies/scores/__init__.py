@@ -1,1 +1,1 @@
-"""The score card of runs: computation, tables, and the file `scores.json`."""
+"""The score card of runs: its computation, its tables and its file `scores.json`."""

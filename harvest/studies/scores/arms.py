@@ -28,12 +28,12 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class ArmedSystem:
-    """A system of a run with its recorded arms.
+    """A system of a run that was played in arms.
 
-    `names` has the name of each arm in the recording, the control first. `continued` sessions continue from topic to
-    topic. `users` are the arms whose simulated users differ from the control's. `of` is the system that was actually
-    asked, and `group` that of its users, or "" if the audit names no groups. `levels` has the level of each factor by
-    arm; {} if the audit names arms.
+    `names` maps each arm to its system's name in the recording; the first arm is the control. `continued` is true if
+    sessions continue from topic to topic. `users` has the arms whose simulated users differ from the control's. `of`
+    is the system that answered, and `group` is the group of its users, "" if the audit names no groups. `levels` maps
+    each arm to its level of each factor; it is {} if the audit names arms instead of factors.
     """
 
     name: str
@@ -52,8 +52,11 @@ class ArmedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """The systems of a run played in arms. `wanted` are the measures; `values` are keyed by name in the recording;
-    `factors` maps names to levels in the audit's order, {} if the audit names arms."""
+    """The systems of a run that was played in arms.
+
+    `wanted` has the measures. `values` is keyed by the system's name in the recording. `factors` maps each factor to
+    its levels in the audit's order; it is {} if the audit names arms instead.
+    """
 
     systems: tuple[ArmedSystem, ...]
     material: Material
@@ -65,7 +68,7 @@ class Armed:
 
 
 def is_armed(run: Run) -> bool:
-    """True if a system of the run was played in arms."""
+    """Return true if a system of the run was played in arms."""
     return any(isinstance(one, dict) and "arm" in one for one in run.header.systems.values())
 
 
@@ -118,9 +121,9 @@ def gather_arms(
 ) -> Armed:
     """Compute the values of every system that was played in arms.
 
-    `measures` are of single conversations; () means ave%useful. `changes` override the audit's settings. `judges`
-    says whose judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run without arms, and for a
-    measure that single conversations do not have.
+    `measures` must have values for single conversations; () means ave%useful. `changes` override the audit's scoring
+    settings. `judges` selects whose judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run
+    without arms and for a measure without values for single conversations.
     """
     systems = armed_systems(run)
     material = gather_runs(run).material
@@ -140,7 +143,8 @@ def gather_arms(
 def wanted_measures(
     terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
 ) -> dict[Key, Measure]:
-    """Return the requested measures by key. Raises InputError for measures that single conversations do not have."""
+    """Return the requested measures by name and turn. Raises InputError for a measure without values for single
+    conversations."""
     schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:
         for measure in understand(term, settings, material.topics, schema):

@@ -1,4 +1,4 @@
-"""Judgments by people and models of recorded conversations, down to single nuggets: the input of SWAN."""
+"""Assess recorded conversations from judgments by people and models, down to single nuggets, for SWAN."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _JUDGES = ("human", "model")
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A score that counts, with its criterion and its weight there."""
+    """A score with its criterion and its weight in this criterion."""
 
     criterion: str
     scored: Scored
@@ -32,8 +32,8 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """Scored conversations. `criteria` are the criteria of single conversations with any score, in the schema's
-    order; `each` is keyed by system, topic and trial."""
+    """Assessed conversations. `criteria` are the criteria of the schema that have a score in some conversation, in
+    the schema's order. `each` has the assessments by system, topic and trial."""
 
     schema: Schema
     judges: Precedence | None
@@ -42,12 +42,12 @@ class Assessed:
 
     @property
     def terms(self) -> dict[str, Term]:
-        """The measures of these scores: SWAN, keyed by "", and the WAN of each criterion."""
+        """The measures based on these scores: SWAN, under the key "", and the WAN of each criterion."""
         named = {name: Term(WAN.name, (Term(name.replace(" ", "_")),)) for name in self.criteria}
         return {"": Term(SWAN.name), **named}
 
     def weighed(self, key: tuple[str, str, int]) -> list[Weighed]:
-        """Return the scores of one conversation, by turn and then in the order of the criteria."""
+        """Return the scores of one conversation in the order of the turns and, within a turn, of the criteria."""
         found: list[Weighed] = []
         assessment = self.each[key]
         for name in self.criteria:
@@ -60,9 +60,12 @@ class Assessed:
 def assess_material(
     material: Material, schema: Schema | None = None, judges: Precedence | None = None
 ) -> Assessed | None:
-    """Assess every valid conversation by the schema (the shipped one by default), using judgments of `judges`.
-    Returns None if nobody, person or model, judged anything that the schema asks about. Raises RunError for a layer
-    that does not fit its conversation, and InputError for an invalid layer of scores."""
+    """Assess every valid conversation by the schema, which is the shipped one by default.
+
+    `judges` selects whose judgments count. Returns None if no person and no model judged anything that the schema
+    asks for. Raises RunError for judgments that do not fit their conversation, and InputError for an invalid layer of
+    scores.
+    """
     chosen = schema or load_schema(SHIPPED)
     names = {one.name for one in chosen}
     if not any(
@@ -89,9 +92,12 @@ def assess_material(
 def score_assessed(
     material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
 ) -> tuple[ScoreTable, Assessed | str | None]:
-    """Score the measures that are always shown, and SWAN if anything was judged. Returns the table and what was
-    judged: the assessment, the reason why it cannot be scored, or None without judgments. `seed` seeds the bootstrap;
-    `schema` and `judges` are those of `score_material`. Figures over single trials have no intervals."""
+    """Score the default measures, and SWAN if anything was judged.
+
+    Returns the table and the assessment. In place of the assessment, it returns the reason if it cannot be scored, or
+    None without judgments. `seed` is for the bootstrap; `schema` and `judges` are as in `score_material`. Figures
+    over single trials have no intervals.
+    """
     try:
         assessed = assess_material(material, schema, judges)
         if assessed is not None:

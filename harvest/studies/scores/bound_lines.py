@@ -1,4 +1,4 @@
-"""Print each threshold of an audit in one line with its figure."""
+"""Printed lines with the thresholds of an audit and their figures."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ _STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yel
 
 
 def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
-    """Yield lines for a terminal, starting with those that need attention."""
+    """Yield a line for each threshold, starting with those that need attention."""
     for verdict, style in _STYLES.items():
         for one in found:
             if one.verdict == verdict:
@@ -21,7 +21,7 @@ def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
 
 
 def bound_words(one: Checked) -> str:
-    """Return figure, interval and bound: `%useful S1, A: 70.0% [49.9, 84.5], wanted at least 60%`."""
+    """Return a threshold with its figure, such as `%useful S1, A: 70.0% [49.9, 84.5], wanted at least 60%`."""
     bound, row = one.bound, one.row
     limit, words = (bound.at_least, "at least") if bound.at_least is not None else (bound.at_most, "at most")
     assert limit is not None

@@ -1,4 +1,4 @@
-"""Thresholds of an audit: whether a figure can meet them, the measures they need, and whether they were met."""
+"""Validate the thresholds of an audit, and check scores against them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # would import drivers and simulators, which recordings do no
 
 
 def check_bounds(audit: Audit) -> None:
-    """Raise InputError, with its place, for a bound that no figure of the audit could ever meet or miss."""
+    """Raise InputError, with a place in the audit, for a threshold that could never be checked."""
     if not audit.thresholds:
         return
     schema = load_schema(SHIPPED)
@@ -86,7 +86,7 @@ def _check_threshold(threshold: Threshold, audit: Audit, schema: Schema, loc: Lo
 
 
 def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) -> None:
-    """Check the turn of a bound; `%useful S1` and `%useful` with `turn: 1` mean the same."""
+    """Validate the turn of a threshold. `%useful S1` and `%useful` with `turn: 1` mean the same."""
     document, turn = audit.document, _turn_of(threshold, measure)
     if measure.declaration is not USEFUL:
         if turn is not None:
@@ -117,7 +117,7 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
 
 
 def shares_of(terms: Sequence[Term]) -> list[Term]:
-    """Return those of `terms` that are shares over conversations, on which the effect of losses is known."""
+    """Return the terms that are shares over conversations. The effect of losses is computed only for these."""
     return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
 
 
@@ -126,9 +126,12 @@ Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A bound and one figure. `row` is the figure, or None. By its interval, `verdict` is `kept` if all of it meets
-    the bound, `missed` if none of it does, and otherwise `cannot tell`; `not measured` if the figure is undefined or
-    has no interval, with the reason in `why`."""
+    """A threshold checked against one figure.
+
+    `row` is the figure, or None if it does not exist. `verdict` is `kept` if the whole interval meets the bound,
+    `missed` if no part of it does, and `cannot tell` otherwise. It is `not measured` if the figure is undefined or
+    has no interval; `why` has the reason.
+    """
 
     bound: Threshold
     row: ScoreRow | None
@@ -140,7 +143,7 @@ class Checked:
         return self.bound.measure + (f" of turn {self.bound.turn}" if self.bound.turn else "")
 
     def as_json(self) -> dict[str, Json]:
-        """Return the JSON object for `--json`; undefined numbers are null."""
+        """Return the JSON object for `--json`, with null for undefined numbers."""
         row = self.row
         numbers = {key: getattr(row, key, math.nan) for key in ("value", "low", "high")}
         return {
@@ -162,11 +165,11 @@ def checked_bounds(
     speaking_of: Callable[[Estimand], ScoreTable] | None = None,
     lost: Callable[[ScoreRow, Estimand], LostBounds] | None = None,
 ) -> tuple[Checked, ...]:
-    """Check every bound against each figure that it concerns.
+    """Check every threshold against the figures that it applies to.
 
-    `schema` is the one used for SWAN, by default the shipped one. `speaking_of` computes the same figures with
-    intervals of another estimand, once and only if a bound asks for it. `lost`, None if nothing was lost, returns the
-    range of a figure given everything that was lost, which must meet the bound, too.
+    `schema` is the schema of SWAN, by default the shipped one. `speaking_of` returns a table with intervals for
+    another estimand; it is called at most once for each estimand that a threshold asks for. `lost` returns the range
+    of a figure given all losses, which must meet the bound, too; None means that nothing was lost.
     """
     found: list[Checked] = []
     tables = {table.settings.estimand: table}
@@ -231,7 +234,8 @@ def _check_figure(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -
 
 
 def code_of(found: Sequence[Checked], *, strict: bool) -> int:
-    """Return the exit code: 1 if a bound is missed, 3 if a figure was not measured or, with `strict`, undecided."""
+    """Return the exit code: 1 if a bound was missed; 3 if a figure was not measured or, with `strict`, is undecided;
+    or 0."""
     verdicts = {one.verdict for one in found}
     if "missed" in verdicts:
         return 1

@@ -1,4 +1,4 @@
-"""Recorded runs prepared once for every study: their differences, their systems' names, and their material."""
+"""Recorded runs prepared once for every study: their differences, the names of their systems, and their material."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -33,11 +33,12 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True)  # without slots, for cached properties
 class Gathered:
-    """The runs of a study. Create it with `gather_runs` and share it between studies of the same runs.
+    """The runs of a study, created by `gather_runs` and shared between studies of the same runs.
 
-    `changes` override the audits' scoring settings. `judged` means that gold is given, so the runs' own does not
-    count. With `whole`, topics that not every run tried are kept. Everything else is computed on first use and
-    cached; that raises InputError for runs that cannot be compared, or that do not contain their topics.
+    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the runs' own
+    gold is not compared. With `whole`, topics that not every run tried are included. Everything else is computed on
+    first use and cached. Computing it raises InputError if the runs cannot be compared or do not include their
+    topics.
     """
 
     runs: tuple[Run, ...]
@@ -49,12 +50,13 @@ class Gathered:
 
     @cached_property
     def beside(self) -> SideBySide:
-        """How the runs differ, and the topics left out of all."""
+        """The differences between the runs, and the topics that are omitted from all of them."""
         return set_apart(self.runs, self.changes, judged=self.judged, layers_of=self.layers_of)
 
     @cached_property
     def names(self) -> tuple[Mapping[str, str], ...]:
-        """The systems' names in each run mapped to those in this study: `system@run` if several runs have it."""
+        """For each run, its systems' names mapped to their names in this study: `system@run` if several runs have the
+        system."""
         places = run_names(self.runs) if len(self.runs) > 1 else [""]
         recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
         return tuple(
@@ -64,7 +66,7 @@ class Gathered:
 
     @cached_property
     def recorded(self) -> Mapping[str, tuple[Path, str]]:
-        """Each system's run folder, and its name there."""
+        """The run folder of each system of this study, and the system's name in that run."""
         return {
             name: (run.path, own)
             for run, names in zip(self.runs, self.names, strict=True)
@@ -73,31 +75,31 @@ class Gathered:
 
     @cached_property
     def sources(self) -> list[dict[str, Json]]:
-        """The identity of each run (see `sources`)."""
+        """Descriptions of the runs (see `harvest.studies.runs.sources`)."""
         return sources(self.runs)
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings of the first run's audit, with the changes."""
+        """The scoring settings of the first run's audit, with `changes`."""
         material = self.material
         return scoring_settings(material.scoring, material.topics, material.gold, self.changes)
 
     def layers_of(self, run: Run) -> tuple[Layer, ...]:
-        """Return the judgments by people, rules and models in a run, read once."""
+        """Return the judgments by people, rules and models in a run. They are read once."""
         if run.path not in self._layers:
             self._layers[run.path] = read_layers(run.path)
         return self._layers[run.path]
 
     def shares(self, system: str) -> Values:
-        """Return the cells of the share measures, computed once for each system."""
+        """Return the values of the share measures. They are computed once for each system."""
         if system not in self._shares:
             self._shares[system] = share_values(system, self.material)
         return self._shares[system]
 
     @cached_property
     def material(self) -> Material:
-        """The joint material of the runs, without the topics that are left out. Raises InputError for a shard, for a
-        run without its topics, and if one name denotes two topics."""
+        """The joint material of the runs, without omitted topics. Raises InputError for a shard, for a run without
+        its topics, and if runs use one name for different topics."""
         for run in self.runs:
             refuse_shard(run.header, run.path)
         left_out = frozenset() if self.whole or len(self.runs) == 1 else self.beside.left_out
@@ -150,7 +152,8 @@ class Gathered:
         )
 
     def _systems(self) -> tuple[str, ...]:
-        """Return the systems in the order of the audits, with recordings of one system by several runs together."""
+        """Return the systems in the order of the audits. Recordings of one system by several runs are next to each
+        other."""
         recorded: dict[str, dict[str, None]] = {}
         for names in self.names:
             for system, name in names.items():
@@ -165,8 +168,8 @@ def gather_runs(
     judged: bool = False,
     whole: bool = False,
 ) -> Gathered:
-    """Prepare runs for studies; return an existing `Gathered` unchanged, with its own settings. For the other
-    arguments see `Gathered`. Raises InputError if a run is given twice."""
+    """Prepare runs for studies. The arguments are as in `Gathered`. If `runs` is a `Gathered` already, it is returned
+    unchanged, with its own settings. Raises InputError if a run is given twice."""
     if isinstance(runs, Gathered):
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(runs)
@@ -181,13 +184,13 @@ def score_runs(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> ScoreTable:
-    """Return the table that `harvest score RUN…` prints, with one row per value.
+    """Return the table that `harvest score RUN…` prints, with one row for each value.
 
-    `runs` are run folders, or runs that were read. Several are scored side by side over the topics that all of them
-    tried; a system that several recorded is called `system@run`. `measures` are computed besides the default ones,
-    written as in tables, for example `["CVaR(R)"]`. `settings` replace scoring settings of the audit
-    (`scoring.Settings`). `seed` is that of the bootstrap; the same runs, settings and seed give the same table.
-    Raises InputError for an unknown measure or setting, and if the runs cannot be compared.
+    `runs` are run folders, or runs that were already read. Several runs are scored side by side over the topics that
+    all of them tried; a system that several runs recorded is called `system@run`. `measures` are computed in addition
+    to the default ones and are written as in tables, for example `["CVaR(R)"]`. `settings` override scoring settings
+    of the audit (`scoring.Settings`). `seed` is for the bootstrap; the same runs, settings and seed give the same
+    table. Raises InputError for an unknown measure or setting, and if the runs cannot be compared.
     """
     read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
     terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
@@ -195,14 +198,14 @@ def score_runs(
 
 
 def recorded_design(run: Run, systems: Collection[str]) -> Design:
-    """Return the dependence between the recorded trials of these systems."""
+    """Return how the recorded trials of these systems depend on each other."""
     topics = run.header.topic_set()
     return Design(topics.clusters if topics else {}, not _continued_systems(run).isdisjoint(systems))
 
 
 def _continued_systems(run: Run) -> frozenset[str]:
-    """Return the systems whose sessions continue from topic to topic, by definition or, since imports define no
-    sessions, because some conversation was not the first of its session."""
+    """Return the systems whose sessions continue from topic to topic. Imported runs do not declare sessions; there, a
+    conversation that is not the first of its session shows it."""
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }
@@ -215,7 +218,7 @@ def _systems(run: Run) -> Iterator[str]:
 
 
 def _own_trial(trial: str, run: Run) -> str:
-    """Return a trial's identity among several runs, since judgments apply to one recording of an audit only."""
+    """Return an id that is unique among several runs, because a judgment applies to a single recording of an audit."""
     return f"{trial}@{run.path.resolve()}"
 
 

@@ -1,9 +1,10 @@
 """The o/x/- grid in the layout of Figures 2 to 4 of the GFRC paper: a row for each topic, a column for each turn.
 
-`o` is a useful answer, `x` a useless one, `-` no such turn (the conversation broke down before it), `·` not asked
-(the conversation had ended well), `?` an unlabelled answer, `!` no valid attempt, and blank not played. Below, as in
-the paper, are %useful, ave%useful and %recovery of each column. What is wider than the terminal continues in another
-table: first further trials, then further turns of a trial. Turns that no conversation asked have no column.
+`o` marks a useful answer, `x` a useless one, `-` a turn after a breakdown, `·` a turn that was not asked because the
+conversation had ended well, `?` an unlabelled answer, and `!` a trial without a valid attempt. Trials that were not
+played are blank. As in the paper, %useful, ave%useful and %recovery of each column follow below. A grid that is wider
+than the terminal continues in further tables, first with other trials and then with other turns of a trial. Turns
+that no conversation asked have no column.
 """
 
 import math
@@ -50,8 +51,8 @@ Column = tuple[str, int]
 
 
 def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
-    """Return tables for every topic type, in blocks of trials that fit `width` characters; [] if no trial was played.
-    `rows` are the scores to print below the columns."""
+    """Return tables for every type of topic, in blocks of trials that fit `width` characters. `rows` are the scores
+    printed below the columns. Returns [] if no trial was played."""
     topics = material.topics.topics
     turns = last_turn_asked(material)
     cells: dict[str, dict[Column, str]] = defaultdict(dict)  # the marks of each trial, by topic
@@ -90,8 +91,8 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
 
 
 def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
-    """Group topics by the name of their type, in the order of each type's first topic: a grid's summary is over the
-    whole type, however types alternate in the file."""
+    """Group topics by the name of their type, in the order in which types first occur. A grid summarises all topics
+    of a type, even if types alternate in the file."""
     found: dict[str, list[Topic]] = {}
     for topic in topics:
         found.setdefault(topic.type.name, []).append(topic)
@@ -99,7 +100,7 @@ def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
 
 
 def legend(material: Material) -> str:
-    """Explain the marks used in the grids of `material`, and the two that are always possible."""
+    """Explain the marks in the grids of `material`. `o` and `x` are always explained."""
     last = last_turn_asked(material)
     seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if material.invalid else "")
     marks = [f"{mark} {said}" for mark, said in MARKS.items() if mark in seen]
@@ -114,14 +115,14 @@ def legend(material: Material) -> str:
 
 
 def last_turn_asked(material: Material) -> int:
-    """Return the last turn that was asked in `material`, or should have been; at least 1."""
+    """Return the number of the last turn that was asked, or should have been, in any conversation; at least 1."""
     turns = max(material.turns.values(), default=1)
     ways = {own[:turns] for own in material.labels.values()}
     return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)
 
 
 def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
-    """Cut columns into blocks of at most `most`, keeping the trials of a system together if they fit."""
+    """Split columns into blocks of at most `most` columns. The trials of a system stay together if they fit."""
     blocks: list[list[Column]] = [[]]
     for _, group in groupby(columns, key=lambda column: column[0]):
         trials = list(group)
@@ -135,8 +136,11 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
-    """Return `B2` for the second trial of B, as in the paper, or the bare name if there is only one trial. Long names
-    keep their end, where versions and dates are. Long names with a group of users or a run take two lines."""
+    """Return a column's heading: `B2` for trial 2 of B, as in the paper, or the system's name if it has one trial.
+
+    Long names are cut at the start, because versions and dates are at the end. A long name with a group of users or a
+    run has two lines.
+    """
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     name = printable(system, line=True)
@@ -162,7 +166,7 @@ def _table(
     *,
     last: int,
 ) -> Text:
-    """Lay out one table for `turns`. Rich's tables would take too long for cells of one character."""
+    """Lay out one table for `turns`. Rich's tables would be too slow for cells of one character."""
     turn_names = _cells_of(f"S{turn}" for turn in turns)
     headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
     widths = [max(map(cell_len, lines)) for lines in headings]

@@ -1,4 +1,4 @@
-"""Scores stored in a run's scores.json, read one row at a time because there are many, and joined to dialogues."""
+"""Read the scores stored in a run's `scores.json`, one row at a time because there are many."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ from topics.regular_file import read_inside
 
 
 class KeptScores(Struct):
-    """A run's stored scores: `rows` as in the file, and the `settings`, `seed` and `notes` of that time. `asked` has
-    the requested measures and row names, or is None in files of earlier versions. `selection` describes the effect of
-    lost attempts, and `others` are keys that Harvest does not write."""
+    """The scores stored with a run.
+
+    `rows` are the undecoded rows of the file; `settings`, `seed` and `notes` were used to compute them. `asked` has
+    the requested measures and row names; it is None in files of earlier versions. `selection` describes the effect of
+    lost attempts. `others` has the keys of the file that Harvest does not write.
+    """
 
     rows: list[Raw]
     format: Any = None
@@ -35,7 +38,7 @@ class KeptScores(Struct):
     others: tuple[str, ...] = ()
 
     def each(self, run: Path) -> Iterator[dict[str, Any]]:
-        """Yield the rows as objects. Raises InputError for an invalid row."""
+        """Yield each row as a dictionary. Raises InputError for an invalid row."""
         for number, row in enumerate(self.rows, 1):
             try:
                 value = decode(row)
@@ -52,7 +55,7 @@ _KEYS = KeptScores.__struct_fields__[:-1]
 
 
 def _refuse_twice(row: bytes, number: int, run: Path) -> None:
-    """Refuse a duplicate key, of which different readers would use different values."""
+    """Raise InputError for a duplicate key, because readers would disagree about its value."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
@@ -64,7 +67,7 @@ def _refuse_twice(row: bytes, number: int, run: Path) -> None:
 
 
 def kept_scores(run: Path) -> KeptScores | None:
-    """Return the run's stored scores, or None. Raises InputError for an invalid file."""
+    """Return the scores stored with a run, or None if there are none. Raises InputError for an invalid file."""
     place = _place(run)
     try:
         data = read_inside(run, "scores.json")  # symbolic links are not followed
@@ -92,7 +95,7 @@ def kept_scores(run: Path) -> KeptScores | None:
 
 @dataclass(frozen=True, slots=True)
 class _Score:
-    """A row of scores.json about a whole conversation. `dialogue` is its identifier among dialogues."""
+    """A row about a whole conversation. `dialogue` is the conversation's id among dialogues."""
 
     dialogue: str
     measure: str
@@ -100,7 +103,7 @@ class _Score:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], number: int, run: Path) -> _Score | None:
-        """Return the score of a row, or None if the row is about something else or undefined."""
+        """Return the score in a row, or None if the row is undefined or not about a whole conversation."""
         match row:
             case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:
                 return None
@@ -116,7 +119,8 @@ class _Score:
 
 
 def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
-    """Return the dialogues of a run with their stored scores of `measure`."""
+    """Return the dialogues of a run with their stored scores of `measure`, NaN where there is none. Raises InputError
+    if the run has no stored scores of this measure."""
     if not run.is_dir():
         raise InputError(
             f"--measure {measure} reads the scores of a run, and this is a file",

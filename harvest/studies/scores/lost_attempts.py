@@ -1,6 +1,6 @@
-"""Incomplete trials of a system and the values of a measure that they could have had.
+"""Incomplete trials of a system, and the values of a measure that they could have had.
 
-A trial whose user is found to have spoken differently to another system counts as lost from that turn on.
+A trial whose user spoke differently to another system counts as lost from the first differing turn on.
 """
 
 from collections import Counter
@@ -30,15 +30,15 @@ def lost_attempts(
 ) -> Lost:
     """Return a system's losses in one measure over `topics`.
 
-    These are the trials without a valid attempt and the trials that a failure of the user cut short before the value
-    was known. If losses depend on the system's answers, trials whose first attempt was lost are included with that
+    Losses are the trials without a valid attempt, and the trials that a failure of the user cut short before the
+    value was known. If losses depend on the system's answers, a trial whose first attempt was lost counts with this
     attempt instead of the repeated one. If its users differ from those of another system, trials with a differing
-    turn are included, up to that turn.
+    turn count up to that turn.
 
-    For a share, the existing answers are known and the others could have been useless or useful; for %recovery, a
-    trial could have failed first and then recovered or not. For another measure a trial could have had any value of
-    its range; if the range has no end near the values, any value between the extremes over all conversations of the
-    systems in `values`.
+    For a share of useful turns, the recorded answers are known and the missing ones could have been useless or
+    useful. For %recovery, a trial could have failed first and then recovered or not. For any other measure, a trial
+    could have had any value in the measure's range. If the range is unbounded, the trial could have had any value
+    between the extremes over all conversations of the systems in `values`.
     """
     depends = any(one.system == system for one in material.concentrations)
     gone: dict[Trial, tuple[Conversation, ...]] = {
@@ -66,7 +66,8 @@ def lost_attempts(
 
 
 def loss_words(system: str, material: Material) -> str:
-    """Return a clause on a system's losses, or "": `12 of 45 conversations were cut short by … (no-words x 12)`."""
+    """Return a clause about a system's losses, or "" if there are none. An example is `12 of 45 conversations were
+    cut short by a failure of the user (no-words x 12)`."""
     finished = sum(one.key.system == system for one in material.finished)
     invalid = sum(key.system == system for key in material.invalid)
     cut = material.cut_short.get(system, Counter[str]())
@@ -81,7 +82,7 @@ def loss_words(system: str, material: Material) -> str:
 
 
 def many_lost(system: str, material: Material) -> bool:
-    """True if so many trials of a system are incomplete that a figure may differ from that of all trials."""
+    """Return true if so many trials of a system are incomplete that they could change a figure."""
     cut = material.cut_short.get(system, Counter[str]()).total()
     invalid = sum(key.system == system for key in material.invalid)
     whole = sum(one.key.system == system for one in material.finished) - cut
@@ -109,8 +110,8 @@ def _bound_lost(
     *,
     depends: bool,
 ) -> Lost:
-    """Return bounds on the values of the lost trials. `gone` maps each to what is known of it; if several
-    conversations are possible beginnings, the bounds include all."""
+    """Return the lowest and highest values that lost trials could have had. `gone` maps each lost trial to the
+    conversations that it could have begun with; the bounds cover all of them."""
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _lowest_and_highest(key, measure, values)
@@ -143,7 +144,7 @@ def _lowest_and_highest(key: Key, measure: Measure, values: Mapping[str, Values]
 
 
 def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) -> Cell:
-    """Return a conversation's contribution to a share (see `harvest.studies.scores.trial_values`)."""
+    """Return the contribution of a conversation to a share (see `harvest.studies.scores.trial_values`)."""
     row = labels(conversation, turns)
     if measure.declaration is USEFUL:
         return useful_cells((*row, *[NOT_ASKED] * (key[1] or 0)))[(key[1] or 1) - 1], 1.0
@@ -154,12 +155,12 @@ def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) ->
 
 
 def _share_in(cell: Cell) -> float:
-    """Return a sort key for cells by share; a cell in neither sum is between a failure and a success."""
+    """Return a sort key that places an empty cell between a failure and a success."""
     return cell[0] - cell[1] / 2
 
 
 def filled(conversation: Conversation, turns: int, fill: str) -> Conversation:
-    """Return the lost attempt with labels for all `turns`, the lost ones from `fill`, whose last one repeats."""
+    """Return a lost attempt with labels for all `turns`. Missing labels come from `fill`, whose last one repeats."""
     known = [turn for turn in conversation.turns if turn.reply is not None]
     made = [turn if turn.label else replace(turn, route=_route(turn.number, turn.state, fill)) for turn in known]
     for number in range(len(known) + 1, turns + 1):

@@ -1,7 +1,7 @@
-"""Bounds on figures given a system's losses, which its thresholds are checked against.
+"""Bounds of a figure given a system's losses, for the check of thresholds.
 
-They are computed only if failures of the user or trials without a valid attempt are frequent enough to matter, or if
-losses depend on the answers.
+They are computed only if losses depend on the answers, or if failures of the user and trials without a valid attempt
+are frequent enough to matter.
 """
 
 from collections.abc import Callable
@@ -23,15 +23,15 @@ Rescored = Callable[[Material, Estimand], ScoreTable]
 
 @dataclass(frozen=True)
 class LostBounds:
-    """Bounds of a figure. `rows` has it with everything lost useless, and useful, throughout; () if it has no such
-    ends. `why` says how much was lost; "" if that leaves the figure unchanged."""
+    """The bounds of a figure. `rows` has the figure with all lost turns useless, and with all of them useful; it is
+    () for measures other than shares. `why` describes the losses, and is "" if they do not matter."""
 
     why: str
     rows: tuple[ScoreRow, ...] = ()
 
 
 def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, Estimand], LostBounds]:
-    """Return a function from a figure and an estimand to its bounds given the losses."""
+    """Return a function that computes the bounds of a figure for an estimand."""
 
     @cache
     def table(fill: str, estimand: Estimand) -> ScoreTable:

@@ -1,6 +1,6 @@
-"""The declarations of measures for people, as JSON, and as the table of docs/measures.md.
+"""The declarations of measures as printed tables, as JSON, and as the table in docs/measures.md.
 
-`python -m harvest.studies.scores.measure_tables` prints that table; a test keeps the page equal to it.
+`python -m harvest.studies.scores.measure_tables` prints the table of the page; a test compares the two.
 """
 
 import math
@@ -52,7 +52,7 @@ def every_measure() -> tuple[Declaration, ...]:
 
 
 def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType]:
-    """Yield a table for each kind of thing that can have a value."""
+    """Yield a table of measures for each kind of object that they measure."""
     widest = max(len(one.name) for one in declarations)
     for of, title in _SECTIONS.items():
         own = [one for one in declarations if one.of == of]
@@ -68,7 +68,7 @@ def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType
 
 
 def explain(one: Declaration) -> Iterator[RenderableType]:
-    """Explain one measure: its meaning, formula and needs, and how to request it."""
+    """Yield the description of one measure: its meaning, formula and requirements, and how to request it."""
     yield Text(f"{one.name}: {one.sentence}", style="bold")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
@@ -106,7 +106,7 @@ def _default(parameter: Parameter) -> str:
 
 
 def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
-    """Return the `harvest-measures/1` document. An unbounded end of a range is null."""
+    """Return the `harvest-measures/1` document, with null for an infinite end of a range."""
     return {
         "format": FORMAT,
         "measures": [
@@ -140,7 +140,7 @@ def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
 
 
 def markdown(declarations: Sequence[Declaration]) -> str:
-    """Return a table row for each measure that can be requested: syntax, meaning, formula, source, when undefined."""
+    """Return a Markdown table with the syntax, meaning and formula of each measure that can be requested."""
     lines = [("written", "what it says", "formula", "source", "NaN where"), ("---",) * 5]
     for one in declarations:
         if one.of in ("conversation", "trials", "measure"):

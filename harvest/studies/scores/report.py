@@ -1,4 +1,4 @@
-"""The output of `run` and `score`: the grid, the figures, notes, and the files written."""
+"""The printed output of `harvest run` and `harvest score`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,9 +36,12 @@ def print_scores(
     contrasts: Sequence[Contrast] = (),
     selection: Selection | None = None,
 ) -> None:
-    """Print grid, figures, notes, damage and paths, or one sentence if there is nothing to score. With `every`, also
-    print variants of the figures; `asked` restricts them to these names, in this order. `contrasts` (differences
-    between the runs) come above the figures, and `selection` (the effect of lost attempts) below."""
+    """Print the grid, figures, notes, damage and written files, or one sentence if there is nothing to score.
+
+    With `every`, variants of the figures are printed, too. `asked` restricts the figures to these names, in this
+    order. `contrasts`, the differences between the runs, are printed before the figures, and `selection`, the effect
+    of lost attempts, after them.
+    """
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
@@ -129,7 +132,7 @@ def _print_invalid(console: Console, material: Material) -> None:
 
 def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iterator[RenderableType]:
     """Yield a table of bounds and an explanation for each system that lost attempts after an answer. `printed` are
-    the rows printed above, to name those without bounds."""
+    the printed rows; the explanation names those without bounds."""
     for system, lost in selection.lost.items():
         bounds = [one for one in selection.bounds if one.system == system]
         if bounds:

@@ -1,4 +1,4 @@
-"""Recompute the figures in a run's `scores.json` from its recording, and compare them to the last bit."""
+"""Recompute the figures in a run's `scores.json` from its recording, and compare them exactly."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -25,7 +25,7 @@ _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity",
 
 
 def rescored(run: Path) -> Iterator[str]:
-    """Yield a sentence for each figure that the recording does not give, and for missing figures and notes. Raises
+    """Yield a sentence for each figure that differs from the recording, and for missing figures and notes. Raises
     RunError for an unreadable run, and InputError for an invalid file of scores."""
     kept = kept_scores(run)
     if kept is None:
@@ -72,8 +72,8 @@ def rescored(run: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows that a file should contain. `known` is whether the file says so; `measures` come in addition to the
-    default ones; `names` are those of the rows, () for all."""
+    """The rows that a file should have. `known` is true if the file states them. `measures` are requested in addition
+    to the default ones. `names` are the names of the rows; an empty set means all."""
 
     known: bool = False
     measures: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ class _Rows:
 
     @classmethod
     def of(cls, asked: Any) -> Self:
-        """Read the rows that a file claims to contain. An edited file can contain anything."""
+        """Read the rows that a file claims to have. An edited file can have any value here."""
         match asked:
             case {"measures": list(measures), "names": list(names)}:
                 return cls(True, frozenset(map(str, measures)), frozenset(map(str, names)))
@@ -99,8 +99,8 @@ def _are(several: Sized) -> str:
 
 
 class _Again:
-    """Recomputed figures to compare with those in a file. Both are usually in the same order, so few are in memory at
-    a time. `measures` are those compared so far, and `notes` those of the table."""
+    """Recomputed figures, to be compared with those in a file. Both are usually in the same order, so that few rows
+    are in memory at a time. `measures` has the measures seen so far, and `notes` the notes of the table."""
 
     def __init__(self, table: ScoreTable) -> None:
         self.notes = table.notes
@@ -125,7 +125,7 @@ class _Again:
                     yield f"{_row_name(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
 
     def missing(self, counts: Callable[[ScoreRow], bool]) -> Iterator[ScoreRow]:
-        """Yield the figures that count and that the file lacks, once the whole file was compared."""
+        """Yield the figures that satisfy `counts` and are not in the file. Call it after comparing the whole file."""
         yield from filter(counts, self._passed.values())
         for row in self._made:
             self.measures.add(row.measure)

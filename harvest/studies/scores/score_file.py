@@ -1,4 +1,4 @@
-"""Write the `harvest-scores/1` document piece by piece, since thirty rows per conversation do not fit in memory."""
+"""Write the `harvest-scores/1` document in pieces, because thirty rows for each conversation do not fit in memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -31,12 +31,12 @@ def scores_document(
     asked: Mapping[str, Json] | None = None,
     users: Mapping[str, Json] | None = None,
 ) -> Iterator[bytes]:
-    """Yield the document in indented pieces, with each row on a line.
+    """Yield the encoded document in pieces, with one line for each row.
 
-    `beside` says how several runs differ, and `selection` how lost attempts matter
-    (`harvest.studies.scores.selection`). `runs` are listed as sources. `bounds` are the audit's thresholds, checked
-    against the figures. `asked` are the requested measures, so that missing rows are noticed. `users` is the card of
-    users that a model words.
+    `beside` has the differences between several runs, and `selection` the effect of lost attempts (see
+    `harvest.studies.scores.selection`). `runs` are described as sources. `bounds` are the checked thresholds of the
+    audit. `asked` has the requested measures, by which a reader can find missing rows. `users` is the card of users
+    whose turns a model words.
     """
     rows = table.stream()
     head = table.head_json()
@@ -78,8 +78,11 @@ def write_scores(
     measures: Sequence[Term] = (),
     names: Sequence[str] = (),
 ) -> Path:
-    """Write `scores.json` into the run's folder, replacing it. Raises StoreError. `measures` come in addition to the
-    default ones; `names` are those of the requested rows, () for all."""
+    """Write `scores.json` into the run's folder, replacing any existing file.
+
+    `measures` were requested in addition to the default ones; `names` are the names of the requested rows, () for
+    all. Raises StoreError if the file cannot be written.
+    """
     asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"
     remove_leftovers(folder, path.name)

@@ -1,4 +1,4 @@
-"""The request of `harvest score` as a value, from which another process computes the same figures."""
+"""A request of `harvest score` as a value that another process can compute."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,9 +25,12 @@ from topics.library import load_gold
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The result of a request. `measures` come in addition to the default ones; `names` are those of requested
-    measures, () for the default ones; `selection` describes the effect of lost attempts; `bounds` are the audit's
-    thresholds."""
+    """The result of a request.
+
+    `measures` are those computed in addition to the default ones. `names` are the names of the requested measures, ()
+    for the default ones. `selection` describes the effect of lost attempts. `bounds` are the checked thresholds of
+    the audit.
+    """
 
     table: ScoreTable
     measures: tuple[Term, ...]
@@ -38,9 +41,12 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A request for scores. `measures` are written as in tables; () means the default ones. `gold` and `schema` are
-    names or files. `judges`, `nuggets` and `folding` say whose judgments count, as in the options. `settings`
-    override the audit's; None keeps them."""
+    """A request for scores.
+
+    `measures` are written as in tables; () means the default ones. `gold` and `schema` are names or files. `judges`,
+    `nuggets` and `folding` select whose judgments count, as in the command's options. `settings` override the audit's
+    settings.
+    """
 
     measures: tuple[str, ...] = ()
     gold: str | None = None
@@ -53,7 +59,7 @@ class ScoreRequest:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The parsed measures. Raises InputError for an unreadable one."""
+        """The parsed measures. Raises InputError if one cannot be parsed."""
         return tuple(dict.fromkeys(term for text in self.measures for term in parse_all(text)))
 
     def gathered(self, runs: Sequence[Run]) -> Gathered:
@@ -61,7 +67,7 @@ class ScoreRequest:
         return gather_runs(runs, self.settings, judged=self.gold is not None)
 
     def scored(self, material: Material) -> Scored:
-        """Score the runs. Raises InputError for unknown names and for values that do not fit these runs."""
+        """Score the material. Raises InputError for unknown names and for values that do not fit these runs."""
         terms = self.terms
         judged = load_gold(self.gold, material.topics) if self.gold is not None else None
         refuse_unused(material, self.settings, judged)

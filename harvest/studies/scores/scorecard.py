@@ -1,6 +1,6 @@
-"""Gather what `scoring` needs from run folders, and score it.
+"""Score the material of recorded runs.
 
-A run contains its topics, protocol, gold and scoring settings, so it can be scored anywhere and repeatedly.
+A run includes its topics, protocol, gold and scoring settings, so that it can be scored anywhere and repeatedly.
 """
 
 from collections import Counter
@@ -45,16 +45,16 @@ PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints w
 
 @dataclass(frozen=True)  # without slots, for cached properties
 class Material:
-    """Everything in runs that scoring uses.
+    """The parts of recorded runs that scoring uses.
 
-    `systems` are in the order of the runs' audits. `conversations` are all attempts, and `planned` the trials that
-    were to be played. `turns` is the most user turns that the protocol allows, by system and topic. `gold` is None if
-    nothing is judged. `scoring` has the settings of the first run's audit, and `thresholds` those of the audit if
-    there is one run only. `layers` are judgments by people, rules and models.
+    `systems` are in the order of the runs' audits. `conversations` has all attempts, and `planned` the planned
+    trials. `turns` is the largest number of user turns that the protocol allows, by system and topic. `gold` is None
+    if there are no gold judgments. `scoring` has the settings of the first run's audit. `thresholds` are those of the
+    audit, or () for several runs. `layers` are judgments by people, rules and models.
 
-    `probed` is true if a probe acted as the user in some run. `continued` are systems that declare sessions that
-    continue from topic to topic. `folders` has the run that recorded each system. `reread` has a sentence about each
-    run whose answers differ from those recorded. `models` are the users whose turns a model words.
+    `probed` is true if a probe acted as the user in some run. `continued` has the systems whose sessions continue
+    from topic to topic. `folders` has the run folder of each system. `reread` has a sentence about each run whose
+    answers changed when they were read again. `models` has the users whose turns a model words.
     """
 
     topics: TopicSet
@@ -94,7 +94,7 @@ class Material:
 
     @cached_property
     def cut_short(self) -> Mapping[str, Counter[str]]:
-        """For each system, the failures of the user that cut conversations short, with counts by reason."""
+        """For each system, the number of conversations cut short by a failure of the user, by reason."""
         found: dict[str, Counter[str]] = {}
         for one in self.finished:
             if one.outcome is not None and is_cut_short(one.outcome):
@@ -103,12 +103,12 @@ class Material:
 
     @cached_property
     def first_lost(self) -> Mapping[TrialKey, Conversation]:
-        """For each trial whose first attempt with an answer was lost or cut short, that attempt."""
+        """The first attempt with an answer of each trial, if it was lost or cut short."""
         return first_lost(self.conversations)
 
     @cached_property
     def concentrations(self) -> tuple[Concentration, ...]:
-        """Conditions in which systems lose more attempts than elsewhere."""
+        """Conditions under which systems lose more attempts than elsewhere."""
         return concentrations(self.conversations)
 
     @cached_property
@@ -119,19 +119,20 @@ class Material:
 
     @cached_property
     def user_card(self) -> UserCard:
-        """The behaviour of users that a model words; it has no systems if there are none."""
+        """The behaviour of users whose turns a model words. It has no systems if there are none."""
         if not self.worded:
             return UserCard()
         names = [topic.id for topic in self.topics.topics]
         return user_card(self.worded, self.finished, names, clusters=self.topics.clusters)
 
     def fault_tables(self, system: str) -> dict[str, EventTable]:
-        """How often each fault of the system's users first occurred; {} if no model words them."""
+        """Return when each fault of the system's users first occurred, or {} if no model words their turns."""
         own = [one for one in self.worded if one.key.system == system]
         return fault_tables(own, [one for one in self.finished if one.key.system == system])
 
     def withholding(self, systems: Collection[str]) -> tuple[Concentration | UserDifference, ...]:
-        """Return the reasons to name no winner among these systems: dependent losses, and differing users."""
+        """Return the reasons not to name a winner among these systems: losses that depend on answers, and differing
+        users."""
         return (
             *(one for one in self.concentrations if one.system in systems),
             *(one for one in self.user_card.withholding if one.system in systems and one.other in systems),
@@ -139,13 +140,13 @@ class Material:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """A sentence about systems without a valid conversation, if any; they are in no study."""
+        """A sentence about systems without a valid conversation, which are in no study; () if there are none."""
         names = silent_systems(self.systems, self.finished)
         return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
-        """A sentence about topics with nearly the same question but no common cluster, if any."""
+        """A sentence about topics with nearly the same question but no common cluster; () if there are none."""
         note = nearly_same_note(self.topics.topics)
         return (note,) if note else ()
 
@@ -164,9 +165,10 @@ def score_material(
 ) -> ScoreTable:
     """Score the gathered material.
 
-    `changes` override the audit's settings, and `gold` replaces the runs' own. `measures` come in addition to the
-    default ones or, with `only`, instead of them. `schema` is for SWAN, by default the shipped one. `judges` says
-    whose judgments count. With `trial_intervals`, figures over the topics of a single trial get intervals.
+    `changes` override the audit's settings, and `gold` replaces the runs' own gold. `measures` are computed in
+    addition to the default ones or, with `only`, instead of them. `schema` is the schema of SWAN, by default the
+    shipped one. `judges` selects whose judgments count. With `trial_intervals`, figures over the topics of a single
+    trial have intervals, too.
     """
     truth = material.gold if gold is None else gold
     if measures and judges is not None:
@@ -204,7 +206,7 @@ def score_material(
 
 
 def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:
-    """Raise InputError for a setting of an unknown system, or of a grade that no entity has in the gold in use."""
+    """Raise InputError for a setting about an unknown system, or about a grade that no entity of the gold table has."""
     for name, declared in SETTINGS.items():
         if isinstance(declared.kind, ByName) and declared.kind.of == "system":
             for system in changes.get(name) or {}:
@@ -222,8 +224,8 @@ def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTabl
 
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
-    """Return row names, such as `CVaR(R, beta=0.25)`, in the requested order. Raises InputError for an unknown
-    measure."""
+    """Return the names of rows, such as `CVaR(R, beta=0.25)`, in the requested order. Raises InputError for an
+    unknown measure."""
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))
@@ -231,8 +233,10 @@ def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | Non
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """Criteria and judgments of a study. `schema` None means the shipped one, which is loaded on first use because
-    that takes a while. `precedence` says whose judgments count, and how several judgments of one thing are combined.
+    """The criteria and judgments that a study uses.
+
+    If `schema` is None, the shipped schema is loaded on first use, because loading it is slow. `precedence` selects
+    whose judgments count, and how several judgments of one item are combined.
     """
 
     schema: Schema | None = None
@@ -243,14 +247,15 @@ class Judges:
         return self.schema or load_schema(SHIPPED)
 
     def judged(self, layers: Iterable[Layer]) -> Judged:
-        """Return the judgments in these layers. Raises InputError for a judge without any judgments."""
+        """Return the judgments in these layers. Raises InputError for a judge without judgments."""
         schema, layers = self.criteria, tuple(layers)
         refuse_unknown(self.precedence, layers)
         return Judged(schema, Judgments.of(layers, schema, self.precedence))
 
 
 def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
-    """Raise InputError for a judge without judgments: a misspelt name would look as if nothing had been judged."""
+    """Raise InputError for a judge without judgments. With a misspelt name, it would otherwise look as if nothing had
+    been judged."""
     known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
     judges = judges or Precedence()
     for kind, author in judges.entries:

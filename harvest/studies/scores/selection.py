@@ -1,10 +1,10 @@
-"""The selection effect of repeating lost trials: where attempts were lost, and how far that can move the figures.
+"""The selection effect of repeating lost trials: where attempts were lost, and how much this can change the figures.
 
 Whether an attempt is valid should not depend on the system's answers. It does if the user cannot speak in a state of
-the protocol that only some answers lead to: each trial is then repeated until it avoids that state. Here a trial
-whose first attempt with an answer was lost, or cut short by a failure of its user, counts with that attempt and the
-answers it got, and the lost rest counts once as useless and once as useful. Interrupted attempts do not count as
-lost, because stopping a run does not depend on the answers.
+the protocol that only some answers lead to, because each trial is then repeated until it avoids that state. To bound
+the effect, a trial whose first attempt with an answer was lost, or cut short by a failure of its user, counts with
+this attempt and its answers; the missing turns count once as useless and once as useful. Interrupted attempts do not
+count as lost, because stopping a run does not depend on the answers.
 """
 
 import math
@@ -35,9 +35,12 @@ Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A share of a system over everything, as scored and with first attempts. `useless` and `useful` count what was
-    lost as such; for `P(M, below=…)` and `breakdown` they count the trial as a case, or not. `turn` is that of
-    %useful."""
+    """The bounds of a system's overall share.
+
+    `value` is the share as scored. `useless` and `useful` are the shares with the lost turns counted as such; for
+    `P(M, below=…)` and `breakdown`, the lost trial counts as a case in one of them and not in the other. `turn` is
+    the turn of %useful, or None.
+    """
 
     system: str
     measure: str
@@ -49,8 +52,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The effect of lost attempts. `lost` counts, by system, the trials whose first attempt with an answer was lost;
-    `trials` counts all that were tried."""
+    """The effect of lost attempts. `lost` is the number of trials whose first attempt with an answer was lost, and
+    `trials` the number of all trials that were tried, both by system."""
 
     lost: Mapping[str, int]
     trials: Mapping[str, int]
@@ -58,7 +61,7 @@ class Selection:
     bounds: tuple[Bound, ...] = ()
 
     def as_json(self) -> dict[str, object] | None:
-        """Return `selection` of `harvest-scores/1`, or None if nothing was lost after an answer."""
+        """Return the `selection` entry of `harvest-scores/1`, or None if nothing was lost after an answer."""
         if not (self.lost or self.concentrations):
             return None
         return {
@@ -71,7 +74,7 @@ class Selection:
 
 
 def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Selection:
-    """Compute the effect of lost attempts on the shares in `table`; other figures have no bounds."""
+    """Compute the effect of lost attempts on the shares in `table`. Other figures have no bounds."""
     lost = material.first_lost
     tried = {one.key for one in material.conversations if one.outcome is not None}
     return Selection(
@@ -114,7 +117,7 @@ def _bounds(
 
 
 def _event_rate(measure: str) -> str:
-    """Return the measure of how often an event happens, or "" if `measure` is not of an event."""
+    """Return the measure of how often an event happens, or "" if `measure` is not about an event."""
     found = declared(measure)
     if found is None or not found.event:
         return ""
@@ -135,8 +138,8 @@ def _shares(
 
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
-    """Return the finished trials, with lost first attempts in their place, and the trials that were never valid.
-    `fill` has the labels of what was lost; the last one repeats."""
+    """Return all tried trials, with lost first attempts in place of their repetitions. `fill` has labels for the
+    missing turns; the last label repeats."""
     first = {one.key: one for one in material.finished}
     invalid = material.invalid  # computed once, from all conversations
     nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in invalid}

@@ -1,8 +1,8 @@
-"""The values of trials behind figures that are watched over time: in [0, 1], by topic.
+"""The values of single trials behind figures that are watched over time, in [0, 1].
 
-A share in which trials count alike within a topic, and topics count alike (%useful, ave%useful, GF and others), has
-its values by topic. %recovery is a ratio over all conversations that failed first; these are its trials, all under
-the name `""`, so that the mean of its values is the figure that `harvest score` prints.
+Figures that weight trials equally within a topic, and topics equally (%useful, ave%useful, GF and others), have
+values by topic. %recovery is a ratio over all conversations that failed first. Its values are of these conversations
+only and are all under the name `""`, so that their mean is the figure that `harvest score` prints.
 """
 
 import math
@@ -32,7 +32,7 @@ Values = dict[str, dict[str, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A watched figure. `name` is printed, `key` finds its cells, and `good` is the good end of [0, 1]."""
+    """A watched figure. `name` is its printed name, `key` finds its values, and `good` is the good end of [0, 1]."""
 
     name: str
     key: Key
@@ -41,8 +41,11 @@ class Figure:
 
 
 def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
-    """Return the figures of `terms`. By default these are ave%useful if `gated`, else all that `harvest score` always
-    shows. Raises InputError for a measure that has no value of single trials in [0, 1]."""
+    """Return the figures that `terms` ask for.
+
+    Without terms, these are ave%useful if `gated`, and otherwise all measures that `harvest score` shows by default.
+    Raises InputError for a measure that has no value of a single trial in [0, 1].
+    """
     if not terms and gated:
         terms = [Term(MEAN_USEFUL.name)]
     schema, found = load_schema(SHIPPED), list[Figure]()
@@ -67,7 +70,7 @@ def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *,
 
 
 def figure_values(system: str, material: Material, figures: Sequence[Figure], settings: Settings) -> Values:
-    """Return the values of all trials of one system, by figure and topic."""
+    """Return the values of one system's trials by figure and topic."""
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]
     computed, _ = measure_values([system], material, others, settings)
     cells = {**share_values(system, material), **computed[system]}
@@ -77,8 +80,11 @@ def figure_values(system: str, material: Material, figures: Sequence[Figure], se
 def cut_reaches(
     system: str, material: Material, figures: Sequence[Figure], settings: Settings
 ) -> dict[str, tuple[float, float]]:
-    """Return how far each figure could be lower and higher if conversations cut short by user failures had continued.
-    The turns that follow are taken as useless, and useful, throughout. Returns {} if none was cut short."""
+    """Return how much lower and higher each figure could be if conversations cut short by user failures had
+    continued.
+
+    The missing turns count once as useless and once as useful. Returns {} if no conversation was cut short.
+    """
     if system not in material.cut_short:
         return {}
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]

@@ -1,4 +1,7 @@
-"""The contribution of each valid conversation to a measure: the cells that comparisons of systems and groups use."""
+"""The contribution of each valid conversation to a measure, which comparisons of systems and groups use.
+
+A contribution is a cell, a pair of numerator and denominator.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -35,13 +38,14 @@ Values = dict[Key, dict[Trial, Cell]]
 
 
 def key_name(key: Key) -> str:
-    """Return a measure's printed name with its turn: `%useful S2`."""
+    """Return the printed name of a measure with its turn, such as `%useful S2`."""
     measure, turn = key
     return f"{measure} S{turn}" if turn else measure
 
 
 def share_values(system: str, material: Material) -> Values:
-    """Return the cells of `SHARES`; for %recovery (recovered, failed first), (0, 0) after a useful first turn."""
+    """Return a system's cells of the measures in `SHARES`. A cell of %recovery is (recovered, failed first); it is
+    (0, 0) if the first answer was useful."""
     found: Values = {}
     for one in material.finished:
         if one.key.system != system:
@@ -57,13 +61,14 @@ def share_values(system: str, material: Material) -> Values:
 
 
 def refuse_turn(asked: object, turn: int | None, last: int) -> None:
-    """Raise InputError if no conversation can have this turn. `last` is the last possible one."""
+    """Raise InputError for a turn after `last`, the last turn that a conversation can have."""
     if turn is not None and turn > last:
         raise InputError(f"{asked}: no conversation can have that many turns", allowed=f"S1 to S{last}")
 
 
 def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:
-    """Raise InputError, with the clause `why`, for a measure neither of single conversations nor in `shares`."""
+    """Raise InputError for a measure that has no value for a single conversation and is not in `shares`. `why` is a
+    clause that ends the message."""
     if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
         raise InputError(
             f"{asked} is computed over many conversations at once, so {why}", allowed=list_forms((*shares, *single()))
@@ -71,7 +76,7 @@ def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[
 
 
 def usual_measures(material: Material) -> list[Term]:
-    """Return the measures of single conversations, and of `SHARES`, that `harvest score` always shows."""
+    """Return the measures in `SHARES` and of single conversations that `harvest score` shows by default."""
     return [
         Term(one.name)
         for one in measures()
@@ -82,7 +87,7 @@ def usual_measures(material: Material) -> list[Term]:
 
 
 def row_values(system: str, table: ScoreTable) -> Values:
-    """Return the cells of measures of single conversations from a table of scores."""
+    """Return a system's cells of measures of single conversations, taken from a table of scores."""
     own = next((one for one in table.each if one.system == system), None)
     if own is None:
         return {}
@@ -101,9 +106,11 @@ def measure_values(
     settings: Settings,
     judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
-    """Return each system's cells of measures of single conversations, and notes on the judgments used. `judges` None
-    means people's judgments, then rules', by the shipped schema. Raises InputError if a measure would depend on one
-    of several judgments of equal rank."""
+    """Return each system's cells of measures of single conversations, and notes on the judgments used.
+
+    `judges` None means judgments by people and then by rules, with the shipped schema. Raises InputError if a measure
+    would depend on which of several equally ranked judgments is used.
+    """
 
     @cache
     def judged() -> Judged:
