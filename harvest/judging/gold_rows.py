@@ -1,4 +1,4 @@
-"""Ungraded entities, as rows of a gold table for people to fill in."""
+"""Ungraded entities as rows of a gold table, for people to fill in."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from topics.topic import TopicSet
 
 
 def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]:
-    """Add an ungraded row for every entity that neither the runs nor the table at `path` contain.
+    """Add an ungraded row for every entity that neither the gold of the runs nor the table at `path` contains.
 
     Existing rows are unchanged, and a missing table is created. Commands that write to the same table wait for one
     another. Returns the table before the change and the number of rows added. Raises InputError if the runs have no
-    topics or different ones, and for a file that is not a gold table.
+    topics or different ones, and if the file is not a gold table.
     """
     topics = _shared_topics(runs)
     refuse_target(path)

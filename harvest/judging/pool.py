@@ -1,11 +1,11 @@
-"""The pool of several runs: each entity of a topic once, and each piece of text that people are asked about once.
+"""The pool of several runs: each entity of a topic once, and each text that people are asked about once.
 
     pooled_entities(runs)         every entity that a system named, by topic
-    pooled_words(runs, schema)    all words of turns that a criterion asks about, by topic and criterion
-    spread(words)                 judgments copied to the same words elsewhere, as layers
+    pooled_words(runs, schema)    every text within turns that a criterion asks about, by topic and criterion
+    spread(words)                 judgments copied to other occurrences of the same text, as layers
 
-The same words are asked about once for each topic and criterion, whoever said them. Their context does not matter: “it
-was made in 1985” is one claim in every answer. White space is ignored; all else is compared.
+People are asked once about the same text for each topic and criterion, whichever system said it. The context does not
+matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space are the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ SOURCE = "harvest pool"
 
 @dataclass(frozen=True, slots=True)
 class PooledRun:
-    """A run in the pool: its folder, the recording, its items, and the layers of people."""
+    """A run in the pool: its folder, its recording, its conversations with their items, and the layers of people."""
 
     path: Path
     recorded: Run
@@ -40,8 +40,8 @@ class PooledRun:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A place in a run, given by its index from 0. `start` and `end` are the characters of the system's text, both -1
-    for a link outside it."""
+    """A span of text in a run. `run` is the index of the run, from 0. `start` and `end` are positions in the system's
+    text, both -1 for a link outside it."""
 
     run: int
     conversation: Conversation
@@ -62,8 +62,8 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity that systems named on a topic: its canonical key, and the first form in which it was written.
-    `judged` is true if the gold of a run, or of a table, has a grade for it."""
+    """An entity that systems named on a topic. `key` is its canonical form, and `url` the form in which it was first
+    written. `judged` is True if the gold of a run, or of a table, has a grade for it."""
 
     topic: str
     key: str
@@ -74,8 +74,8 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person's judgment at one place, under this version of the guideline. `adjudicates` is true if the person
-    decided between other people's judgments."""
+    """A person's judgment of one occurrence, under this version of the guideline. `adjudicates` is True if the person
+    decided between the judgments of others."""
 
     value: Json
     version: str
@@ -84,8 +84,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words that a criterion asks about on a topic. `said` has the judgment by index of the occurrence and person.
-    `covered` are indices of occurrences with anybody's score or *n/a*, including copied ones."""
+    """A text that a criterion asks about on a topic.
+
+    `said` has the judgments by the index of the occurrence in `where` and the person. `covered` has the indices of the
+    occurrences that anybody scored or marked *n/a*, including copied judgments.
+    """
 
     topic: str
     criterion: str
@@ -96,7 +99,7 @@ class Words:
 
     @property
     def opinions(self) -> dict[str, tuple[Said, ...]]:
-        """The last judgment of each value by each person, adjudications last; `unsure` is not a value."""
+        """The last judgment of each value by each person, adjudications last. `unsure` is not a value."""
         found: dict[str, dict[str, Said]] = {}
         for (_, person), one in sorted(self.said.items(), key=lambda item: item[1].adjudicates):
             if one.value != UNSURE:
@@ -110,7 +113,7 @@ def plain_words(text: str) -> str:
 
 
 def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -> tuple[Entity, ...]:
-    """Return the entities of finished conversations by topic, the most frequent first. `table` has more gold."""
+    """Return the entities of finished conversations by topic, the most frequent first. `table` has further gold."""
     found: dict[tuple[str, str], list[Occurrence]] = {}
     urls: dict[tuple[str, str], str] = {}
     sets = [run.recorded.header.topic_set() for run in runs]
@@ -139,12 +142,13 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
 
 
 def asked_in_words(schema: Schema) -> list[Criterion]:
-    """Return the criteria that people judge by the words alone. Turns, conversations and sets are judged in context."""
+    """Return the criteria that people judge by the text alone. Criteria on turns, conversations and sets need the
+    context."""
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
 
 
 def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]:
-    """Return the words to ask people about, by criterion in the order of the schema, then by topic and frequency."""
+    """Return the texts to ask people about, by criterion in the order of the schema, then by topic and frequency."""
     found: dict[_Key, list[Occurrence]] = {}
     said: dict[_Key, dict[tuple[int, str], Said]] = {}
     covered: dict[_Key, set[int]] = {}
@@ -196,10 +200,10 @@ def _occurrences(number: int, assessed: Iterable[Assessed], criterion: Criterion
 
 
 def spread(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]], int]:
-    """Copy each person's judgment to the same words wherever that person judged nothing.
+    """Copy each person's judgment to all occurrences of the same text that the person did not judge.
 
-    Returns the layers by index of the run, made at `made_at` (UTC), and the number of words left out because the person
-    judged them differently in different places. Existing judgments, including `unsure`, are never changed. A copied
+    Returns the layers by the index of the run, made at `made_at` (UTC), and the number of texts that were left out
+    because the person's judgments of them differ. Existing judgments, including `unsure`, are never changed. A copied
     adjudication remains an adjudication, which is not a vote.
     """
     found: dict[tuple[int, str, str, bool], list[Judgment]] = {}

@@ -1,4 +1,4 @@
-"""The judgments of rules on a run, as layers: nuggets, scores with their reasons, and places to review first."""
+"""The judgments of rules on a run, as layers: nuggets, scores with their reasons, and spans to review first."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ from scoring.swan.triage import TRIAGE, Flag
 def rule_layers(
     assessed: Sequence[Assessed], schema: Schema, sight: Callable[[Conversation], Sight], made_at: str
 ) -> list[Layer]:
-    """Return a layer of the nuggets of types F and O of both sides, and one for each rule, even if it scores nothing.
+    """Return a layer of the nuggets of types F and O of both sides, and one layer for each rule, even if it has no
+    score.
 
-    Rules that read other scores are left out: they are asked again at every scoring. `sight` returns a conversation as
-    rules see it, and `made_at` is UTC time in ISO 8601.
+    Rules that read other scores are left out, because every scoring applies them anew. `sight` returns the view of a
+    conversation that rules read, and `made_at` is UTC time in ISO 8601.
     """
     extractor, _, version = RULES.partition("/")
     nuggets = tuple(row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets))
@@ -50,7 +51,7 @@ def rule_layers(
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """A place that people should review first by a criterion. Its words are left out, since they may be harmful."""
+    """A span that people should review first by a criterion. Its text is left out, since it may be harmful."""
 
     criterion: str
     conversation: Conversation
@@ -64,7 +65,7 @@ class Flagged:
 
 
 def look_first(conversations: Iterable[Conversation]) -> Iterator[Flagged]:
-    """Yield the first place that each criterion's triage finds in each system turn, in the order of the recording."""
+    """Yield the first span that each criterion's triage flags in each system turn, in the order of the recording."""
     for conversation in conversations:
         for turn in conversation.turns:
             if turn.reply is None:

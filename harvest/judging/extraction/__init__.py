@@ -1,3 +1,3 @@
-"""Extraction of nuggets by a model: prompts, replies, and the layers of judgments made of them."""
+"""Extraction of nuggets by a model: its prompts, its replies, and the layers of judgments made from them."""
 
 __all__: list[str] = []

@@ -1,10 +1,10 @@
-"""The file that describes the model for extraction, with the same keys as an audit's `endpoints`.
+"""The file that describes a model for extraction, with the same keys as an audit's `endpoints`.
 
     format: harvest-endpoints/1
     endpoints:
       nuggets: {base_url: "http://127.0.0.1:8000/v1", model: llama, api_key_env: NUGGETS_KEY}
 
-An audit can be given instead; only its `endpoints` are read.
+An audit can be given instead. Only its `endpoints` are then read.
 """
 
 from dataclasses import replace
@@ -26,7 +26,8 @@ _USUAL = "nuggets"
 
 
 class ExtractionOptions(EndpointOptions):
-    """Options of a model that extracts nuggets: those of other endpoints, with other defaults for sampling."""
+    """Options of a model that extracts nuggets, which differ from those of other endpoints in their defaults for
+    sampling."""
 
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         0.0, description="sent if not null; some servers take none"
@@ -42,10 +43,11 @@ class _File(StrictModel):
 def read_extraction_endpoint(
     path: Path, name: str | None, secrets: set[str], *, concurrency: int | None = None
 ) -> Endpoint:
-    """Return the named endpoint in the file; without a name, `nuggets` or the only endpoint. Sends nothing yet.
+    """Return the endpoint `name` in the file, or without a name the endpoint `nuggets` or the only one. Sends nothing
+    yet.
 
-    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file,
-    line and column, for any fault in the file, and if the key is not set.
+    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file, line
+    and column, for any fault in the file, and if the key is not set.
     """
     document = read_document(path)
     entries = _endpoint_entries(document)

@@ -29,8 +29,8 @@ from topics.identity import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about a passage. `key` is a hash of the messages, so that a passage repeated after the same words
-    is the same question; `about` is the first place where the passage occurs."""
+    """One question about a passage. `key` is a hash of the messages, so the same passage after the same text is the
+    same question. `about` is the first passage with this key."""
 
     key: str
     passage: Passage
@@ -109,7 +109,7 @@ stands there. Never mend, shorten, join or translate it, and never quote "earlie
 
 
 def prompt_messages(passage: Passage, earlier: Sequence[Passage]) -> tuple[Message, ...]:
-    """Return the messages that ask for the nuggets of `passage`, given the `earlier` passages, oldest first."""
+    """Return the messages that ask for the nuggets of `passage`. The `earlier` passages are in order, oldest first."""
     shown = [_passage_value(one, _CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
     value = {"earlier": shown, "passage": _passage_value(passage, len(passage.text))}
     return (Message("system", _INSTRUCTIONS), Message("user", json.dumps(value, ensure_ascii=False, indent=1)))
@@ -131,7 +131,8 @@ _SOURCE = "harvest annotate --extract"
 
 @dataclass(frozen=True, slots=True)
 class ModelExtractor:
-    """An `Extractor` that returns kept replies for one conversation. `readings` is by turn and speaker."""
+    """An `Extractor` that returns the nuggets in the replies on one conversation, which are in `readings` by turn and
+    speaker."""
 
     version: str
     readings: Mapping[tuple[int, str], Reading]
@@ -143,9 +144,12 @@ class ModelExtractor:
 
 @dataclass(slots=True)
 class Extraction:
-    """The result of an extraction: a `layer` with the nuggets of the completed conversations, and `missing` with the
-    others and their reasons. `refused` counts nuggets that were refused, and `unreadable` passages whose last reply
-    could not be read, by reason."""
+    """The result of an extraction.
+
+    `layer` has the nuggets of the completed conversations, and `missing` the other conversations with their reasons.
+    `refused` counts the nuggets that were refused, by reason, and `unreadable` the passages whose last reply could not
+    be read, by reason.
+    """
 
     layer: Layer
     conversations: int = 0
@@ -165,8 +169,8 @@ def extraction(
 ) -> Extraction:
     """Return the nuggets of the conversations in which every passage has a readable reply.
 
-    Each of them also gets a judgment `extraction`, which distinguishes a conversation without nuggets from one that was
-    not extracted, and which counts the refused nuggets for the scores.
+    Each of these conversations also gets a judgment `extraction`. It distinguishes a conversation without nuggets from
+    one that was not extracted, and it counts the refused nuggets for the scores.
     """
     found: list[Judgment] = []
     told = Extraction(Layer("model", author, version, _SOURCE, made_at))
@@ -192,7 +196,7 @@ def extraction(
 
 
 def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> list[Judgment]:
-    """Return the nuggets of types F and O of both sides as judgments. Entities are found again by their URLs."""
+    """Return the nuggets of types F and O of both sides as judgments. Entities (E) are found again by their URLs."""
     found = []
     for nugget in nuggets:
         if nugget.type == "E":
@@ -225,9 +229,12 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The result of one extraction command: the new layer `found`, with its counts, in the file `path` (None if no
-    conversation was completed). `before` counts conversations that were already in a layer, and `requests` those sent
-    and answered. `tries` is the most requests for one passage."""
+    """The result of one extraction command.
+
+    `found` is the extraction with its counts, and `path` the file of its layer (None if no conversation was completed).
+    `before` counts the conversations that were already in a layer, `requests` those that were sent and answered, and
+    `tries` is the most requests allowed for one passage.
+    """
 
     found: Extraction
     before: int
@@ -241,8 +248,8 @@ class Extracted:
 
 
 def author_and_version(endpoint: Endpoint) -> tuple[str, str]:
-    """Return the author and version of the endpoint's nuggets: the model's name, and a hash of prompt and sampling.
-    The address is not included, so that the same model behind another port continues with the kept replies."""
+    """Return the author and the version of the endpoint's nuggets: the model's name, and a hash of the prompt and
+    sampling. The address is not included, so a model that moves to another port continues with the kept replies."""
     definition = endpoint.definition()
     sampling = {key: value for key, value in definition.items() if key != "base_url"}
     return str(definition["model"]), version_of(sampling)
@@ -259,8 +266,8 @@ async def extract(
 ) -> Extracted:
     """Ask for the nuggets of every passage without a kept reply, and write a layer of the completed conversations.
 
-    Conversations in a layer of this author and version are skipped. The endpoint is closed. Failures of the endpoint
-    are part of the result; raises HarvestError if the run cannot be read or written.
+    Conversations in a layer of this author and version are skipped. The endpoint is closed at the end. Failures of the
+    endpoint are part of the result. Raises HarvestError if the run cannot be read or written.
     """
     author, version = author_and_version(endpoint)
     cleaner = Redactor(secrets)
@@ -312,7 +319,7 @@ def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, in
 
 
 def account(done: Extracted) -> Iterator[str]:
-    """Yield the result as sentences, one a line."""
+    """Yield sentences that describe the result, one for each line."""
     found, layer = done.found, done.found.layer
     if not found.conversations:
         yield f"{layer.author}/{layer.version}: {pluralize(done.before, 'conversation')}, all extracted before"

@@ -1,7 +1,5 @@
-"""A strict reader of a model's replies, so that only words that were said become nuggets.
-
-A reply as a whole is readable or not; in a readable one, each nugget is accepted or refused. Nothing is repaired.
-"""
+"""A strict reader of a model's replies, which accepts only nuggets that quote the passage. A complete reply is either
+readable or not. In a readable reply, each nugget is accepted or refused. Nothing is repaired."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The content of a reply: the accepted nuggets, and the number of refused ones by the names in `NUGGET_FAULTS`.
+    """The content of a reply: the accepted nuggets, and the counts of refused ones by the names in `NUGGET_FAULTS`.
     `fault` is one of `REPLY_FAULTS`, or "" if the reply was readable."""
 
     found: tuple[Candidate, ...] = ()
@@ -63,10 +61,10 @@ class Reading:
 
 
 def read_reply(sample: Sample, passage: Passage) -> Reading:
-    """Return the nuggets of `passage` that a reply names, in the order of the text and without overlaps.
+    """Return the nuggets of `passage` in a reply, in the order of the text and without overlaps.
 
-    The search for a quotation begins after the one before it, so that the second quotation of repeated words is the
-    second occurrence; if it occurs only earlier in the text, that place is used.
+    The search for a quotation begins after the previous one, so if a phrase is quoted twice, the second quotation is
+    its second occurrence. If it occurs only earlier in the text, that occurrence is used.
     """
     if sample.finish.lower() in _CUT:
         return Reading(fault="cut")

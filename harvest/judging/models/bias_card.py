@@ -1,7 +1,7 @@
-"""The bias card: sentences about a judge's biases, from its own judgments and people's judgments of the same things.
+"""The bias card of a judge: sentences about its biases, found by comparison with people's judgments of the same things.
 
 Topics are split into halves *dev* and *test* by a hash of their names, so that a prompt can be improved on people's
-judgments of one half and validated on the other. The halves are the same in every run and for every judge.
+judgments of one half and validated on the other half. The halves are the same in every run and for every judge.
 """
 
 import math
@@ -24,7 +24,7 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A thing that was judged, with its number of words, and the mean of people's scores (None if nobody judged it)."""
+    """A judgment of one thing, with its number of words and the mean of people's scores (None if nobody judged it)."""
 
     judgment: Judgment
     topic: str
@@ -34,7 +34,7 @@ class Item:
 
 
 def half_of(topic: str) -> str:
-    """Return the half of a topic, `dev` or `test`."""
+    """Return the half to which a topic belongs, `dev` or `test`."""
     return "dev" if int(content_hash("harvest-half", topic, size=8), 16) % 2 else "test"
 
 
@@ -46,7 +46,8 @@ def vendor_of(model: str) -> str:
 
 
 def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield sentences on biases, by criterion. `vendor` made the judge; `answered` has the models of each system."""
+    """Yield sentences on biases, by criterion. `vendor` made the judge, and `answered` has the models behind each
+    system."""
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
         yield from (f"{criterion}: {sentence}" for sentence in _of_criterion(own))
@@ -56,7 +57,7 @@ def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str
 
 
 def order_sentence(judgments: Iterable[Judgment]) -> Iterator[str]:
-    """Yield how often both orders of a pair prefer the same conversation, and how often the first one shown won."""
+    """Yield a sentence on how often the two orders of a pair agree, and how often the conversation shown first won."""
     pairs = [one for one in judgments if one.criterion == PREFERENCE and not one.unjudged and len(one.samples) > 1]
     straight = [(one.samples[::2], one.samples[1::2]) for one in pairs]
     both = [(a, b) for firsts, seconds in straight for a, b in zip(firsts, seconds, strict=True) if a and b]

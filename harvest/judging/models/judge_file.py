@@ -23,7 +23,8 @@ from topics.yaml_values import Loc
 
 
 class JudgeEndpoint(EndpointOptions):
-    """Options of a model that judges: those of an audit's endpoints, with other defaults for sampling."""
+    """Options of a model that judges, which differ from those of an audit's endpoints in their defaults for
+    sampling."""
 
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         0.0, description="sent if not null; above 0 for several samples"
@@ -46,7 +47,7 @@ def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
 
 class Judge(StrictModel):
     """A judge, as described by its file. `vendor` is its maker, by default the first part of the model's name
-    (`bias_card.vendor_of`). `guideline` has additional instructions, by the name of the criterion."""
+    (`bias_card.vendor_of`). `guideline` has additional instructions, by criterion."""
 
     format: Literal["harvest-judge/1"]
     endpoint: JudgeEndpoint
@@ -63,7 +64,7 @@ class Judge(StrictModel):
 
 
 def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = True) -> None:
-    """Check that the schema has the criteria of the file, and that models may score them. `used` is true if the file
+    """Check that the schema has the criteria in the file and that models may score them. `used` is True if the file
     selects the criteria. Raises InputError, with file, line and column."""
     everything = [name.casefold() for name in judge.criteria] == ["all"]
     own = judge.criteria if used and not everything else ()
@@ -93,8 +94,8 @@ def _criterion_place(path: Path, loc: Loc) -> Place:
 def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None) -> tuple[Judge, Endpoint]:
     """Return the judge and its endpoint. Sends nothing yet.
 
-    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file,
-    line and column, for any fault in the file, and if the key is not set.
+    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file, line
+    and column, for any fault in the file, and if the key is not set.
     """
     document = read_document(path)
     judge = document.validated(Judge)

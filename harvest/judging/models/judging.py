@@ -1,4 +1,5 @@
-"""Judgment of a run, or of pairs, by a model, from the endpoint to the layer. Kept replies are not asked again."""
+"""Judgment of a run, or of pairs, by a model: from its endpoint to a layer of judgments. A question whose reply is kept
+is not asked again."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,9 +33,12 @@ _MILLION = 1_000_000  # prices are per million tokens
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimated cost of judging `things`. `requests` counts requests without a kept reply, each sent at least
-    once, with about `read` tokens; `tries` is the most times that one is sent if its replies cannot be read. `write`
-    is the most tokens in the replies, None without a limit, and `cost` the highest cost, None without prices."""
+    """The estimated cost of judging `things`.
+
+    `requests` counts the requests without a kept reply. Together they contain about `read` tokens, and their replies at
+    most `write` tokens (None if replies have no limit). Each is sent once, and up to `tries` times if its replies
+    cannot be read. `cost` is the highest possible cost (None if no prices are known).
+    """
 
     things: int
     requests: int
@@ -56,9 +60,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one judging command: a layer of all judgments, including things left unjudged, and its file (None
-    if it equals the newest one). `requests` were sent and answered; `failures` of the endpoint are counted by
-    message."""
+    """The result of one judging command.
+
+    `layer` has all judgments, including things left unjudged, and `path` is its file (None if the newest file has the
+    same judgments). `requests` counts the requests that were sent and answered, and `failures` those of the endpoint,
+    by message.
+    """
 
     layer: Layer
     requests: int
@@ -71,13 +78,14 @@ class Judged:
 
 
 def version(judge: Judge, endpoint: Endpoint) -> str:
-    """Return the version of a judge: a hash of prompt, sampling, scale and guideline, but not of the address."""
+    """Return the version of a judge: a hash of its prompts, sampling, scale and guideline, but not of its address."""
     sampling = {key: value for key, value in endpoint.definition().items() if key != "base_url"}
     return version_of(sampling, judge.scale, judge.guideline)
 
 
 def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint, tries: int = 1) -> Estimate:
-    """Estimate the cost of judging this run or these pairs. Raises RunError for files of replies from elsewhere."""
+    """Estimate the cost of judging a run or pairs. Raises RunError if files of replies come from another run or
+    version."""
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
     if (folder / JUDGE_REPLIES.folder).exists():  # checking must not create the folder
@@ -104,10 +112,10 @@ async def judge_things(
     tell: Callable[[], None] = lambda: None,
     clock: Now = utc_now,
 ) -> Judged:
-    """Ask every question without a kept reply, and write a layer. The endpoint is closed.
+    """Ask every question without a kept reply, and write a layer of judgments. The endpoint is closed at the end.
 
-    Earlier judgments of this version on other things are part of the new layer. Failures of the endpoint leave things
-    unjudged; raises HarvestError if the folder cannot be read or written.
+    Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things are left
+    unjudged. Raises HarvestError if the folder cannot be read or written.
     """
     cleaner, own = Redactor(secrets), version(judge, endpoint)
     paired = {one.key for thing in things if thing.paired for one in thing.asked}
@@ -147,7 +155,7 @@ async def judge_things(
 
 
 def account(done: Judged) -> Iterator[str]:
-    """Yield the result as sentences, one a line."""
+    """Yield sentences that describe the result, one for each line."""
     layer = done.layer
     criteria = Counter(one.criterion for one in layer.judgments if not one.unjudged)
     listed = ", ".join(f"{name} {count}" for name, count in criteria.items())

@@ -50,8 +50,8 @@ _MOST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The content of a reply: a score, null or `unsure`, or for a pair one of `BETTER`. `fault` is one of `FAULTS`,
-    or "" if the reply was readable."""
+    """The content of a reply. `value` is a score, None or `unsure`, or for a pair one of `BETTER`. `fault` is one of
+    `FAULTS`, or "" if the reply was readable."""
 
     value: Json = None
     reason: str = ""
@@ -59,7 +59,7 @@ class Verdict:
 
 
 def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
-    """Return the score in a reply on one criterion."""
+    """Return the verdict in a reply on one criterion. A score must be on the scale."""
     verdict = _read_verdict(sample, "score")
     value = verdict.value
     if verdict.fault or value is None or value == UNSURE:
@@ -70,13 +70,13 @@ def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
 
 
 def read_better(sample: Sample) -> Verdict:
-    """Return the preference in a reply on a pair."""
+    """Return the verdict in a reply on a pair."""
     verdict = _read_verdict(sample, "better")
     return verdict if verdict.fault or verdict.value in BETTER else Verdict(fault="out of schema")
 
 
 def failure_of(why: str) -> str:
-    """Classify a failure of the endpoint as one of `FAULTS`, by the error names that APIs use."""
+    """Return which of `FAULTS` a failure of the endpoint is, by the error names that APIs use."""
     text = why.lower()
     if any(name in text for name in _TOO_LONG):
         return "overflowed"
@@ -105,7 +105,8 @@ _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question; `key` hashes messages and sample number, and `swapped` ones show the right conversation first."""
+    """One question to the model. `key` is a hash of the messages and the number of the sample. If `swapped`, the right
+    conversation is shown first."""
 
     key: str
     messages: tuple[Message, ...]
@@ -115,7 +116,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing to judge: the `about` of every place with the same words, and the questions about it."""
+    """A thing to judge. `about` identifies every position with the same text, and `asked` has the questions about
+    it."""
 
     criterion: str
     about: tuple[Mapping[str, str | int], ...]
@@ -165,11 +167,11 @@ def _make_asked(
 
 
 def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
-    """Combine the verdicts on a thing's questions, in their order, into its judgments.
+    """Combine the verdicts on a thing's questions, in the order of the questions, into its judgments.
 
-    The value is the mean of the samples with a score; without any it is null or `unsure`. A pair is decided if the
-    majorities of both orders prefer the same conversation; if they differ, it is a tie. A thing is unjudged if no
-    sample could be read, and a pair also if one order has no verdict.
+    The value is the mean score of the samples with a score. Without any score, it is None or `unsure`. A pair is
+    decided if the majorities of both orders prefer the same conversation, and is a tie if they differ. A thing is
+    unjudged if no sample could be read, and a pair also if one of its orders has no verdict.
     """
     read = [one for one in verdicts if not one.fault]
     value: Json
@@ -194,7 +196,8 @@ def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
 
 
 def _majority(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
-    """Return the most frequent verdict in one order: "tie" if several are equally frequent, "" without a verdict."""
+    """Return the most frequent verdict in one order. It is "tie" if several verdicts are equally frequent, and "" if
+    there is none."""
     counts = Counter(
         _SIDES[str(one.value)][swapped]
         for asked, one in zip(thing.asked, verdicts, strict=True)
@@ -246,8 +249,8 @@ def item_messages(
 ) -> tuple[Message, ...]:
     """Return the messages that ask for the score of a nugget, a turn or a conversation.
 
-    `wanted` is the user's need as stated by the topic, and `guideline` contains additional instructions on the
-    criterion. Raises ValueError for a set of conversations.
+    `wanted` is the user's need as stated by the topic, and `guideline` has additional instructions on the criterion.
+    Raises ValueError for a set of conversations and for a user turn.
     """
     if len(asked.conversations) != 1:
         raise ValueError("a model judges one conversation at a time")
@@ -290,7 +293,8 @@ def pair_messages(first: str, second: str) -> tuple[Message, ...]:
 
 
 def version_of(sampling: Mapping[str, Any], scale: Sequence[float], guideline: Mapping[str, str]) -> str:
-    """Return a hash (blake2b, 16 hex digits) of the prompts, the reader of replies and the sampling options."""
+    """Return a hash (blake2b, 16 hex digits) of the prompts, the reader of replies, the scale, the guideline and the
+    sampling options."""
     asked = {"item": _ITEM, "pair": _PAIR, "earlier": _EARLIER, "characters": _CHARACTERS, "reader": READER}
     own = {"scale": list(scale), "guideline": dict(guideline), "sampling": dict(sampling)}
     return content_hash("harvest-judge", {**asked, **own}, size=8)

@@ -1,3 +1,3 @@
-"""Questions to a model: each is asked once, several at a time, and the replies are kept."""
+"""Questions to a model, each of which is asked once, and its replies, which are kept."""
 
 __all__: list[str] = []

@@ -45,12 +45,12 @@ _NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
 
 class KeptReplies:
-    """An async context manager for the replies of one model, under one version, in one run. Replies are identified by
-    the key of the question and the number of the sample, from 0."""
+    """An async context manager for the replies of one version of a model in one run. A reply is identified by the key
+    of its question and the number of its sample, from 0."""
 
     def __init__(self, run: Path, kind: Kind, author: str, version: str, redactor: Redactor) -> None:
-        """Read the kept replies and lock their folder. Raises RunError, with file and line, for a file from elsewhere
-        and if another process is asking; StoreError if the folder cannot be written."""
+        """Read the kept replies and lock their folder. Raises RunError, with file and line, for replies of another
+        author or version, and if another process is asking. Raises StoreError if the folder cannot be written."""
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
         self._kind = kind
         self._author, self._version, self._redactor = author, version, redactor
@@ -75,8 +75,8 @@ class KeptReplies:
         return self._kept.get((key, number))
 
     async def keep(self, key: str, number: int, sample: Sample, about: Mapping[str, Any]) -> Sample:
-        """Write a reply to disk without secrets, and return it as written. `about` is where the question was asked
-        first, for people to read. Raises StoreError."""
+        """Write a reply to disk, with secrets removed, and return it as written. `about` says what the question was
+        first asked about, for people who read the file. Raises StoreError."""
         sample = Sample(self._redactor.text(sample.text), sample.finish)
         journal = self._journal or self._open_journal()
         row = {"key": key, "sample": number, **about, "finish": sample.finish, "text": sample.text}
@@ -137,7 +137,7 @@ _GIVE_UP = 10
 
 
 class Question(Protocol):
-    """A question to a model. `key` is a hash of its messages, and `about` the first place that it is about."""
+    """A question to a model. `key` is a hash of its messages, and `about` the first thing that it is asked about."""
 
     @property
     def key(self) -> str: ...
@@ -150,7 +150,7 @@ class Question(Protocol):
 
 
 class Reading(Protocol):
-    """The content of a reply. `fault` says why it could not be read; "" if it could."""
+    """The content of a reply. `fault` is the reason why it could not be read, or ""."""
 
     @property
     def fault(self) -> str: ...
@@ -162,12 +162,13 @@ ReadT = TypeVar("ReadT", bound=Reading)
 
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[AskedT, ReadT]):
-    """How questions are asked.
+    """Settings for asking a set of questions.
 
-    `name` is that of the endpoint, and `act` the task, as a word for its prompts. `stream` is the name of the random
-    stream; seeds depend on it, on `version` (the hash of prompt and sampling) and on the question. `tries` is the
-    most samples of one question while replies are unreadable, each with its own seed. `read` reads replies.
-    `of_question` is true if a failure is due to the question, and does not predict the next one.
+    `name` is the name of the endpoint, and `act` names the task in its prompts. `stream` is the name of the random
+    stream. The seed of a sample depends on it, on `version` (the hash of prompt and sampling), on the question and on
+    the sample's number. `tries` is the most samples of one question while replies cannot be read. `read` reads a reply.
+    `of_question` returns True for a failure that is due to the question, so that it does not count as a failure of the
+    endpoint.
     """
 
     name: str
@@ -182,8 +183,8 @@ class Asking(Generic[AskedT, ReadT]):
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[ReadT]):
-    """The answers, by the key of the question: `readings` are the last replies, readable or not, and `failures` say
-    why a question has no reply. `requests` counts those sent and answered."""
+    """The answers, by the key of the question. `readings` has the last replies, readable or not, and `failures` the
+    reasons why a question has no reply. `requests` counts those that were sent and answered."""
 
     readings: Mapping[str, ReadT]
     failures: Mapping[str, str]
@@ -197,8 +198,8 @@ async def ask_all(
     how: Asking[AskedT, ReadT],
     tell: Callable[[], None] = lambda: None,
 ) -> Answers[ReadT]:
-    """Ask every question once, unless its reply is kept, and call `tell` after each. Failures of the endpoint become
-    `failures`; after ten in a row nothing more is asked. Raises StoreError."""
+    """Ask every question without a kept reply once, and call `tell` after each question. Failures of the endpoint
+    become `failures`. After ten in a row, no further question is asked. Raises StoreError."""
     once = {one.key: one for one in wanted}
     left = iter(once.values())
     readings: dict[str, ReadT] = {}

@@ -1,4 +1,5 @@
-"""Blind pairs on the page: two conversations side by side, with the decisions in a folder next to the sheet."""
+"""Blind pairs on the page. Two conversations are shown side by side, and decisions are kept in a folder next to the
+sheet."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -16,12 +17,13 @@ _CRITERION = "preference"
 
 
 def judged_folder(sheet: Path) -> Path:
-    """Return the folder of the decisions on the pairs of this sheet."""
+    """Return the folder with the decisions on the pairs of a sheet."""
     return sheet.with_suffix(".judged")
 
 
 def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
-    """Return one question for each pair. It contains the pair's number and a hash of its texts, but no system."""
+    """Return one question for each pair. It contains the pair's number and a hash of its texts, but no name of a
+    system."""
     found = []
     for one in pairs:
         text = text_hash(transcript(one.left), transcript(one.right))
@@ -40,8 +42,8 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
 
 
 def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
-    """Read the decisions made on the page. `texts` contains the `text_hash` of each pair handed out, by its number.
-    Raises InputError if there are none, and for a pair that was not handed out or had other texts."""
+    """Read the decisions made on the page. `texts` has the `text_hash` of each pair that was handed out, by its number.
+    Raises InputError if there are no decisions, and for a pair that was not handed out or had other texts."""
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
         raise InputError(
             "this folder contains no decisions on pairs",

@@ -1,7 +1,5 @@
-"""The state of the judging page: each person's questions, their order, decisions and progress.
-
-People never see one another's decisions, only how much the others have done.
-"""
+"""The state of the judging page: each person's questions, their order, decisions and progress. People never see the
+decisions of others, only how many they have made."""
 
 import json
 import re
@@ -27,7 +25,8 @@ _ABSENT = "n/a – it does not apply here"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One possible decision: a key (a digit, or U), the value of the judgment, and the words on the page."""
+    """One possible decision: its key on the keyboard (a digit, or U), the value of the judgment, and its label on the
+    page."""
 
     key: str
     value: Json
@@ -35,7 +34,7 @@ class Choice:
 
 
 def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
-    """Return the choices of a scale: at most nine scores from 0 to 1 in rising order."""
+    """Return the choices of a scale with at most nine scores from 0 to 1 in ascending order."""
     scores = (
         Choice(str(key), value, f"{value:g} – {_WORDS[value]}" if value in _WORDS else f"{value:g}")
         for key, value in enumerate(map(float, scale), 1)
@@ -44,7 +43,7 @@ def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
 
 
 def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
-    """Return the choices of at most nine values, each with its meaning."""
+    """Return the choices for at most nine values, each with its meaning."""
     named = (
         Choice(str(key), name, f"{name} – {meaning}" if meaning else name)
         for key, (name, meaning) in enumerate(values, 1)
@@ -71,7 +70,7 @@ _ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 
 
 class Unacceptable(Exception):
-    """A request that is not a valid decision. `status` is the HTTP status."""
+    """A request that is not a valid decision. `status` is the HTTP status of the answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -80,7 +79,8 @@ class Unacceptable(Exception):
 
 @dataclass(slots=True)
 class _Person:
-    """One person's progress: value and note by question, and questions by the current decision's id."""
+    """One person's progress. `states` has the value and note by question, and `made` the question by the id of the
+    current decision."""
 
     order: tuple[str, ...]
     states: dict[str, tuple[Json, str]] = field(default_factory=dict)
@@ -89,11 +89,11 @@ class _Person:
 
 
 class Desk:
-    """The questions and decisions of everybody on the page.
+    """The questions and decisions of all people who use the page.
 
-    `run` is the folder of the decisions, `version` that of the guideline, and `seed` that of the orders. `values` are
-    choices by criterion, for criteria with choices of their own. `topics` are by id. When `adjudicating`, people see
-    the votes of others and must give a reason.
+    `run` is the folder of the decisions, `version` the version of the guideline, and `seed` the seed of the orders.
+    `values` has the choices of the criteria that have choices of their own. `topics` are by id. If `adjudicating`,
+    people see the votes of others and must give a reason.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Desk:
             self._recall(name)
 
     def work(self, name: str) -> dict[str, Json]:
-        """Return all that this person's page needs to start, or to continue after it was closed."""
+        """Return everything that this person's page needs to start, or to continue after it was closed."""
         person = self._people[name]
         texts = {one.criterion: one.question for one in self._asked.values()}
         return {
@@ -143,7 +143,7 @@ class Desk:
 
     def progress(self, name: str) -> dict[str, Json]:
         """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
-        `seconds_left` is estimated from this person's recent pace; None before there is one."""
+        `seconds_left` is estimated from this person's recent pace. It is None until there are enough decisions."""
         person, total = self._people[name], len(self._asked)
         gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE]
         left = total - len(person.states)
@@ -157,8 +157,8 @@ class Desk:
         }
 
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """Record one decision, which is on disk on return; repeating it changes nothing. `sent` contains `id`,
-        `question`, `value` (one of the choices) and `note`. Raises Unacceptable, StoreError."""
+        """Record one decision, which is on disk on return. Repeating the call changes nothing. `sent` contains `id`,
+        `question`, `value` (one of the choices) and `note`. Raises Unacceptable and StoreError."""
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision must have exactly id, question, value and note")
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
@@ -193,7 +193,7 @@ class Desk:
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
         """Undo a decision of this person and restore the one before it. `sent` contains `id`, and in `undo` the id of
-        the decision. Raises the errors of `decide`."""
+        the decision. Raises Unacceptable and StoreError."""
         if set(sent) != {"id", "undo"}:
             raise Unacceptable(400, "to undo a decision, send exactly id and undo")
         known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])

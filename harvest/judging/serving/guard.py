@@ -1,8 +1,8 @@
-"""The guard of the page: refuses every request except known ones, to this address, from this page, with a valid link.
+"""The guard of the page, which accepts only known requests to its own address, from its own page, with a valid link.
 
 It is plain ASGI around the whole application, so that it sees every kind of connection. Addresses are compared with a
-fixed list, never with one another: a name that a foreign DNS resolves to 127.0.0.1 is not on it. Every answer has the
-headers that isolate the page.
+fixed list, never with one another: a name that a foreign DNS server resolves to 127.0.0.1 is not on the list. Every
+answer has the headers that isolate the page.
 """
 
 import asyncio
@@ -81,8 +81,8 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """An ASGI application that checks requests before `app` gets them with their whole body, and the person in
-    `harvest.person` of the scope. `tokens` has the token of each person."""
+    """An ASGI application that checks requests before it passes them to `app`. It passes on the complete body, and in
+    `harvest.person` of the scope the person who sent the request. `tokens` has the token of each person."""
 
     app: App
     addresses: Addresses
@@ -120,7 +120,8 @@ class Guard:
         await self.app(scope, whole, sent)
 
     def _person(self, scope: Scope) -> str:
-        """Return who sent the request; "" for the page itself, which reveals nothing about the run. Raises _Refused."""
+        """Return who sent the request. It is "" for the page itself, which reveals nothing about the run. Raises
+        _Refused."""
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
         self._check_host(_header_values(headers, b"host"))
         self._check_origin(headers, scope["method"])

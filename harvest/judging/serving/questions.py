@@ -1,7 +1,8 @@
-"""The questions on the page: rows of a sheet with their conversations, and nothing that reveals the system.
+"""The questions on the page, which have the rows of a sheet with their conversations but nothing that reveals the
+system.
 
-Trials with the same words up to a place share a node of the conversation tree. It is asked about once, and the answer
-applies to all of them.
+Trials with the same text up to a turn share a node of the conversation tree. People are asked once about a node, and
+the answer applies to all its trials.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,12 +22,12 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One decision.
+    """One question to people, which asks for one decision.
 
-    `id` is a hash of its words and its criterion, 16 hexadecimal digits. `about` are the things it decides, each as
-    the `about` of a judgment. `conversations` are those to read, several for a set, with `titles` if they are
-    compared. `turn`, `speaker`, `start` and `end` are the place; turn 0 means whole conversations, start -1 a whole
-    turn. `votes` are other people's judgments, for adjudication.
+    `id` is a hash of the text and the criterion, with 16 hexadecimal digits. `about` has the things that the question
+    decides, each as the `about` of a judgment. `conversations` are those to read: several for a set, and two with
+    `titles` if they are compared. `turn`, `speaker`, `start` and `end` are the span in question. A turn of 0 means the
+    whole conversation, and a start of -1 the whole turn. `votes` are other people's judgments, for adjudication.
     """
 
     id: str
@@ -44,7 +45,7 @@ class Question:
 
     @property
     def group(self) -> tuple[str | int, ...]:
-        """The conversation that is read for it. Questions of one group are asked one after the other."""
+        """The conversation that must be read to answer. Questions of one group are asked one after the other."""
         first = self.conversations[0]
         return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
@@ -55,7 +56,7 @@ Same = Literal["node", "words", "trial"]
 
 
 def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same = "node") -> tuple[Question, ...]:
-    """Merge equal rows into one question each, by criterion, in the order of their first rows."""
+    """Merge rows that ask the same into one question each, in the order of their first rows."""
     trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
     sets: dict[tuple[str, str], list[Conversation]] = {}
     for one in assessed:
@@ -121,9 +122,9 @@ def _row_votes(row: Row) -> tuple[str, ...]:
 def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
     """Return a question as the page shows it.
 
-    Texts are lists of pieces, `["", words]`, or `["mark", words]` for the words in question, because browsers count an
-    emoji as two characters. A conversation ends with the turn in question, since trials that share it may continue
-    differently.
+    A text is a list of pieces, `["", text]`, or `["mark", text]` for the span in question. They replace positions,
+    because browsers count an emoji as two characters. A conversation ends with the turn in question, since trials that
+    share it may continue differently.
     """
     topic = topics.get(question.topic)
     conversations: list[Json] = []
@@ -156,6 +157,6 @@ def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: 
 
 
 def cover(text: str) -> str:
-    """Return why the text is covered, as in "it may contain …"; "" if it is not. A miss of the triage shows the text,
-    and a false alarm costs one key."""
+    """Return the reasons for hiding the text at first, as in "it may contain …", or "" to show it. If the triage misses
+    a harmful text, it is shown; a false alarm costs people one key press."""
     return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))

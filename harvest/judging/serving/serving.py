@@ -30,7 +30,7 @@ _MOST_WAITING = 64
 class TimedConnection(H11Protocol):
     """A connection that is closed if no complete request arrives in time.
 
-    Uvicorn would wait forever, and a few hundred such connections would block everybody else. If there are too many at
+    Uvicorn would wait forever, and a few hundred such connections would block everybody else. If too many are open at
     once, the one that has waited longest is closed.
     """
 
@@ -54,11 +54,11 @@ class TimedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def waits(self) -> bool:
-        """Return whether the head of a request is still to come."""
+        """Return whether the connection is waiting for the head of a request."""
         return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
 
     def _watch(self) -> None:
-        """Start or stop the deadline. More of the same head does not extend it."""
+        """Start or stop the deadline. More bytes of the same head do not extend it."""
         if not self.waits():
             self._stop_watching()
         elif self._deadline is None:
@@ -87,12 +87,13 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Capture nothing: the command handles signals itself."""
+        """Capture no signals, because the command handles them itself."""
         yield
 
 
 def bind(port: int) -> socket.socket:
-    """Return a socket on 127.0.0.1, which no other machine can reach (port 0: any free one). Raises InputError."""
+    """Return a socket on 127.0.0.1, which no other machine can reach. Port 0 means any free port. Raises InputError if
+    the port cannot be used."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -108,7 +109,7 @@ def bind(port: int) -> socket.socket:
 
 
 def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Return new tokens, and the links that contain them, by person. A token follows the #, so that it appears in no
+    """Return new tokens, and the links that contain them, by person. A token follows the `#`, so that it appears in no
     request, log or referrer."""
     tokens = {name: secrets.token_urlsafe(24) for name in people}
     return tokens, {name: f"{Addresses(port)}/#{token}" for name, token in tokens.items()}
@@ -121,8 +122,8 @@ async def serve(
     started: Callable[[], None],
     troubled: Callable[[StoreError], None] = lambda _: None,
 ) -> None:
-    """Serve until cancelled, then finish the requests that have begun. `started` is called when the page can be
-    opened, and `troubled` when a decision could not be saved."""
+    """Serve until cancelled, then finish the requests that have begun. `started` is called when the page can be opened,
+    and `troubled` when a decision could not be saved."""
     port = int(listening.getsockname()[1])
     config = uvicorn.Config(
         Guard(application(desk, troubled), Addresses(port), tokens),
@@ -153,9 +154,10 @@ _FILES = {
 
 
 def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette:
-    """Return the application: three files, and three addresses of JSON. `harvest.person` in the scope says who asks.
+    """Return the application: three files, and three addresses that exchange JSON.
 
-    `troubled` is called with the reason and the file if a decision could not be saved; the page shows only the reason.
+    `harvest.person` in the scope is the person who sent the request. `troubled` is called with the reason and the file
+    if a decision could not be saved. The page shows only the reason.
     """
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
 

@@ -1,4 +1,4 @@
-"""Rows for adjudication: things on which people differ, with everybody's votes."""
+"""Rows for adjudication: the things on which people disagree, with everybody's votes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,10 +11,10 @@ ADJUDICATION_COLUMNS = (*COLUMNS[: COLUMNS.index("value")], "votes", *COLUMNS[CO
 
 
 def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]:
-    """Yield the rows on which people differ, with a cell `votes`: each person's last judgment and note.
+    """Yield the rows on which people disagree, with a cell `votes` that has each person's last judgment and note.
 
-    `layers` of the run are in order, the oldest first. Votes are sorted by value, so that their order reveals nothing;
-    adjudicators have no vote.
+    `layers` are those of the run, oldest first. Votes are sorted by value, so that their order reveals nothing.
+    Adjudicators have no vote.
     """
     mine: dict[str, list[Layer]] = {}
     for layer in layers:

@@ -1,9 +1,9 @@
-"""Annotation sheets: tables for people to fill in, one row for each thing and criterion.
+"""Annotation sheets: tables for people to fill in, with one row for each thing and criterion.
 
 counts(…)                        the number of rows by criterion
-sheet_rows(…)                    the rows without any score, so that nobody sees other people's opinions
+sheet_rows(…)                    rows without scores, so that people do not see the opinions of others
 sample_rows(rows, count, rng)    a sample of them in which every topic has its share
-write_sheet(rows, path)          a `.csv` or `.jsonl` file, by the ending of the path
+write_sheet(rows, path)          a `.csv` or `.jsonl` file, by the extension of the path
 
 `harvest.judging.sheets.filled_sheet` reads the filled-in sheets.
 """
@@ -62,7 +62,7 @@ class Assessed:
 
 
 def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[str, int]:
-    """Return the number of rows by criterion, in the order given."""
+    """Return the number of rows for each criterion, in the order given."""
     sets = len({(one.conversation.key.system, one.conversation.key.topic) for one in assessed})
     return {
         one.name: sets if one.level == "set" else sum(len(each.assessment.items.get(one.name, ())) for each in assessed)
@@ -71,10 +71,10 @@ def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[
 
 
 def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[Row]:
-    """Yield the rows of one criterion in the order of the conversations; for sets one for each system and topic.
+    """Yield the rows of one criterion in the order of the conversations. Sets have one row for each system and topic.
 
-    `said` is the other side's turn before, `text` the words to score, and `context` the words around a part of a turn.
-    A whole conversation is written as in a sheet of pairs. `trial` is its number, and `id` the trial's identity.
+    `text` is the text to score, `said` the preceding turn of the other side, and `context` the text around a part of a
+    turn. A whole conversation is written as in a sheet of pairs. `trial` is the trial's number, and `id` its identity.
     """
     meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in criterion.values)
     asked = {"criterion": criterion.name, "question": " – ".join(filter(None, (criterion.question, meanings)))}
@@ -123,7 +123,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
 
 
 def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
-    """Return the other side's words before an item, and the turn that contains it. `turns` are by number."""
+    """Return the text of the other side before an item, and the turn that contains the item. `turns` are by number."""
     turn = turns[item.turn]
     if item.speaker == "user":
         before = turns.get(item.turn - 1)
@@ -141,9 +141,9 @@ def _marked_context(text: str, start: int, end: int) -> str:
 def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
     """Return `count` of the rows, or all if there are fewer, in their order.
 
-    This is systematic sampling from a random start, over the rows sorted by topic, system and chance. Every row is
-    equally likely, and every topic (and nearly every system within a topic) has its share of the sample, rounded up or
-    down, so plain means of a sample estimate those of all rows.
+    This is systematic sampling from a random start, over the rows sorted by topic, by system and then at random. Every
+    row is equally likely. Every topic, and nearly every system within a topic, has its share of the sample, rounded up
+    or down, so plain means of a sample estimate those of all rows.
     """
     every = list(rows)
     if count >= len(every):
@@ -155,12 +155,13 @@ def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) ->
 
 
 def set_id(system: str, topic: str) -> str:
-    """Return the id of a system on a topic, for sheets that do not name the system."""
+    """Return the id of the conversations of a system on a topic, for sheets that do not name the system."""
     return content_hash("harvest-set", [system, topic])
 
 
 def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
-    """Shuffle conversations, with all their rows, within each criterion, so that one system's are spread out."""
+    """Shuffle the conversations, each with all its rows, within each criterion, so that those of one system are spread
+    out."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["criterion"], row["id"]), []).append(row)
@@ -171,5 +172,5 @@ def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
 
 
 def write_sheet(rows: Iterable[Row], path: str | PathLike[str], columns: Sequence[str] = COLUMNS) -> int:
-    """Write the rows and return how many. Raises the errors of `sheet_file.write_rows`."""
+    """Write the rows and return their number. Raises the errors of `sheet_file.write_rows`."""
     return write_rows(rows, columns, path)

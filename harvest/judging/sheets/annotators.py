@@ -1,4 +1,4 @@
-"""The judgments that people have made of a run: the newest ones, what an import adds, and agreement."""
+"""The judgments that people have made of a run: the newest ones, the changes in an import, and the agreement."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ Key = tuple[object, ...]
 
 
 def key_of(judgment: Judgment) -> Key:
-    """Return what a judgment is about, with its criterion."""
+    """Return a key of the thing and the criterion of a judgment."""
     return (judgment.criterion, *sorted(judgment.about.items()))
 
 
 def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
-    """Return the newest judgment by thing and criterion. `layers` of one person are in order, the oldest first."""
+    """Return the newest judgment for each thing and criterion. `layers` are those of one person, oldest first."""
     return {key_of(judgment): judgment for layer in layers for judgment in layer.judgments}
 
 
 def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
-    """Return people's mean score for each thing, without adjudicators. `layers` are in order, the oldest first."""
+    """Return people's mean score for each thing, without adjudications. `layers` are in order, oldest first."""
     said: dict[Key, dict[str, object]] = {}
     for layer in layers:
         if layer.kind == "human" and not layer.adjudicates:
@@ -33,7 +33,7 @@ def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How an import differs from its author's earlier judgments. `noted` counts those whose note alone has changed."""
+    """How an import differs from its author's earlier judgments. `noted` counts the judgments with only a new note."""
 
     new: int
     changed: int
@@ -46,7 +46,7 @@ class Added:
 
 
 def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Judgment]) -> Added:
-    """Compare an import with the same author's judgments `before`, under the same version of the guideline."""
+    """Compare an import with `before`, the same author's judgments under the same version of the guideline."""
     new = changed = noted = 0
     for judgment in judgments:
         old = before.get(key_of(judgment))
@@ -58,7 +58,7 @@ def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Jud
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The agreement of these people on one criterion."""
+    """The agreement of `people` on one criterion."""
 
     criterion: str
     people: tuple[str, ...]
@@ -66,11 +66,11 @@ class Among:
 
 
 def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among, ...]:
-    """Return the agreement by criterion, of all people and, if they are three or more, of each pair.
+    """Return the agreement on each criterion: of all people, and if there are three or more, of each pair of people.
 
     Criteria are included if at least two people judged the same thing. Intervals resample conversations, or sets of
-    them. `layers` of people are in order, the oldest first; each person's newest judgment counts, whatever the version
-    of the guideline.
+    conversations. `layers` are those of people, oldest first. Each person's newest judgment counts, whatever the
+    version of the guideline.
     """
     mine: dict[str, list[Layer]] = {}
     for layer in layers:

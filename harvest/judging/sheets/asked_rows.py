@@ -23,7 +23,8 @@ from topics.identity import generator
 def assess_run(
     run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""
 ) -> list[Assessed]:
-    """Return the finished conversations with their items. Nuggets come from layers if `kept`, else they are new."""
+    """Return the finished conversations with their items. Nuggets come from layers if `kept`, and are new ones
+    otherwise."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     # People's scores must neither suppress a rule's score nor change the rows of a sheet.
@@ -41,7 +42,7 @@ def assess_run(
 
 
 def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation], Sight]:
-    """Return a function that shows a conversation of the run as rules see it, with newly extracted nuggets."""
+    """Return a function that returns the view of a conversation that rules read, with newly extracted nuggets."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     known = {topic.id: topic for topic in topics.topics} if topics else {}
@@ -54,7 +55,7 @@ def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation]
 
 
 def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema, kind: str = "human") -> dict[str, int]:
-    """Return the number of rows for each criterion that people (or `model`s) may score."""
+    """Return the number of rows for each criterion that may be scored. `kind` of scorers is `human` or `model`."""
     return counts(assessed, (one for one in schema if one.may_score(kind)))
 
 
@@ -66,10 +67,10 @@ def chosen_rows(
     seed: int,
     kind: str = "human",
 ) -> tuple[list[Row], int]:
-    """Return the rows of these criteria in an order drawn with `seed`, and their number before sampling.
+    """Return the rows of the criteria in an order drawn with `seed`, and their number before sampling.
 
-    `names` are criteria, or `all`. `sample` is the number of rows drawn for each criterion; None means all. Raises
-    InputError for an unknown criterion, one that people may not score, and if there is nothing to score.
+    `names` are criteria, or `all`. `sample` is the number of rows drawn for each criterion, or None for all rows.
+    Raises InputError if a criterion is unknown or not for this `kind` of scorers, and if there is nothing to score.
     """
     there = rows_by_criterion(assessed, schema, kind)
     everything = [name.casefold() for name in names] == ["all"]

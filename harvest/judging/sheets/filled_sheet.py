@@ -1,4 +1,4 @@
-"""Filled-in annotation sheets: rows with a value become judgments, each checked against the recording."""
+"""Filled-in annotation sheets. Each row with a value becomes a judgment, which is checked against the recording."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
-    """The content of a filled-in sheet: the rows with a value as judgments, in the order of the file. `empty` counts
-    rows without a value, and `notes` those of them with a note."""
+    """The content of a filled-in sheet. `judgments` are the rows with a value, in the order of the file. `empty` counts
+    the rows without a value, and `notes` those among them that have a note."""
 
     judgments: tuple[Judgment, ...]
     empty: int
@@ -36,11 +36,11 @@ class FilledSheet:
 def read_sheet(
     path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema, *, reasons: bool = False
 ) -> FilledSheet:
-    """Read a filled-in sheet. With `reasons` every value needs a note.
+    """Read a filled-in sheet. With `reasons`, every value needs a note.
 
     Raises InputError, with file, line and column, for the first faulty row: an invalid value, a criterion that is
-    unknown or that people may not score, a conversation, item or words that are not in the recording, or a repeated
-    row; and if no row has a value.
+    unknown or not for people to score, a conversation, an item or a text that is not in the recording, or a repeated
+    row. Also raises it if no row has a value.
     """
     by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
     keys = [one.conversation.key for one in assessed]
@@ -137,7 +137,8 @@ def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, i
 
 
 def _same_words(cell: str, words: str) -> bool:
-    """Return whether a cell contains these words, ignoring white space and the end of a cell that a spreadsheet cut."""
+    """Return whether a cell contains `words`, ignoring white space and the end of a cell that a spreadsheet has cut
+    off."""
     if cell.split() == kept_apart(words).split():  # white space behind the apostrophe is gone
         return True
     for told in (cell, taken_back(cell)):

@@ -1,7 +1,7 @@
-"""Sheets of blind pairs: two conversations side by side, and the one that a person prefers.
+"""Sheets of blind pairs: two conversations side by side, of which a person prefers one.
 
 write_pairs(pairs, path)       writes a sheet that does not reveal system, run or trial
-read_preferences(path, …)      reads people's choices, and checks each row against the texts handed out
+read_preferences(path, …)      reads people's choices, and checks each row against the texts that were handed out
 """
 
 import hashlib
@@ -48,14 +48,14 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The preferences in a sheet, and the number of rows without one."""
+    """The preferences in a sheet, and the number of rows without a preference."""
 
     preferences: tuple[Preference, ...]
     empty: int
 
 
 def transcript(conversation: Conversation) -> str:
-    """Return a conversation as people read it."""
+    """Return the text of a conversation as people read it, with the speaker before each turn."""
     parts = []
     for turn in conversation.turns:
         parts.append(f"USER: {turn.said}")
@@ -65,7 +65,7 @@ def transcript(conversation: Conversation) -> str:
 
 
 def text_hash(left: str, right: str) -> str:
-    """Return a hash of a row's texts that ignores white space and the end of cells that spreadsheets cut."""
+    """Return a hash of a row's texts that ignores white space and text that spreadsheets may have cut off."""
     texts = [" ".join(writable(text).split())[:_COMPARED] for text in (left, right)]
     return hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
 
@@ -85,11 +85,11 @@ def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
 
 
 def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
-    """Read the choices. `texts` contains the `text_hash` of each pair handed out, by its number.
+    """Read the choices. `texts` has the `text_hash` of each pair that was handed out, by its number.
 
-    If the column `annotator` is empty, the file's name is the annotator. Raises InputError, with file, line and
+    If the column `annotator` is empty, the name of the file is the annotator. Raises InputError, with file, line and
     column, for the first faulty row: an invalid choice, a pair that was not handed out, changed texts, or a pair that
-    one person judged twice; and if no row has a choice.
+    one person judged twice. Also raises it if no row has a choice.
     """
     found: list[Preference] = []
     seen: dict[tuple[int, str], Place] = {}

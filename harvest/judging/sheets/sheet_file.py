@@ -1,10 +1,10 @@
 """The files of annotation sheets, `.csv` or `.jsonl`, written for spreadsheets and read back from them.
 
 write_rows(rows, columns, path)   writes a sheet; a CSV begins with a byte order mark, or Excel would misread accents
-read_rows(path, …)                reads its rows, each cell with its place
+read_rows(path, …)                reads its rows, each cell with its position
 
-Spreadsheets run a cell that begins with `=`, and change one that looks like a number, a date or a truth value. Such a
-cell of text is written with an apostrophe before it, which is removed when the sheet is read.
+Spreadsheets execute a cell that begins with `=`, and change a cell that looks like a number, a date or a truth value.
+Text that looks so is written with an apostrophe before it, which is removed when the sheet is read.
 """
 
 import re
@@ -47,7 +47,8 @@ _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def kept_apart(cell: str) -> str:
-    """Protect a cell from spreadsheets; `taken_back` restores it."""
+    """Return the cell with an apostrophe that protects it from spreadsheets, if it needs one. `taken_back` restores
+    it."""
     return f"'{cell}" if _STEERS.match(cell) else cell
 
 
@@ -62,8 +63,8 @@ def writable(text: str) -> str:
 
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
-    """Write the rows and return how many. Raises InputError for an ending other than .csv or .jsonl and for a sheet
-    too large to read back, and the errors of `recordings.log.exports.write_export`."""
+    """Write the rows and return their number. Raises InputError for an extension other than .csv or .jsonl and for a
+    sheet too large to read back, and the errors of `recordings.log.exports.write_export`."""
     as_csv = sheet_ending(path) == ".csv"
     pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
     size, count = 0, 0
@@ -88,8 +89,8 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One row as read: the cells by column, without surrounding white space, and the beginning of the row. `where` is
-    a function that returns the place of a column's cell, or of the row if there is no such cell."""
+    """One row as read. `cells` are by column, without surrounding white space, and `place` is the beginning of the row.
+    `where` returns the position of the cell in a column, or that of the row if it has no such cell."""
 
     cells: Row
     place: Place
@@ -102,7 +103,7 @@ class Given:
         return self.cells.get(column, "")
 
     def need(self, column: str) -> None:
-        """Raise InputError if the sheet has no such column."""
+        """Raise InputError if the sheet does not have the column."""
         if column not in self.cells:
             raise self.error(
                 column,
@@ -126,8 +127,8 @@ class Given:
 def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
     """Yield the rows of a sheet in order. Columns not in `columns` are ignored, and those in `needed` are required.
 
-    A CSV may use commas, semicolons or tabs, UTF-8 with or without a byte order mark, UTF-16 with one, and any line
-    ends. Raises InputError, with file, line and column, for any other file.
+    A CSV file may be separated by commas, semicolons or tabs, have any line ends, and be UTF-8, with or without a byte
+    order mark, or UTF-16 with one. Raises InputError, with file, line and column, for any other file.
     """
     ending = sheet_ending(path)
     place = Place.of(path)
@@ -144,7 +145,7 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequenc
 
 
 def sheet_ending(path: str | PathLike[str]) -> str:
-    """Return the ending, `.csv` or `.jsonl`. Raises InputError for any other."""
+    """Return the extension, `.csv` or `.jsonl`. Raises InputError for any other."""
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
@@ -200,7 +201,8 @@ def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
 
 
 def _column_places(head: Sequence[Cell], name: str) -> dict[str, int]:
-    """Return the position of each column by its name in lower case. Spreadsheets may add columns without a name."""
+    """Return the index of each column by its name in lower case. Columns without a name, which spreadsheets may add,
+    are left out."""
     columns: dict[str, int] = {}
     for i, cell in enumerate(head):
         known = cell.text.casefold()
