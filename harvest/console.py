@@ -16,7 +16,7 @@ _ANY_WIDTH = 10_000  # columns: wider than any table
 
 
 class LiveConsole(Console):
-    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. printable: makes
+    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. `printable` makes
     a text safe. Most texts are safe already, but a recording from elsewhere may contain anything."""
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
@@ -31,8 +31,8 @@ class LiveConsole(Console):
 class PeopleConsole(LiveConsole):
     """A console as wide as the terminal and at least `LEAST_WIDTH`.
 
-    A table that is wider, because its figures must not be broken, is printed as several, each with the first column;
-    only a single column that needs more gets more.
+    A wider table is printed as several tables, each with the first column, because its figures must not be broken. The
+    console is widened for a table of two columns that still does not fit.
     """
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:

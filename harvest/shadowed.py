@@ -18,8 +18,8 @@ class HiddenPackageError(ImportError):
 
 
 def refuse_hidden_packages() -> None:
-    """Raise HiddenPackageError, which names the file in the way and what to do. In a command, print it and exit with
-    2, since nothing else is loaded yet that could do so."""
+    """Raise HiddenPackageError, which names the file in the way and the remedy, if one of our packages is hidden. In a
+    command, print the error and exit with 2 instead, because no code that could print it is loaded yet."""
     ours = Path(__file__).resolve().parent.parent
     for name in PACKAGES:
         found = _module_file(name)
@@ -38,7 +38,7 @@ def refuse_hidden_packages() -> None:
 
 
 def _module_file(name: str) -> Path | None:
-    """Return the file that `import name` reads, or has read; None if only a special finder knows it."""
+    """Return the file that `import name` reads or has read, or None if only a special finder knows the module."""
     module = sys.modules.get(name)
     spec = PathFinder.find_spec(name) if module is None else module.__spec__
     if spec is not None and spec.origin is not None and spec.has_location:

@@ -1,4 +1,4 @@
-"""Terminal output of untrusted texts: every character is shown, and none can control the terminal."""
+"""Terminal output of untrusted texts. Every character is shown, and none can control the terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class Lasting:
-    """A stream that ignores write errors after its terminal is gone, so that a failed progress message does not end a
-    run. Everything else is delegated to `stream`."""
+    """A stream that ignores write errors, so that a failed progress message does not end a run when the terminal is
+    gone. Everything else is delegated to `stream`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,8 +39,8 @@ class Lasting:
 
 
 def printable(text: str, *, line: bool = False) -> str:
-    """Return `text` with control characters as symbols (ESC as ␛) and direction marks as codes. line: also line
-    ends."""
+    """Return `text` with control characters as symbols (ESC as ␛) and direction marks as codes. With `line`, line ends
+    are replaced too."""
 
     def picture(found: re.Match[str]) -> str:
         code = ord(found[0])
@@ -52,11 +52,11 @@ def printable(text: str, *, line: bool = False) -> str:
 
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
-    """Wrap the lines of `text` between words at `width` columns; None leaves it unchanged.
+    """Wrap the lines of `text` between words at `width` columns. If it is None, the text is unchanged.
 
-    hang: the extra indentation of continuation lines. Line breaks and indentation are kept. A word longer than a line,
-    such as an address, stays whole for the terminal to fold, so that it can be copied. Wide characters (漢字) count as
-    two columns.
+    `hang` is the extra indentation of continuation lines. Line breaks and indentation are kept. A word longer than a
+    line, such as a URL, is not broken, so that it can be copied from the terminal. Wide characters (漢字) count as two
+    columns.
     """
     if width is None:
         return text
@@ -92,7 +92,7 @@ def _text_width(text: str) -> int:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Return the width of the terminal behind a stream, or None if there is none or it is unknown."""
+    """Return the width of the terminal behind a stream, or None if there is no terminal or its width is unknown."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
@@ -100,7 +100,7 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def prose_width() -> int:
-    """Return the width for sentences on standard output: that of the terminal, or 80 columns, as for figures."""
+    """Return the width for sentences on standard output: the width of the terminal, or 80 columns if there is none."""
     return shutil.get_terminal_size().columns
 
 

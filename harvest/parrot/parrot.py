@@ -30,7 +30,7 @@ _TAIL = 4  # characters that differ in a wrong URL: enough for 24 entries, and c
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fictional entity. wrong_url: a URL of the same kind as `url` that belongs to no entity."""
+    """One fictional entity. `wrong_url` is a URL of the same kind as `url` that belongs to no entity."""
 
     title: str
     url: str
@@ -48,7 +48,7 @@ class Shelf:
 
 
 class Catalogue:
-    """Shelves, to be found by a user's words."""
+    """A collection of shelves, in which a user's text finds one."""
 
     def __init__(self, shelves: Iterable[Shelf]) -> None:
         self.shelves = {shelf.topic: shelf for shelf in shelves}
@@ -75,7 +75,7 @@ class Catalogue:
 
 
 def fold(text: str) -> str:
-    """Return `text` in lower case with single blanks, the same for different spellings of a request."""
+    """Return `text` in lower case with single blanks, so that different spellings of a request become equal."""
     return " ".join(text.split()).casefold()
 
 
@@ -185,8 +185,8 @@ UNKNOWN = "I do not know anything about that: my catalogue is small, and your qu
 
 
 def compose(behaviour: Behaviour, heard: Heard, lines: Sequence[str], pick: Pick) -> str:
-    """Return the text of one reply. lines: the entry lines of a `list` or `bare` reply, ignored for others. Such a
-    reply without lines says that the catalogue has no more."""
+    """Return the text of one reply. `lines` are the entry lines of a `list` or `bare` reply, and are ignored for other
+    behaviours. Without lines, such a reply says that the catalogue has no more entries."""
 
     def part(name: str) -> str:
         variants = VARIANTS[name]
@@ -215,12 +215,12 @@ _MORE = re.compile(r"\b(?:more|another|others?|else|again|further|additional|con
 
 
 def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
-    """Return the meaning of a user turn, and its shelf.
+    """Return what a user turn means to the parrot, and the shelf that it refers to.
 
-    A request of the catalogue comes first. Without one, and with a current topic, words about the format (`adhere`,
-    `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refer to that topic, unless the turn
-    begins like a new request (`Please list …`). Everything else is unknown: a new request ends the current topic (the
-    shelf is None), other words leave it.
+    A request in the catalogue takes precedence. Otherwise, if there is a current topic, text about the format
+    (`adhere`, `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refers to that topic,
+    unless the turn begins like a new request (`Please list …`). Everything else is unknown. A new request then ends the
+    current topic (the shelf is None), and other text leaves it unchanged.
     """
     shelf = catalogue.find(text)
     if shelf is not None:
@@ -233,26 +233,29 @@ def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard,
 
 
 def entry_line(title: str, url: str) -> str:
-    """Return one line of a list in the format of the FairWeb topics: three words of title and one URL."""
+    """Return one line of a list in the format of the FairWeb topics, `title, URL`."""
     return f"{title}, {url}"
 
 
 class Parrot:
-    """A catalogue and a profile. Opens any number of independent sessions."""
+    """A catalogue with a profile, which opens any number of independent sessions."""
 
     def __init__(self, catalogue: Catalogue, profile: Profile) -> None:
         self.catalogue, self.profile = catalogue, profile
 
     def session(self, seed: int, history: Iterable[Exchange] = ()) -> ParrotSession:
-        """Open a session, new or with `history` as its own past. Draws from (seed, "parrot") only."""
+        """Open a session, which is new or continues `history` as its own. It draws only from the stream of `seed` and
+        "parrot"."""
         return ParrotSession(self.catalogue, self.profile, generator(seed, "parrot"), history)
 
 
 class ParrotSession:
-    """One session. Not thread-safe; turns are strictly sequential. It draws only uniform numbers in [0, 1), because
-    numpy may change its other samplers between releases. In a turn it draws, in this order: the behaviour; on a fresh
-    request the order of the shelf; for each entry whether it repeats (and which one) and whether its URL is wrong; the
-    variants of the sentences."""
+    """One session. It is not thread-safe, and its turns are strictly sequential.
+
+    It draws only uniform numbers in [0, 1), because numpy may change its other samplers between releases. In a turn it
+    draws, in this order: the behaviour; on a fresh request, the order of the shelf; for each entry, whether it repeats
+    an earlier one (and which one) and whether its URL is wrong; and the variants of the sentences.
+    """
 
     def __init__(
         self, catalogue: Catalogue, profile: Profile, rng: numpy.random.Generator, history: Iterable[Exchange] = ()
@@ -267,7 +270,7 @@ class ParrotSession:
 
     @property
     def behaviour(self) -> Behaviour | None:
-        """The last behaviour on the current topic; None before the first known request."""
+        """The last behaviour on the current topic, or None before the first known request."""
         return self._last
 
     def answer(self, text: str) -> Answer:

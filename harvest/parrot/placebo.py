@@ -1,7 +1,9 @@
-"""A placebo: a system with known answers, so that any difference in the recording is a fault of the harness. It serves
-a chat page and an OpenAI-compatible API on this machine, and so is read by the same browser, wire and recording as a
-system under audit. An answer depends only on the user's turns in the session: a list of addresses between two lines,
-with a code that no other answer has."""
+"""A placebo: a system with known answers, so that any difference in the recording is a fault of the harness.
+
+It serves a chat page and an OpenAI-compatible API on this machine, so it is read by the same browser, wire and
+recording as a system under audit. An answer depends only on the user's turns in the session. It is a list of addresses
+between two lines, with a code that no other answer has.
+"""
 
 import json
 import threading
@@ -60,8 +62,8 @@ document.querySelector("form").addEventListener("submit", (event) => { event.pre
 
 
 def answer_to(said: Sequence[str]) -> str:
-    """Return the answer to the last of a session's user turns. Ignores spaces around and between words, which a page
-    may change."""
+    """Return the answer to the last of a session's user turns. It does not depend on white space around and between
+    words, which a page may change."""
     code = content_hash("placebo", [" ".join(text.split()) for text in said])
     items = 1 + int(code[:4], 16) % 5
     lines = [
@@ -72,15 +74,15 @@ def answer_to(said: Sequence[str]) -> str:
 
 
 class Placebo:
-    """A running placebo. url: its address. heard: the user turns of each session of the page, in order; the API is sent
-    all turns each time and records none."""
+    """A running placebo. `url` is its address, and `heard` has the user turns of each session of the page, in order.
+    The API receives all turns each time and records none."""
 
     def __init__(self) -> None:
         self.url = ""
         self.heard: defaultdict[str, list[str]] = defaultdict(list)
 
     def say(self, session: str, text: str) -> str:
-        """Answer one turn on the page."""
+        """Return the answer to one turn on the page."""
         self.heard[session].append(text)
         return answer_to(self.heard[session])
 

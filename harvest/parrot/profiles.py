@@ -8,7 +8,7 @@ A behaviour is one of
     refusal   says that it will not help                                (x, and the conversation breaks down)
     silent    an empty answer                                           (x)
 
-The labels are not defined here: the protocol decides them, and docs/parrot.md shows its decisions.
+The labels are not defined here. The protocol decides them, and docs/parrot.md shows its decisions.
 """
 
 import math
@@ -31,16 +31,18 @@ _TOLERANCE = 1e-9  # rounding of a sum of probabilities
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The chain and the habits of one parrot. Raises ValueError, with the name of the row, if it is not a valid chain.
+    """The Markov chain and the habits of one parrot. Raises ValueError, with the name of the row, if the chain is not
+    valid.
 
-    first: the behaviour on a fresh request. cued: rows that replace `first` if the request contains certain words, in
-    any case, so that a parrot can treat users who say them differently. then: the next behaviour on the same topic, by
-    the behaviour of the turn before. told: rows that replace those of `then` when the user asks it to adhere to the
-    format. entities: entries in each list, 1 to 12. wrong: the probability that a listed entry, independently of
-    others, has a URL of the requested kind that belongs to nothing in the catalogue. repeats: the probability that a
-    listed entry, except the first of the conversation, is a copy of an earlier one. carry: in a session that continues
-    with another topic, the probability that the fresh request is answered as a next turn (from the row `then` of the
-    last behaviour) instead of from `first`. delay: the range of seconds to wait before answering, drawn uniformly.
+    `first` has the probabilities of the behaviours on a fresh request. `cued` has rows that replace `first` if the
+    request contains certain words, in any case, so that a parrot can treat users who word it differently. `then` has
+    the probabilities of the next behaviour on the same topic, by the behaviour of the turn before. `told` has rows that
+    replace those of `then` if the user asks the parrot to adhere to the format. `entities` is the number of entries in
+    each list, from 1 to 12. `wrong` is the probability that a listed entry, independently of others, has a URL of the
+    requested kind that belongs to nothing in the catalogue. `repeats` is the probability that a listed entry, except
+    the first of the conversation, is a copy of an earlier one. `carry` is for a session that continues with another
+    topic: the probability that the fresh request is answered as a next turn (from the row `then` of the last behaviour)
+    instead of from `first`. `delay` is the range of seconds to wait before answering, drawn uniformly.
     """
 
     name: str
@@ -91,7 +93,8 @@ class Profile:
         return tuple(behaviour for behaviour in BEHAVIOURS if behaviour in found)
 
     def row(self, before: Behaviour | None, heard: Heard) -> Row:
-        """Return the probabilities of the behaviour after `before` (None for a new topic) and the words `heard`."""
+        """Return the probabilities of the behaviour in a turn. `before` is the behaviour of the turn before (None on a
+        new topic), and `heard` is what the user turn means."""
         if before is None or heard == "request":
             return self.first
         if heard == "adhere" and before in self.told:
@@ -99,14 +102,14 @@ class Profile:
         return self.then[before]
 
     def opening(self, text: str) -> Row:
-        """Return the probabilities of the first behaviour on a fresh request: the first row of `cued` whose words occur
-        in `text`, else `first`."""
+        """Return the probabilities of the first behaviour on a fresh request. They are the first row of `cued` whose
+        words occur in `text`, or `first` if there is none."""
         folded = text.casefold()
         return next((row for words, row in self.cued.items() if words.casefold() in folded), self.first)
 
     def carried(self, before: Behaviour, first: Row | None = None) -> Row:
-        """Return the probabilities of the first behaviour on a further topic of a session whose last behaviour was
-        `before`. first: the row of a fresh request in its words, if that is not `first`."""
+        """Return the probabilities of the first behaviour on a further topic, after the last behaviour `before` of the
+        session. `first` is the row for the request; by default it is the profile's `first`."""
         fresh, then = self.first if first is None else first, self.then[before]
         return {
             behaviour: (1 - self.carry) * fresh.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)

@@ -1,1 +1,1 @@
-"""The interface to systems under audit: drivers, their errors, limits, and the delivery of turns."""
+"""The interface to systems under audit: drivers, their errors, load limits, and the delivery of turns."""

@@ -1,12 +1,13 @@
-"""Delivery of one user turn: at the system's pace, within the time-out, and sent again only if that is safe.
+"""Delivery of one user turn at the system's pace and within the time-out. A turn is sent again only if that is safe.
 
-A turn is sent again if the system never received it (`NotSent`), or if it went unanswered and the system keeps no
-state, so that asking again changes nothing. The content of a reply plays no part here.
+A turn is sent again if the system never received it (`NotSent`). It is also sent again if it went unanswered and the
+system keeps no state, because asking again then changes nothing. The content of a reply is never considered.
 
-If a system says that it gets too many requests (429, or any `Retry-After`), none of its sessions sends a turn for as
-long as this turn waits, later turns are sent more slowly (`Gate.slow`), and the system is given up if it says nothing
-else for too long (`Busy`). If the system says when to try again, Harvest does so at that time, beyond `retries`, for as
-long as it would wait for a system that only complains. `Load` limits the number of turns under way.
+A system may say that it gets too many requests, with a 429 or with any `Retry-After`. None of its sessions then sends a
+turn while this turn waits, later turns are sent more slowly (`Gate.slow`), and the system is given up if it says
+nothing else for too long (`Busy`). If the system says when to try again, Harvest tries again at that time. Such tries
+do not count towards `retries`, but they end when a system that only complains would be given up. `Load` limits the
+number of turns under way.
 """
 
 import asyncio
@@ -26,9 +27,12 @@ _MOMENT = 1.0
 async def deliver(
     session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
 ) -> Reply:
-    """Return the reply to `text`, with the number of times that it was sent. Raises the last DriverError. turn: the
-    number of the turn. seed: of the random waits. The wait before a turn is sent again doubles each time, and is up to
-    half a `retry_wait` longer at random, so that sessions that failed together do not try again together."""
+    """Return the reply to `text`, with the number of times that it was sent. Raises the last DriverError.
+
+    `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is sent again
+    doubles each time, and is up to half a `retry_wait` longer at random, so that sessions that failed together do not
+    try again together.
+    """
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()
@@ -87,8 +91,8 @@ async def _say_within(seconds: float, session: Session, text: str) -> Reply:
 
 @contextmanager
 def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
-    """Turn any unforeseen error of a driver, or a cancellation that nobody requested, into an invalid attempt with this
-    `reason`, so that one system's odd reply does not end a run."""
+    """Turn unexpected errors in the block into `Unanswered` with this `reason`, so that a driver's fault does not end a
+    run. This includes a cancellation that was not requested. DriverErrors are not changed."""
     task = asyncio.current_task()
     try:
         yield

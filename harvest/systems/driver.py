@@ -1,13 +1,13 @@
 """The interface to systems under audit: a driver opens sessions, and a session takes one user turn at a time.
 
-    DriverError                 something between us and the system failed
-    ├── NotSent                 the system never got the turn: the same turn may be sent again
-    ├── Unanswered              the turn was sent and no complete reply came back: this attempt is invalid,
-    │                           unless the system keeps no state and the turn can be sent again
-    └── Denied                  it will fail every time (wrong key, no such model, no such program):
-                                stop asking this system
+    DriverError                 something between Harvest and the system failed
+    ├── NotSent                 the system never received the turn: the turn may be sent again
+    ├── Unanswered              the turn was sent, but no complete reply came back: this attempt is invalid,
+    │                           unless the system keeps no state, so that the turn can be sent again
+    └── Denied                  the error will occur every time (wrong key, no such model, no such program):
+                                the system is no longer asked
 
-None of these depends on what the system said: a refusal, an empty text or an apology is a `Reply`.
+None of these depends on the text of a reply: a refusal, an empty text or an apology is a `Reply`.
 """
 
 import os
@@ -41,13 +41,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The capabilities of a driver. An audit is refused if its protocol or sessions need one that its driver lacks.
+    """The capabilities of a driver. An audit is refused if its protocol or sessions need a capability that its driver
+    lacks.
 
-    stateful: the system remembers the conversation, so a turn that was sent must not be sent again. editable_history: a
-    session can be opened with a given history of exchanges. streaming: replies have time stamps of their pieces. links:
-    replies have the `href` of every link. pace: default seconds from one user turn to the next if the audit sets none.
-    no_return: the reason why a person who comes back in a new session cannot be recognised; "" if nothing in the driver
-    prevents it.
+    `stateful`: the system remembers the conversation, so a turn that was sent must not be sent again.
+    `editable_history`: a session can be opened with a given history of exchanges. `streaming`: replies have the times
+    of their pieces. `links`: replies have the `href` of every link. `pace`: default seconds from one user turn to the
+    next if the audit sets none. `no_return`: the reason why the system cannot recognise a person who comes back in a
+    new session, or "" if the driver does not prevent it.
     """
 
     stateful: bool
@@ -60,8 +61,11 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """Raw evidence that a driver returns with a reply; it is redacted and then stored under its content hash. name: the
-    kind of evidence (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP (`application/json`)."""
+    """Raw evidence that a driver returns with a reply. It is redacted and then stored under its content hash.
+
+    `name` is the kind of evidence (`response`, `stream`, `stderr` or `screenshot`), and `media_type` is as in HTTP
+    (`application/json`).
+    """
 
     name: str
     media_type: str
@@ -80,10 +84,10 @@ class Reply:
 class Opening:
     """The conversation for which a session is opened.
 
-    system, topic, trial (from 1): identify the conversation. `replay` uses them to find the recording; drivers of live
-    systems ignore them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest
-    first, for drivers with `editable_history`; () for a new conversation. before: the number of user turns that the
-    same person said in earlier sessions of this conversation; 0 for a first session.
+    `system`, `topic` and `trial` (from 1) identify the conversation. `replay` uses them to find the recording, and
+    drivers of live systems ignore them. `seed` is for embedded systems that draw random numbers. `history` has the
+    exchanges so far, oldest first, for drivers with `editable_history`; it is empty for a new conversation. `before` is
+    the number of user turns that the person said in earlier sessions of this conversation (0 in the first session).
     """
 
     system: str
@@ -98,20 +102,20 @@ class Session(Protocol):
     """One session with the system. Turns are strictly sequential."""
 
     async def say(self, text: str) -> Reply:
-        """Send a user turn and return the complete reply. Raises DriverError; never retries because of a reply's
-        content."""
+        """Send a user turn and return the complete reply. Raises DriverError. A turn is never sent again because of the
+        content of its reply."""
         ...
 
     async def close(self) -> None:
-        """Release the session's resources. Never raises; may be called twice."""
+        """Release the session's resources. Never raises, and may be called twice."""
         ...
 
 
 class NothingHeld:
-    """A base for sessions and drivers without resources."""
+    """Base class for sessions and drivers without resources."""
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Do nothing, since there are no resources to release."""
 
 
 @runtime_checkable
@@ -119,8 +123,8 @@ class Settling(Protocol):
     """A session that knows only at the end of a conversation whether its last reply was complete."""
 
     async def settle(self) -> None:
-        """Check the last reply after the last turn. Raises DriverError, and so makes the attempt invalid, if it was
-        incomplete."""
+        """Check the last reply, after the last turn. Raises DriverError if the reply was incomplete, which makes the
+        attempt invalid."""
         ...
 
 
@@ -142,11 +146,11 @@ class Driver(Protocol):
 
 
 class DriverError(HarvestError):
-    """Something between Harvest and the system failed. Raise one of the three subclasses.
+    """Base class of failures between Harvest and the system. Drivers raise one of its three subclasses.
 
-    reason: a slug for counting (`timeout`, `http-503`). detail: a sentence for people. partial: the text received
-    before the fault, kept as evidence and never scored. exhibits: the evidence that did arrive. retry_after: seconds to
-    wait before the next try, as requested by the system, or None.
+    `reason` is a slug for counting (`timeout`, `http-503`), and `detail` a sentence for people. `partial` is the text
+    received before the failure, which is kept as evidence and never scored. `exhibits` has the evidence that did
+    arrive. `retry_after` is the number of seconds to wait before the next try, as requested by the system, or None.
     """
 
     def __init__(
@@ -172,19 +176,19 @@ class Unanswered(DriverError):
 
 
 class Denied(DriverError):
-    """The same error will occur every time: stop asking this system and tell the user."""
+    """The error will occur every time, so the system is no longer asked and the user is told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Further inputs of a driver, passed to `build(options, surroundings)`.
 
-    system: the name of the system in the audit. folder: the folder of the audit file, where relative paths start.
-    topics: the topics of the audit, for embedded systems. environment: the only source of secrets. secrets: all secrets
-    that were read, to be redacted in the recording. recorded_as: the names under which its conversations are recorded,
-    if it meets groups of users. clock: the clock by which the driver waits. exposure: the declarations of the options,
-    or None if they were not checked. imports: whether to import code that the options name; False if nothing will be
-    played.
+    `system` is the name of the system in the audit. `folder` is the folder of the audit file, where relative paths
+    start. `topics` are the audit's topics, for embedded systems. `environment` is the only source of secrets, and
+    `secrets` has all secrets that were read, which are redacted in the recording. `recorded_as` has the names under
+    which the system's conversations are recorded if it meets groups of users. `clock` is the clock by which the driver
+    waits. `exposure` is what the options declare, or None if that is not checked. If `imports` is False, nothing will
+    be played, so code that the options name need not be imported.
     """
 
     system: str
@@ -198,9 +202,11 @@ class Surroundings:
     imports: bool = True
 
     def secret(self, variable: str) -> str:
-        """Return the value of an environment variable, and register it for redaction. Raises InputError, with the names
-        of the system and the variable, if the variable is not set or empty, or if the options do not declare it: the
-        user could not have been shown who receives it."""
+        """Return the value of an environment variable, and register it for redaction.
+
+        Raises InputError, with the names of the system and the variable, if the variable is not set or empty, or if the
+        options do not declare it. In the latter case, the user could not have been told who receives the value.
+        """
         if self.exposure is not None and variable not in self.exposure.needed:
             raise InputError(
                 f"system {self.system!r}: its driver reads the environment variable {variable}, which its options do "

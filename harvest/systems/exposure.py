@@ -1,9 +1,9 @@
-"""Exposures: the code that options run, the servers they contact, the environment variables they read, and who gets
-their values.
+"""Exposures: the code that options run, the servers that they contact, and the environment variables that they send
+there.
 
-A file from elsewhere can name all of these. So option values have the types below, and one pass over the options finds
-them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this way: a driver
-that forgets a declaration does not work, so the user is always shown the complete list beforehand.
+A file from elsewhere can name all of these. Option values therefore have the types below, and one pass over the options
+finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this way. A
+driver that forgets a declaration does not work, so the user always sees the complete list beforehand.
 """
 
 import ipaddress
@@ -34,13 +34,13 @@ class Proxy(str):
 
 
 class ProxyVariable(str):
-    """The name of an environment variable that holds the URL of a proxy."""
+    """The name of an environment variable that contains the URL of a proxy."""
 
     __slots__ = ()
 
 
 class Function(str):
-    """Python code to import and call."""
+    """The name of a Python function to import and call."""
 
     __slots__ = ()
 
@@ -53,10 +53,12 @@ class Program(tuple[str, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """Everything that one system, or one endpoint of a model, makes this machine do. who: the name of the system or
-    endpoint. variables: variables whose values go to all `targets` or to `programs`. targets: URLs. proxies: URLs, or
-    `$NAME` for variables that contain one. functions, programs: code to run. plug_in: the installed package of the
-    driver, or "" for Harvest's own."""
+    """Everything that one system, or one endpoint of a model, makes this machine do.
+
+    `who` is the name of the system or endpoint. The values of `variables` go to all `targets`, which are URLs, or to
+    `programs`. `proxies` are URLs, or `$NAME` for variables that contain one. `functions` and `programs` are code to
+    run. `plug_in` is the installed package of the driver, or "" for one of Harvest's own.
+    """
 
     who: str
     variables: tuple[str, ...] = ()
@@ -93,7 +95,7 @@ class Exposure:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Scheme, host and port of all servers that are contacted."""
+        """The scheme, host and port of each server that is contacted."""
         parts = map(urlsplit, self.targets)
         return tuple(dict.fromkeys(f"{one.scheme}://{one.netloc}" for one in parts))
 
@@ -104,8 +106,8 @@ class Exposure:
 
     @property
     def in_clear(self) -> tuple[str, ...]:
-        """The origins that get the values of variables unencrypted over a network. A proxy's own password does not
-        count: it goes to the proxy in its variable, which no file can change."""
+        """The origins that receive the values of variables unencrypted over a network. A proxy's own password does not
+        count: it goes to the proxy named in the same variable, which no file can change."""
         if not self.variables:
             return ()
         through = [one for one in self.proxies if one.startswith("$") or not is_this_machine(urlsplit(one).hostname)]
@@ -128,7 +130,8 @@ def _declared_values(value: object) -> Iterator[object]:
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Return whether data sent to this host stays here; False for names that need a lookup and may lead anywhere."""
+    """Return whether data sent to this host stays on this machine. Returns False for names other than `localhost`,
+    because they need a lookup and may lead anywhere."""
     if host is None:
         return False
     if host.lower() == "localhost":  # with a trailing dot, a name server is asked

@@ -30,13 +30,13 @@ TOO_MUCH = "asked-too-much"
 class Limits:
     """The limits of one system.
 
-    concurrency: sessions at the same time, with at most as many turns under way (`Load`). spacing: seconds from the
-    start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s, without
-    bursts). turn_timeout: seconds to wait for a complete reply. retries: how often a turn is sent again if that is
-    safe, not counting tries at a time named by the system (Retry-After). retry_wait: seconds before the first retry,
-    doubling for each further one; also between tries to open a session. attempts: how often one command tries an
-    invalid trial. give_up_after: invalid attempts in a row after which the command stops asking the system.
-    busy_timeout: seconds during which the system may answer only with 429 or Retry-After before the command stops
+    `concurrency`: the number of simultaneous sessions, and the most turns under way (`Load`). `spacing`: seconds from
+    the start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s,
+    without bursts). `turn_timeout`: seconds to wait for a complete reply. `retries`: how often a turn is sent again if
+    that is safe, not counting tries at a time named by the system (Retry-After). `retry_wait`: seconds before the first
+    retry, doubled for each further one; also used between tries to open a session. `attempts`: how often one command
+    tries an invalid trial. `give_up_after`: invalid attempts in a row after which the command stops asking the system.
+    `busy_timeout`: seconds during which the system may answer only with 429 or Retry-After before the command stops
     asking it.
     """
 
@@ -50,8 +50,8 @@ class Limits:
     busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
-        """Return the share of one of several machines. Together they keep the pace, and the number of sessions if it is
-        at least the number of machines; each machine has at least one session."""
+        """Return the share of one of several machines. Together, the machines keep the pace. They also keep the number
+        of sessions, if it is at least the number of machines; each machine has at least one session."""
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
@@ -66,9 +66,11 @@ _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The current gap between the turns of a system in seconds, and the number of complaints that it is too short. A
-    complaint doubles the gap, up to a bound; each turn that passes reduces it by a twentieth, down to the spacing of
-    the audit. So it adapts to systems that allow one turn a minute as well as to those that allow 1,000 a second."""
+    """The current gap between the turns of a system in seconds, and the number of complaints that it was too short.
+
+    A complaint doubles the gap, up to a bound. Each turn that passes reduces it by a twentieth, down to the spacing in
+    the audit. The pace so adapts to systems that allow one turn a minute as well as to those that allow 1,000 a second.
+    """
 
     gap: float
     complaints: int = 0
@@ -82,13 +84,14 @@ class Pace:
 
 
 class Busy:
-    """Tracks how long a system has only said that it gets too many requests, and when to give it up.
+    """A tracker of how long a system has only said that it gets too many requests, which decides when to give it up.
 
     Each wait before a retry is bounded, and so is the number of tries of one turn, but their total is not if every
     trial fails slowly. This class bounds the total. An answer to any turn resets the count. A system is not given up
-    while another turn is under way, since that one may be answered. longest: seconds until the system is given up.
-    spacing: seconds between turns in the audit; several turns must fit into `longest`. tell: called once, with the time
-    until which Harvest waits. over: the reason for giving up, or "".
+    while another turn is under way, since that turn may be answered. `longest` is the number of seconds until the
+    system is given up. `spacing` is the number of seconds between turns in the audit; several turns must fit into
+    `longest`. `tell` is called once, with the time until which Harvest waits. `over` is the reason for giving up, or
+    "".
     """
 
     def __init__(
@@ -117,7 +120,7 @@ class Busy:
         return min(LONGEST_WAIT, self._longest / _FEWEST_TRIES)
 
     def sent(self) -> float:
-        """Note that a turn goes out. Returns the time."""
+        """Note that a turn is sent. Returns the current time in seconds of the clock."""
         self._under_way += 1
         return self._clock.monotonic()
 
@@ -135,7 +138,7 @@ class Busy:
             self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
     def complained(self, sent_at: float, wait: float) -> None:
-        """Note a complaint about a turn sent at `sent_at`. wait: seconds until the next try."""
+        """Note a complaint about a turn that was sent at `sent_at`. The next try is `wait` seconds from now."""
         now = self._clock.monotonic()
         self._forget()
         again = self._since is not None and sent_at >= self._since
@@ -158,13 +161,13 @@ class Busy:
         return left if left > 0 else _MOMENT
 
     def check(self, until: float) -> None:
-        """Raise NotSent (`TOO_MUCH`) if `until`, when a waiting turn may go out, is too late."""
+        """Raise NotSent (`TOO_MUCH`) if `until`, the time at which a waiting turn may be sent, is too late."""
         self._give_up_before(until)
         self.refuse()
         self._expected = max(self._expected, until)
 
     def refuse(self) -> None:
-        """Raise NotSent (`TOO_MUCH`) if the system is given up."""
+        """Raise NotSent (`TOO_MUCH`) if the system has been given up."""
         if self.over:
             raise NotSent(TOO_MUCH, self.over)
 
@@ -182,9 +185,12 @@ class Busy:
 
 
 class Gate:
-    """Lets the user turns of a system pass one by one, in order of arrival and at least `spacing` seconds apart;
-    further apart for a while after a complaint. clock: times the gaps and the waits before retries. load: limits the
-    turns under way; unlimited by default. busy: decides when a system that only complains is given up."""
+    """A gate through which the user turns of a system pass one by one, in order of arrival.
+
+    Turns are at least `spacing` seconds apart, and for a while after a complaint further apart. `clock` measures the
+    gaps and waits before retries. `load` limits the turns under way (by default not at all), and `busy` decides when a
+    system that only complains is given up.
+    """
 
     def __init__(
         self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None, busy: Busy | None = None
@@ -220,15 +226,19 @@ class Gate:
             await self.clock.sleep(min(wait, self.busy.look_again))
 
     async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
-        """Slow down after a complaint: send no turn for `wait` seconds, and later ones further apart. complaints: the
-        value that `passed` returned for the turn; complaints about turns that were under way together count as one.
-        told: the system itself said how long to wait, so no trial and error is needed to find the pace."""
+        """Send no turn for `wait` seconds after a complaint, and later turns further apart.
+
+        `complaints` is the number that `passed` returned for the turn; complaints about turns that were under way
+        together count as one. If `told`, the system itself said how long to wait, so its pace need not be found by
+        trial and error.
+        """
         if complaints == self._pace.complaints:
             self._pace = self._slower(self._pace, wait if told else math.inf)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
 
     def _slower(self, pace: Pace, asked_for: float) -> Pace:
-        """Return the pace after a complaint. asked_for: the seconds that the system asked for, or infinity."""
+        """Return the pace after a complaint. The system asked to wait for `asked_for` seconds, or infinity if it named
+        no time."""
         return pace.slower(min(self.busy.longest_gap, _TOLD * asked_for))
 
 
@@ -243,9 +253,11 @@ def own_gate(system: str, spacing: float, load: Load, busy: Busy) -> Gate:
 
 
 class Openings:
-    """Spaces out the tries to open a session of one system while they fail. After the first failure the next try waits
-    `wait` seconds, after the second twice as long, and so on up to `wait` · 2^`retries`; sessions are then tried one at
-    a time until one opens. Failures of concurrent tries count as one."""
+    """A queue for opening sessions of one system, which spaces out the tries while they fail.
+
+    After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to `wait` ·
+    2^`retries`. Sessions are then tried one at a time until one opens. Failures of concurrent tries count as one.
+    """
 
     def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:
         import asyncio

@@ -1,9 +1,9 @@
-"""The number of turns of a system under way at a time: at most the audit's limit, and fewer if more would gain nothing.
+"""The number of turns of a system that are under way at the same time, which is at most the audit's limit.
 
-A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as many
-each takes half as long. So the number is halved for a while now and then, or doubled if it was halved before. The
-durations of turns are then compared with those before, first turns with first turns and so on, because they differ by
-position. Without a clear difference the previous number is restored.
+A busy system does not answer more turns in a minute if more are under way: the others only wait, and with half as many
+each takes half as long. So now and then the number is halved for a while, or doubled if it was halved before. The
+durations of turns are then compared with those before the change, at the same position in the conversation, because
+durations differ by position. Without a clear difference, the previous number is restored.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many ea
 
 
 class Load:
-    """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number. clock: times
-    the turns. eased: called with each new lowest number of turns."""
+    """A limit on the turns of one system that are under way, in order of arrival. `most` is the limit, or None for any
+    number. `clock` times the turns. `eased` is called with each new lowest number of turns."""
 
     def __init__(
         self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = lambda level: None
@@ -45,11 +45,12 @@ class Load:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def place(self, turn: int) -> Place:
-        """Return a context manager for one turn, from when it may go out until it is answered or has failed."""
+        """Return a context manager for one turn, from when it may be sent until it is answered or has failed."""
         return Place(self, turn)
 
     async def enter(self) -> int:
-        """Wait for a free slot. Returns the number of the period since the last change of pace, to pass to `leave`."""
+        """Wait for a free slot. Returns the number of the period since the last change of the level, to be passed to
+        `leave`."""
         if self._waiting or not self._has_room():
             import asyncio  # late: an audit that is only checked waits for nothing
 
@@ -66,7 +67,7 @@ class Load:
         return 0 if self._level is None else self._level.era
 
     def leave(self, turn: int, era: int, seconds: float | None) -> None:
-        """Give the place back. seconds: the duration of the turn, or None if it does not depend on the load."""
+        """Release the slot. `seconds` is the duration of the turn, or None if it does not depend on the load."""
         if seconds is not None and self._level is not None:
             self._level.took(turn, era, seconds)
             if self._level.settled < self._lowest:
@@ -87,7 +88,7 @@ class Load:
 
 
 class Place:
-    """The place of one turn. Call `sent` if the turn had to wait for the pace and goes out only now."""
+    """The slot of one turn. Call `sent` if the turn had to wait for the pace and is only now sent."""
 
     def __init__(self, load: Load, turn: int) -> None:
         self._load, self._turn = load, turn
@@ -109,8 +110,11 @@ class Place:
 
 
 class Level:
-    """The number of turns under way, adapted to how long turns take. now: the current number. settled: the number
-    without trials of other numbers. era: changes with `now`, because turns sent before a change are not comparable."""
+    """The number of turns under way, adapted to how long turns take.
+
+    `now` is the current number, and `settled` the number before the current trial. `era` increases whenever `now`
+    changes, because turns that were sent before a change cannot be compared with later ones.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = self.now = self.settled = most
@@ -163,7 +167,7 @@ class Level:
 
 @dataclass(slots=True)
 class _Seconds:
-    """Durations by turn number: count, mean, and sum of squared deviations."""
+    """Statistics of durations by turn number: the count, the mean, and the sum of squared deviations."""
 
     count: int = 0
     turns: dict[int, tuple[int, float, float]] = field(default_factory=dict)
@@ -180,10 +184,13 @@ class _Seconds:
         return sum(n * mean for n, mean, _ in self.turns.values()) / self.count
 
     def beside(self, other: _Seconds) -> tuple[float, float]:
-        """Return the logarithm of the ratio of these durations to the others, turn by turn, and its standard error:
-        infinite if nothing can be compared. Uses means, not logarithms: the number of turns under way is the rate times
-        the mean duration, whatever the distribution (J. D. C. Little, A proof for the queuing formula: L = λW,
-        Operations Research 9 (1961), 383-387)."""
+        """Return the logarithm of the ratio of these durations to the others, averaged over turn numbers, and its
+        standard error.
+
+        The error is infinite if nothing can be compared. Means are compared, not logarithms, because the number of
+        turns under way is the rate times the mean duration, whatever the distribution (J. D. C. Little, A proof for the
+        queuing formula: L = λW, Operations Research 9 (1961), 383-387).
+        """
         found = weights = 0.0
         for turn in self.turns.keys() & other.turns.keys():
             (n, mean, squares), (m, others, further) = self.turns[turn], other.turns[turn]

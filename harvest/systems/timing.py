@@ -1,7 +1,7 @@
-"""Time: the clock for all waiting, and the time stamps of system turns.
+"""Time: the clock for all waiting, and the times of system turns.
 
-All waiting uses a `Clock`; no other code in this package reads the time or sleeps. Time limits kept by asyncio itself
-(`asyncio.timeout`) use the event loop's time, so a test that steps a clock must step the loop too.
+All waiting uses a `Clock`; no other code in this package reads the time or sleeps. Time limits that asyncio keeps
+itself (`asyncio.timeout`) use the event loop's time, so a test that advances a clock must advance the loop too.
 """
 
 import time
@@ -23,8 +23,8 @@ async def _real_sleep(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A source of time. monotonic: returns seconds since an arbitrary start, never decreasing. sleep: waits for a
-    number of seconds. now: returns the date and time with the time zone."""
+    """A source of time. `monotonic` returns seconds since an arbitrary start and never decreases. `sleep` waits for a
+    number of seconds. `now` returns the date and time with the time zone."""
 
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = _real_sleep
@@ -39,7 +39,7 @@ SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=lam
 
 
 class Stopwatch:
-    """Times one system turn, from the moment the user turn is sent. Seconds are rounded to microseconds."""
+    """A stopwatch for one system turn, started when the user turn is sent. Seconds are rounded to microseconds."""
 
     def __init__(self, clock: Clock = REAL_CLOCK) -> None:
         self.clock = clock
@@ -51,19 +51,21 @@ class Stopwatch:
         self.start()
 
     def start(self) -> None:
-        """Start timing now. Call it again if the turn is actually sent later, because connecting took time."""
+        """Start timing now. Call it again if the turn is actually sent later, for example because connecting took
+        time."""
         self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
         SENDING.get()(self._begin)
 
     def mark(self) -> None:
-        """Note that a part of the reply has arrived: the first call sets `first_seconds`, every call `seconds`."""
+        """Note that a part of the reply has arrived. The first call sets `first_seconds`, and every call sets
+        `seconds`."""
         self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds
 
     def piece(self, characters: int) -> None:
-        """Note that a piece of a stream has arrived. characters: the length of the text received so far."""
+        """Note that a piece of a stream has arrived. `characters` is the length of the text received so far."""
         self.mark()
         assert self.seconds is not None
         self._last = (self.seconds, characters)
@@ -76,8 +78,8 @@ class Stopwatch:
 
     @property
     def pieces(self) -> tuple[tuple[float, int], ...]:
-        """(seconds since sending, characters so far) of the first and last piece and all between, or of every second,
-        fourth, … one if there are more than `MOST_PIECES`."""
+        """Pairs of seconds since sending and characters received so far, one for each piece of a stream. If there are
+        more than `MOST_PIECES`, only every second, fourth, … piece is included, besides the first and the last."""
         if self._last is None or self._last == self._kept[-1]:
             return tuple(self._kept)
         return (*self._kept, self._last)

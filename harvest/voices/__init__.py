@@ -1,1 +1,1 @@
-"""Sources of wordings that no user policy can make itself: models behind endpoints, and people at a keyboard."""
+"""Sources of user turns that no simulated user can write itself: models behind endpoints, and people at a keyboard."""

@@ -1,11 +1,12 @@
 """A model behind an OpenAI-compatible API that words a user's turns.
 
-It is reached in the same way as a system under audit, and its errors are classified in the same way, but it is part of
-our own machinery. Any failure here fails the attempt as `endpoint-failed` (`EndpointFailed`), says nothing about the
-system, and never becomes words. Requests are sent again up to `retries` times, since the endpoint keeps no state.
+It is reached like a system under audit, and its errors are classified in the same way, but it is part of Harvest's own
+machinery. Any failure of it makes the attempt invalid as `endpoint-failed` (`EndpointFailed`). It says nothing about
+the system and never becomes text. Requests are sent again up to `retries` times, since the endpoint keeps no state.
 
-Its words go to the system under audit. So if a sample contains a secret, of this audit or of a well-known form, the
-secret is removed and the sample gets the finish `secret`, which no user accepts (`simulators.llm.acceptance`).
+The model's text goes to the system under audit. If a sample contains a secret, of this audit or of a well-known form,
+the secret is therefore removed and the sample gets the finish `secret`, which no user accepts
+(`simulators.llm.acceptance`).
 """
 
 import json
@@ -49,7 +50,7 @@ def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
 
 
 class EndpointOptions(WireOptions):
-    """A model that words the turns of simulated users."""
+    """Options of a model that words the turns of simulated users."""
 
     base_url: Url = Field(description="address of the API including its version: `https://api.openai.com/v1`")
     model: str = Field(min_length=1, description="the model's name, as the server knows it")
@@ -76,17 +77,17 @@ class EndpointOptions(WireOptions):
 
 
 class EndpointFailed(DriverError, SourceFailed):
-    """The endpoint gave no complete sample. Not `Denied`, which would be about the system under audit."""
+    """The endpoint gave no complete sample. It is never `Denied`, which would be about the system under audit."""
 
 
 class Endpoint:
-    """One endpoint. Call `close` when everything is played. exposure: everything that it makes this machine do."""
+    """One endpoint, to be closed when everything is played. `exposure` has everything that it makes this machine do."""
 
     def __init__(
         self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
     ) -> None:
-        """surroundings: the source of the key, and the secrets to redact. does: the purpose of the endpoint, for
-        messages. Raises InputError if the key is not set."""
+        """Prepare the endpoint. Raises InputError if its key is not set. `surroundings` is the source of the key and
+        has the secrets to redact. `does` is the purpose of the endpoint, for messages."""
         self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
@@ -109,11 +110,12 @@ class Endpoint:
 
     @property
     def tries(self) -> int:
-        """The largest number of requests for one sample: the first and the retries."""
+        """The largest number of requests for one sample, including retries."""
         return 1 + self._options.retries
 
     def tell_waits(self, tell: Callable[[str, str], object]) -> None:
-        """Call `tell` with the endpoint's name and a time if Harvest waits until then because of too many requests."""
+        """Call `tell` whenever Harvest waits because the endpoint gets too many requests. It gets the endpoint's name
+        and the time until which Harvest waits."""
         self._gate.busy.tell = partial(tell, f"the endpoint {self.name!r}")
 
     async def sample(self, prompt: Prompt) -> Sample:
@@ -140,7 +142,7 @@ class Endpoint:
         await self._driver.close()
 
     def definition(self) -> dict[str, Any]:
-        """Return the settings that determine its words. If they change, the user is a different one."""
+        """Return the settings that determine the endpoint's text. A user with other settings is a different user."""
         kept = ("base_url", "model", "temperature", "top_p", "max_tokens", "seed", "extra")
         given = self._options.model_dump(mode="json", include=set(kept))
         return {key: given[key] for key in kept if given[key] not in (None, {})}
@@ -169,8 +171,8 @@ class Endpoint:
 
 
 def _unfit_finish(reply: Reply) -> str:
-    """Return a finish that no user accepts if the words are not a complete message of a model, else "". A null
-    `finish_reason` means that the model has not finished; small servers omit it."""
+    """Return a finish that no user accepts if the reply is not a complete message of the model, else "". A null
+    `finish_reason` means that the model has not finished. Small servers omit the field."""
     body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
     try:
         choice = json.loads(body)["choices"][0]
@@ -190,7 +192,7 @@ def _unfit_finish(reply: Reply) -> str:
 
 
 class _Asking(NothingHeld):
-    """A session for one prompt, so that it is delivered like any turn."""
+    """A session for one prompt, so that it can be delivered like a turn."""
 
     def __init__(self, driver: OpenAIDriver, fields: dict[str, Any], prompt: Prompt) -> None:
         self._driver, self._fields = driver, fields

@@ -1,4 +1,4 @@
-"""The endpoints of an audit by name: the source of all words that a model gives to a simulated user."""
+"""The endpoints of an audit by name, which give simulated users all text that a model writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _USUAL = "words"
 
 
 class Endpoints:
-    """Sends each prompt to the endpoint that it names."""
+    """A source of samples that sends each prompt to the endpoint named in it."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
@@ -39,12 +39,12 @@ class Endpoints:
         return bool(self._endpoints)
 
     def tell_waits(self, tell: Callable[[str, str], object]) -> None:
-        """See `Endpoint.tell_waits`."""
+        """Call `Endpoint.tell_waits` for each endpoint."""
         for endpoint in self._endpoints.values():
             endpoint.tell_waits(tell)
 
     def definition(self) -> dict[str, Any]:
-        """Return the settings that determine each endpoint's words, without secrets and limits."""
+        """Return the settings that determine each endpoint's text, without secrets and limits."""
         return {name: endpoint.definition() for name, endpoint in self._endpoints.items()}
 
     def check(self, protocol: Protocol) -> None:
@@ -58,8 +58,11 @@ class Endpoints:
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
 
     def requests_at_most(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
-        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols. Counts all
-        samples and their retries, for the user with the most requests, since only one user speaks at a time."""
+        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols.
+
+        All samples and their retries count. For each endpoint, the user with the most requests counts, since only one
+        user speaks at a time.
+        """
         most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
         for user in (user for protocol in protocols for user in protocol.users.values()):
             wanted: Counter[str] = Counter()
@@ -92,8 +95,8 @@ class Endpoints:
 def read_endpoints(
     document: Document, entries: Mapping[str, Mapping[str, Any]], surroundings: Surroundings
 ) -> Endpoints:
-    """Read the `endpoints` of an audit file, without sending anything. Raises InputError, with its place, for options
-    that an endpoint does not accept and for a key that is not set."""
+    """Read the `endpoints` of an audit file, without sending anything. Raises InputError, with its position in the
+    file, for options that an endpoint does not accept and for a key that is not set."""
     if not entries:
         return Endpoints({})
     from harvest.voices.endpoint import Endpoint, EndpointOptions
@@ -108,7 +111,7 @@ def read_endpoints(
 
 @contextmanager
 def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
-    """Give an InputError without a place in the block the place of the endpoint."""
+    """Add the position of the endpoint in the file to an InputError in the block that has no position."""
     try:
         yield
     except InputError as fault:
@@ -132,9 +135,11 @@ def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
 
 
 def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
-    """Return the evidence of how a user turn was worded: all samples, accepted or refused, with their prompts. One JSON
-    array of {source, act, seed, messages, text, finish} in order; no exhibit if no model was asked. Only the last
-    sample can have been sent to the system. If the endpoint failed, its response is included."""
+    """Return the evidence of how models worded a user turn: all samples, accepted or refused, with their prompts.
+
+    It is one JSON array of {source, act, seed, messages, text, finish} in order, or no exhibit if no model was asked.
+    Only the last sample can have been sent to the system. If an endpoint failed, its response is included.
+    """
     from simulators.human import SOURCE  # late: not needed to check an audit
 
     value = [

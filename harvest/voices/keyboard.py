@@ -1,13 +1,13 @@
-r"""A person at a terminal, whose lines are the user's turns.
+r"""A person at a terminal who types the user's turns.
 
-    /stop, or ctrl-D on an empty line    the conversation ends, as a user ends it
+    /stop, or ctrl-D on an empty line    ends the conversation, as a user would end it
     //text                               says `/text`
-    text\                                goes on in the next line
-    several lines, pasted                one turn
+    text\                                continues in the next line
+    several lines, pasted                are one turn
 
 At a terminal, keys are read one by one, because a terminal in line mode silently cuts each line at 4,095 characters.
-Piped input is read by lines. Waiting for keys does not block anything else, so ctrl-C interrupts at once and a system
-may go on writing.
+Piped input is read line by line. Waiting for keys does not block anything else, so ctrl-C interrupts at once and a
+system may go on writing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def without_controls(text: str) -> str:
 
 
 class LineEditor:
-    """Edits lines at a terminal. terminal: its file descriptor, open for reading and writing. tell: shows one line."""
+    """An editor of lines at a terminal. `terminal` is its file descriptor, open for reading and writing. `tell` shows
+    one line."""
 
     def __init__(self, terminal: int, tell: Callable[[str], None]) -> None:
         # late: takes a tenth of a second, and only people who type need it
@@ -81,7 +82,7 @@ class LineEditor:
             self._session: PromptSession[str] = PromptSession(key_bindings=keys)
 
     async def line(self) -> str | None:
-        """Return a line, or several that were pasted together; None at the end."""
+        """Return a line, or several that were pasted together. Returns None at the end of the input."""
         from prompt_toolkit.application import create_app_session
 
         try:
@@ -98,8 +99,8 @@ _CHUNK = 4096  # bytes
 
 
 class Keyboard:
-    """Reads a person's turns. source: the file descriptor to read. tell: shows one line. As a context manager, it
-    switches a terminal to single keys and restores it at the end."""
+    """A source of a person's turns. `source` is the file descriptor to read, and `tell` shows one line. Used as a
+    context manager, it switches a terminal to single keys and restores it at the end."""
 
     def __init__(self, source: int, tell: Callable[[str], None]) -> None:
         self._source, self._tell = source, tell
@@ -129,13 +130,13 @@ class Keyboard:
             termios.tcsetattr(self._source, termios.TCSANOW, self._before)
 
     async def begun(self) -> bool:
-        """Return whether the person says anything at all. The first turn is kept for the first `sample`."""
+        """Return whether the person says anything at all. The first turn is kept for the first call of `sample`."""
         first = await self.sample(Prompt(SOURCE, ACT, (), (), 0))
         self._held = None if first.finish == LEAVES else first
         return self._held is not None
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Show the system's words and return the person's next turn. `finish` is `stop` if the person ends."""
+        """Show the system's text and return the person's next turn. Its `finish` is `stop` if the person ends."""
         if self._held is not None:
             held, self._held = self._held, None
             return held
