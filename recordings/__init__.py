@@ -1,4 +1,4 @@
-"""Recordings: conversations as values, the append-only store, and imports and exports."""
+"""Recorded conversations: their values, the append-only store, imports and exports."""
 
 import lazy_loader
 

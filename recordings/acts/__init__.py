@@ -1,1 +1,1 @@
-"""Conversations as sequences of dialogue acts, for statistics of users."""
+"""Conversations as sequences of dialogue acts, from which statistics of users are computed."""

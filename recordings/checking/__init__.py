@@ -1,1 +1,1 @@
-"""Check whether a run is complete and unchanged."""
+"""Checks that a run is complete and unchanged."""

@@ -1,9 +1,11 @@
-"""Check a recording: every file against its chain, its name, the inventory, or the events that refer to it.
+"""Checks of a recording: each file is compared with its chain, its name, the inventory, or the events that refer to
+it.
 
 There are three kinds of findings. A *fault* is something that was changed after it was written. A *gap* is something
-that should be covered but is not, such as a missing chain or a missing layer that was listed. A *note* is something
-that was never covered, such as the last lines of a killed process. Hashes without a key prove nothing against people
-who can write the folder and mean to deceive. The hash of the recording, kept or signed elsewhere, proves more.
+that should be protected but is not, such as a file whose chain is missing, or a listed layer that is missing. A
+*note* is something that was never protected, such as the last lines of a killed process. The hashes have no key, so
+they prove nothing against people who can write to the folder and want to deceive. A copy of the recording's hash that
+is kept or signed elsewhere proves more.
 """
 
 import hashlib
@@ -36,9 +38,10 @@ _AGAIN = "an earlier inventory was missing when this one was started, so other m
 
 @dataclass(slots=True)
 class Checked:
-    """The findings on a recording. hash: of the recording, 32 hex digits; "" if part of it cannot be read. lines: of
-    events. chained: number of lines that a chain or a later file covers. evidence, layers: number of files that match
-    their names. faults, gaps, notes: see the module. gone: missing files, each with a sentence in `gaps`."""
+    """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of it cannot be
+    read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later file
+    protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are
+    explained in the module's docstring. `gone` lists missing files, each of which also has a sentence in `gaps`."""
 
     hash: str
     lines: int = 0
@@ -51,7 +54,8 @@ class Checked:
     gone: list[str] = field(default_factory=list)
 
     def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
-        """Yield the findings for the header of a run made from this one, in the folder `run`, and further ones."""
+        """Yield all findings, and the additional `faults` and `notes`, for the header of a run that is made from this
+        recording. `run` is the folder of this recording."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
             yield Noted(self.hash, _without_folder(what, run))
         for what in (*map(str, self.notes), *notes):
@@ -64,7 +68,7 @@ class Checked:
             self.notes += one.notes
 
     def take_gone(self, chains: Iterable[Path]) -> list[ChainedFile]:
-        """Return missing files whose chain is still here, with what their chains show."""
+        """Record the missing files that left a chain, and return what their chains show."""
         gone = [
             check_gone(chain.with_suffix(".jsonl"))
             for chain in sorted(chains)
@@ -111,7 +115,7 @@ class Checked:
         return checked
 
     def check_closed(self, one: ChainedFile, lines: int, head: str) -> None:
-        """Check a closed file: neither it nor its chain may change again."""
+        """Check that neither a closed file nor its chain was changed."""
         if one.closing and (len(one.hashes), one.head) == (lines, head):
             return
         if len(one.hashes) < lines or not one.closing:
@@ -187,8 +191,8 @@ def _without_folder(what: str, run: Path) -> str:
 
 
 def recording_hash(run: Path) -> str:
-    """Hash `run.json` and every file of events, which name the evidence by its content. Judgments, which may be added
-    later, are not included. Raises OSError."""
+    """Hash `run.json` and every file of events. The events name the evidence by its content, so it is covered as
+    well. Judgments are not included, because they may be added later. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-run")
     for file in (run / "run.json", *event_files(run)):
         digest.update(f"{file.name} {content_digest(file)}\n".encode())
@@ -230,13 +234,13 @@ def check_recording(run: Path) -> Checked:
 
 
 def check_written(run: Path) -> Checked:
-    """Check without exhibits, which the caller checks while copying, and without findings noted about earlier
-    recordings. Raises OSError."""
+    """Check a run folder without its exhibits, which the caller checks while copying them, and without the findings
+    that its header notes about earlier recordings. Raises OSError."""
     return _check_journal(run)[0]
 
 
 def _check_journal(run: Path) -> tuple[Checked, set[str]]:
-    """Return the findings, and the addresses of evidence that events name."""
+    """Return the findings, and the addresses of all evidence that the events name."""
     found = Checked(recording_hash(run))
     files = event_files(run)
     inventory = read_inventory(run)

@@ -1,10 +1,11 @@
-"""Contradictions between the lines of an attempt and their file, each other, and the plan of the run.
+"""Contradictions between the lines of an attempt and their file, the other lines, and the plan of the run.
 
 A reader accepts every recording of format 1, and some contain less than Harvest writes: an import may know neither
-routes nor answers. Harvest itself writes what it played in one way only, so a missing or changed line often
-contradicts the others. A trial is identified by the hash of its protocol, topic, system and number. Every answer is
-routed by the state that asked, and its route leads to the next state that asks, or to the end. A valid attempt has an
-answer to every turn and no failure except one of its user's; an invalid one has a recorded failure.
+routes nor answers. A conversation that Harvest played is always written in the same way, so a missing or changed line
+often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number. Every
+answer is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A
+valid attempt has an answer to every turn and no failure except one of the simulated user. An invalid attempt has a
+recorded failure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,9 +20,8 @@ from topics.identity import content_hash
 
 
 class Contradictions:
-    """Finds contradictions within the run that `header` describes. played: Harvest recorded its conversations as they
-    happened, none was imported. by_protocol: a protocol also decided their course. reread: answers were decided again
-    later, so a path may end in a state other than the recorded one."""
+    """Finds contradictions in the run that `header` describes. `played` is True if Harvest recorded all conversations
+    as they happened and none was imported."""
 
     def __init__(self, header: Header) -> None:
         self._hashes = header.hashes
@@ -37,7 +37,7 @@ class Contradictions:
         self._by_protocol = self.played and header.protocol is not None
 
     def at_start(self, started: TrialStarted) -> str:
-        """Return a sentence on the contradiction at the beginning of an attempt; "" for none."""
+        """Return a sentence on the contradiction in the first event of an attempt, or "" if there is none."""
         if not self.played:
             return ""
         key = started.key
@@ -59,7 +59,7 @@ class Contradictions:
         return ""
 
     def within(self, attempt: Attempt, event: Event) -> str:
-        """Return a sentence on the contradiction between `attempt` and its next event; "" for none."""
+        """Return a sentence on the contradiction between `attempt` and its next event, or "" if there is none."""
         return next(self._within(attempt, event), "") if self.played else ""
 
     def _within(self, attempt: Attempt, event: Event) -> Iterator[str]:
@@ -105,7 +105,8 @@ class Contradictions:
             yield f"{then}, but the answer to turn {last.number} has no route"
 
     def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
-        """A user whose turn is next in a state may leave instead."""
+        """Check that the attempt goes on in the state `to`, as its last route says. If the next state asks the user,
+        the user may leave instead."""
         if not self._by_protocol or self._reread or last.route is None:
             return
         target = last.route.target
@@ -118,8 +119,8 @@ class Contradictions:
 
 
 def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
-    """Report only quotes that are nowhere in the answer: two separately written halves of a surrogate pair are read as
-    one character, which shifts later positions."""
+    """Report quotes that are nowhere in the answer. A quote at another position is accepted: two separately written
+    halves of a surrogate pair are read as one character, which shifts later positions."""
     if last.reply is None:
         return
     text = last.reply.answer.text

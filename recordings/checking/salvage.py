@@ -1,11 +1,11 @@
-"""Save the undamaged parts of a damaged run.
+"""Recovery of the undamaged parts of a damaged run.
 
-The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt it may
-have belonged to is cut there: the lines before it stay as an interrupted attempt, which is never scored and can be
+The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt to which
+it may have belonged is cut there: the lines before it become an interrupted attempt, which is never scored and can be
 resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
-file is kept. Hashes are not checked: a letter changed inside a text, or a line removed without a contradiction
-(`recordings.checking.contradictions`), goes unnoticed. Attempts in a file and its copy are used once. If the two copies
-of an attempt differ, only the lines that they share are trusted.
+file is kept. Hashes are not checked: a changed character in a text, or a removed line that causes no contradiction
+(`recordings.checking.contradictions`), goes unnoticed. An attempt that is both in a file and in a copy of the file is
+used once. If the two versions differ, only the lines before the first difference are trusted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from topics.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A damaged file of events, or the chain of a lost one. told: sentences on the damage and on the attempts in it."""
+    """A damaged file of events, or the chain of a lost one. `told` has sentences on the damage and on the affected
+    attempts."""
 
     path: Path
     told: tuple[str, ...]
@@ -46,9 +47,9 @@ class _Cut:
 
 
 def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
-    """Return the run in the folder `path`, each attempt as far as it can be trusted, and the damaged files. If two
-    machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError if
-    the header or a file cannot be read, and for an unknown version."""
+    """Return the run in the folder `path`, with the trustworthy part of each attempt, and the damaged files. If two
+    machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError if the
+    header or a file cannot be read, or if its version is unknown."""
     folder = Path(path)
     header = read_header(folder)
     contradictions = Contradictions(header)
@@ -81,7 +82,8 @@ def _unite_attempts(files: Sequence[_Trusted]) -> list[Attempt]:
 
 
 def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
-    """Join two records of one attempt by the same process: the longer one if it begins with the other."""
+    """Join two records of one attempt by the same process. If one record begins with the other, the longer one is
+    returned; otherwise the attempt is cut before the first difference."""
     both = list(zip(one.rows, two.rows, strict=False))
     same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
     if same == len(both):
@@ -97,7 +99,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
 
 
 def _report_lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
-    """Yield attempts without any line if later attempts at the same trial are there."""
+    """Yield a sentence on each trial with an attempt of which no line is left although a later attempt exists."""
     begun: dict[str, set[int]] = defaultdict(set)
     last: dict[str, Attempt] = {}
     for file in files:
@@ -127,8 +129,8 @@ class _Trusted(Attempts):
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
-        """True if one process may have written `attempt`, in this file, and `known`, in the other one: each names its
-        process, unless its first line is lost."""
+        """Return True if one process may have written both `attempt`, in this file, and `known`, in the other file.
+        The first line of a file names its process; a file without that line may be from any process."""
         one, two = self._writer(attempt), other._writer(known)
         return one is None or two is None or one == two
 

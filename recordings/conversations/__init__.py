@@ -1,1 +1,1 @@
-"""Conversations as values: turns, parts of answers, endings, rows."""
+"""Conversations as values: turns, parts of answers, endings, and rows of tables."""

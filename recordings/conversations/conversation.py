@@ -1,4 +1,4 @@
-"""A recorded conversation: one attempt at one trial, turn by turn, as values that neither read nor write files."""
+"""Values of a recorded conversation, which is one attempt at one trial. They neither read nor write files."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,8 @@ _MEANING: Mapping[str, str] = MappingProxyType({word: meaning for meaning, words
 
 
 def ending_of(finish: str) -> str:
-    """Return `whole`, `cut` by the system's own limit, `filtered` or `refused`; "" for an unknown name."""
+    """Return how a reply ended according to its finish reason: `whole`, `cut` by the system's own limit, `filtered`,
+    `refused`, or "" for an unknown finish reason."""
     # Normalise the word: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
     last = finish.rpartition(".")[2].strip()
     return _MEANING.get(re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower(), "")
@@ -46,7 +47,8 @@ LARGEST_NUMBER = 10**9 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """The `trial`-th playing of the run's protocol on `topic` with `system`. trial: 1 to LARGEST_NUMBER."""
+    """The name of a trial: playing number `trial` (1 to LARGEST_NUMBER) of the run's protocol on `topic` with
+    `system`."""
 
     system: str
     topic: str
@@ -57,15 +59,16 @@ class TrialKey:
 class SystemTurn:
     """The system's reply to one user turn.
 
-    asked_at: UTC time of sending, ISO 8601 with microseconds ("" if an import does not know). first_seconds / seconds:
-    from sending to the first / last piece; None if unknown. finish: why the system stopped writing, in its own word
-    (`stop`, `length`, …); "" if unknown. tokens: counts the system reported (`prompt`, `completion`, …). pieces: for
-    streams, (seconds since sending, characters received so far). evidence: content addresses in the run's `evidence/`
-    folder, by kind. ended: the system closed the conversation with this turn. sends: how often the turn was sent; more
-    than 1 only if the system never received it, or keeps no state. sent_as: the user's words as sent, if a page changed
-    them; else "". model: the system's name for the model that answered, with its fingerprint if it has one; "" if
-    unknown. notes: sentences on how the reply came, for readers of the figures; the same cause always has the same
-    sentence.
+    `asked_at` is the time of sending in UTC, as ISO 8601 with microseconds; it is "" in imports that do not know it.
+    `first_seconds` and `seconds` are the times from sending to the first and to the last piece; None if unknown.
+    `finish` is the system's own finish reason (`stop`, `length`, …); "" if unknown. `tokens` has the counts that the
+    system reported (`prompt`, `completion`, …). `pieces` lists, for streams, the seconds since sending and the number
+    of characters received so far. `evidence` has addresses in the run's `evidence/` folder, by kind. `ended` is True
+    if the system closed the conversation with this turn. `sends` counts how often the turn was sent; it is more than
+    1 only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the user's
+    text as it was sent if a page changed it, else "". `model` is the system's name for the model that answered, with
+    its fingerprint if it has one; "" if unknown. `notes` are sentences on how the reply came, for readers of the
+    figures; the same cause always has the same sentence.
     """
 
     answer: Answer
@@ -84,19 +87,19 @@ class SystemTurn:
 
     @property
     def ending(self) -> str:
-        """`whole`, `cut` by the system's own limit, `filtered` or `refused`, from `finish`; "" if unknown."""
+        """How the reply ended: `whole`, `cut` by the system's own limit, `filtered` or `refused`; "" if unknown."""
         return "refused" if self.answer.refused else ending_of(self.finish)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One user turn (number from 1, said in protocol state `state`), its reply, and the route taken after it.
+    """One user turn (numbered from 1, said in the protocol state `state`), its reply, and the route taken after it.
 
-    reply: None if the turn was asked but no complete answer came. route: None if no decision was recorded. user, act:
-    name and act of the simulated user of the protocol that spoke; both "" if the protocol did. A user that plays
-    without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: the options of that user;
-    None if no simulated user spoke, or the recording does not have them. session: the name of the system's session that
-    begins with this turn, because the user came back; "" if it continues.
+    `reply` is None if no complete answer came. `route` is None if no decision was recorded. `user` and `act` name the
+    protocol's simulated user that spoke and its act; both are "" if the text is the protocol's own. If a user plays
+    without a protocol, `state` is its act. `worded` is as in `protocols.route.Say`. `choice` has the options of the
+    simulated user; it is None if no simulated user spoke or if the options were not recorded. `session` names the
+    system's session that begins with this turn because the user came back; it is "" if the session continues.
     """
 
     number: int
@@ -112,7 +115,7 @@ class Turn:
 
     @property
     def label(self) -> str | None:
-        """`o`, `x`, or None if no decision was recorded."""
+        """The label of the answer, `o` or `x`; None if no decision was recorded."""
         return self.route.label if self.route else None
 
 
@@ -120,11 +123,11 @@ class Turn:
 class Outcome:
     """How an attempt ended.
 
-    kind, earlier ones taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown` or
-    `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting (`timeout`,
-    `http-503`, `script-ended`). detail: a sentence for a person. missing: number of user turns that would have
-    followed, see `recordings.conversations.endings`; None if unknown, but the protocol may determine it. choice: the
-    options of a simulated user that left; None as for a turn.
+    `kind` is the first of these that applies: `invalid` (the infrastructure failed), `system-ended`, the protocol's
+    own end (`completed`, `breakdown` or `no-match`), `user-stopped`, `turn-limit`. `reason` is a short slug for
+    counting (`timeout`, `http-503`, `script-ended`). `detail` is a sentence for a person. `missing` is the number of
+    user turns that would have followed (see `recordings.conversations.endings`); it is None if unknown, and then the
+    protocol may determine it. `choice` has the options of a simulated user that left; otherwise it is None.
     """
 
     kind: str
@@ -135,23 +138,23 @@ class Outcome:
 
     @property
     def valid(self) -> bool:
-        """True unless the attempt ended by a fault of the infrastructure."""
+        """False if the attempt ended because the infrastructure failed."""
         return self.kind != INVALID
 
     @property
     def why(self) -> str:
-        """The reason, in words even if none is recorded, as in some imports."""
+        """The reason, or a phrase saying that none was given, as in some imports."""
         return self.reason or "no reason given"
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One attempt (from 1) at one trial.
+    """One attempt (numbered from 1) at one trial.
 
-    trial_id: content-derived identity of the trial; the same in every attempt and on every machine. session: name of
-    the system's session. place: 1 for a fresh session, else the position among the conversations of that session.
-    outcome: None if the recording breaks off (interrupted). member: the member of the population that was drawn for the
-    trial; "" for none.
+    `trial_id` is the identity of the trial, a hash of its content that is the same in every attempt and on every
+    machine. `session` names the system's session. `place` is 1 in a fresh session, else the position among the
+    conversations of the session. `outcome` is None if the recording breaks off (an interrupted attempt). `member` is
+    the member of the population that was drawn for the trial; "" for none.
     """
 
     key: TrialKey
@@ -169,23 +172,24 @@ class Conversation:
 
     @property
     def valid(self) -> bool:
-        """True if it finished, and not by a fault of the infrastructure."""
+        """True if the attempt finished and did not end because the infrastructure failed."""
         return self.outcome is not None and self.outcome.valid
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """The words of both sides in each turn, as the user saw them."""
+        """The user's text and the answer in each answered turn, as the user saw them."""
         return tuple(Exchange(turn.said, turn.reply.answer) for turn in self.turns if turn.reply is not None)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The system's names for the models that answered, each once."""
+        """The distinct names that the system gave for the models that answered."""
         return tuple(
             dict.fromkeys(turn.reply.model for turn in self.turns if turn.reply is not None and turn.reply.model)
         )
 
     def label(self, turn_number: int) -> str:
-        """Return `o` or `x` for user turn `turn_number` (from 1); `-` if there was no such turn."""
+        """Return the label of user turn `turn_number` (from 1), `o` or `x`, or `-` if there is no such turn or no
+        label."""
         for turn in self.turns:
             if turn.number == turn_number and turn.label:
                 return turn.label

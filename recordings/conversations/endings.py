@@ -1,9 +1,9 @@
 """How conversations ended: which ends count against a system, and how many user turns are missing after them.
 
-A conversation that ended badly is charged the turns that would have followed, each once, if its protocol makes them
-certain (`recordings.formats.imports`). If no protocol is known, as for most imports, only the next turn is charged; a
-turn that was asked and never answered is that turn. A user who leaves is charged nothing, whatever the name of the
-reason: how soon a user leaves is a trait of the user, and the name is a choice of whoever wrote the user.
+A conversation that ended badly is charged with the turns that would have followed, if its protocol makes their number
+certain (`recordings.formats.imports`). If no protocol is known, as for most imports, only the next turn is charged. A
+turn that was asked and never answered counts as that next turn. Nothing is charged if the user left, whatever the
+reason is called: how soon a user leaves is a trait of the user, and the name was chosen by the user's author.
 """
 
 from collections import Counter
@@ -28,22 +28,22 @@ NO_REPLY = "no-reply"
 
 
 def end_name(outcome: Outcome) -> str:
-    """Return the name of an end as a branch of a tree: its kind, and the reason of a user who left, because users leave
-    for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of other kinds name the rule
-    or state of a protocol that led there, so they are not separate ends."""
+    """Return the name of an end as a branch of a tree. The name is the kind of end. If the user left, the reason is
+    added, because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons
+    of other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
     if outcome.kind == "user-stopped" and outcome.reason and says_how(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind
 
 
 def says_how(outcome: Outcome) -> bool:
-    """True if the recording knows how the conversation ended: many imports do not."""
+    """Return True if the recording itself states how the conversation ended, which many imports do not."""
     return not (outcome.kind in _BY_SHAPE and outcome.reason in _UNSAID)
 
 
 def shape_of_ends(conversations: Iterable[Conversation]) -> str:
-    """Return a sentence on the ends that an import inferred from the shape of conversations; "" if the files state all
-    ends, or all others end with an answer."""
+    """Return a sentence on the ends that an import inferred from the shape of conversations. It is "" if the files
+    state every end, or if every inferred end is an answer."""
     counted = Counter(filter(None, map(_shape, conversations)))
     told = [f"{count} {_SHAPES[shape][count != 1]}" for shape, count in counted.most_common()]
     return f"how they ended is read from their shape: {'; '.join(told)}" if counted.keys() - {"completed"} else ""
@@ -80,13 +80,14 @@ def _shape(conversation: Conversation) -> str:
 
 
 def ended_badly(outcome: Outcome | None) -> bool:
-    """True if the end counts against the system: a breakdown, or an end by the system. The protocol's own end, its
-    turn limit and a user who left do not count; nor does an unknown end, as in many imports."""
+    """Return True if the end counts against the system: a breakdown, no matching route, or an end by the system. The
+    protocol's own end, its turn limit, a user who left and an unknown end do not count."""
     return outcome is not None and outcome.kind in _BAD
 
 
 def is_cut_short(outcome: Outcome | None) -> bool:
-    """True if the user failed after at least one answer: the answers count, and what would have followed is unknown."""
+    """Return True if a failure of the user ended the conversation after at least one answer. The answers count, but
+    nobody knows what would have followed."""
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
@@ -95,7 +96,8 @@ CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
 
 
 def missing_turns(conversation: Conversation) -> int:
-    """Return the number of user turns, at least 0, that would still have followed the last one asked."""
+    """Return the number of user turns, at least 0, that would have followed the last one if the end had not
+    been bad."""
     outcome = conversation.outcome
     if outcome is None or not ended_badly(outcome):
         return 0

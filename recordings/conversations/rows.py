@@ -1,8 +1,8 @@
-"""A run as tidy rows: one row per attempt or per user turn, each value in a named column.
+"""A run as tidy rows: one row for each attempt or each user turn, with every value in a named column.
 
-    turn_rows(run.finished)            a list of dicts, ready for csv.DictWriter, pandas or polars
-    data_frame(turn_rows(run.finished))    the same as a data frame, if pandas or polars is installed
-    turn_rows(run.finished, run="may")    with the name of the run, so that rows of several runs go into one table
+    turn_rows(run.finished)                a list of dicts for csv.DictWriter, pandas or polars
+    data_frame(turn_rows(run.finished))    a data frame of these rows, if pandas or polars is installed
+    turn_rows(run.finished, run="may")     rows with the name of the run, so that one table can hold several runs
 
 Unknown values are None, never a number.
 """
@@ -21,11 +21,11 @@ LIBRARIES = ("pandas", "polars")
 
 
 def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
-    """Return one row per attempt: its names, its end, and its number of user turns.
+    """Return one row for each attempt, with its names, its end, and its number of user turns.
 
-    run: name of the run for each row. Columns: run (None if not given), system, topic, trial, attempt, user, valid,
-    outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that would have followed; None
-    if unknown), session, place, worker, started_at and ended_at (UTC, ISO 8601; "" if unknown).
+    `run` is the name of the run in each row. The columns are run (None if not given), system, topic, trial, attempt,
+    user, valid, outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that would have
+    followed; None if unknown), session, place, worker, started_at and ended_at (UTC, ISO 8601; "" if unknown).
     """
     return [
         {
@@ -47,14 +47,14 @@ def conversation_rows(conversations: Iterable[Conversation], run: str | None = N
 
 
 def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
-    """Return one row per user turn that was asked.
+    """Return one row for each user turn that was asked.
 
-    run: name of the run for each row. Columns: run (None if not given), system, topic, trial, attempt, valid, turn
-    (from 1), state, act, said, answer (None if no complete answer came), label (`o`, `x`, or None if no decision was
-    recorded), links (how many; None without an answer), sources, calls, offers and attachments (how many), thoughts
-    (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if the system does not say), language (a
-    code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from sending to the first
-    and to the last piece), finish, model, sends, ended.
+    `run` is the name of the run in each row. The columns are run (None if not given), system, topic, trial, attempt,
+    valid, turn (from 1), state, act, said, answer (None if no complete answer came), label (`o`, `x`, or None if no
+    decision was recorded), links (their number; None without an answer), sources, calls, offers and attachments
+    (their numbers), thoughts (text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if unknown),
+    language (a code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from sending
+    to the first and to the last piece), finish, model, sends, ended.
     """
     return [
         {
@@ -73,11 +73,11 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
-    """Return the rows as a DataFrame of `library`, `pandas` or `polars`; "" uses the first of the two that is
+    """Return the rows as a DataFrame of `library`, which is `pandas` or `polars`; "" uses the first of them that is
     installed.
 
     Lone surrogates, which a system can send but no data frame can store, become U+FFFD. Raises ValueError for another
-    library, and ImportError if it (or either of them) is not installed.
+    library, and ImportError if no suitable library is installed.
     """
     if library and library not in LIBRARIES:
         raise ValueError(f"unknown data frame library {library!r}; allowed: {', '.join(LIBRARIES)}")

@@ -1,11 +1,11 @@
-"""A recorded conversation as input of the breakdown detector."""
+"""Recorded conversations as input of the breakdown detector."""
 
 from protocols.breakdown.features import Utterance
 from recordings.conversations.conversation import Conversation
 
 
 def utterances_of(conversation: Conversation) -> tuple[tuple[Utterance, ...], dict[int, int]]:
-    """Return the utterances of both sides, and the place of each answer in them by turn number."""
+    """Return the utterances of both sides in order, and the index of each answer among them by turn number."""
     found: list[Utterance] = []
     places = {}
     for turn in conversation.turns:

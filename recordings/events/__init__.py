@@ -1,1 +1,1 @@
-"""Events of a run, as lines and as attempts."""
+"""The events of a run, as lines of files and as attempts."""

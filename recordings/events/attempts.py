@@ -1,4 +1,4 @@
-"""From events to conversations: an attempt is built line by line, and checked as it grows."""
+"""Attempts that are built from events line by line, with each event checked as it is added."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
 
 @dataclass(slots=True)
 class Attempt:
-    """The recorded part of an attempt. rows: its lines as they are in the file, if they are kept."""
+    """The recorded part of an attempt. `rows` are its lines as in the file, if they are kept."""
 
     started: TrialStarted
     worker: str
@@ -54,27 +54,27 @@ class Attempt:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None if the recording breaks off."""
+        """How the attempt ended; None if the recording breaks off."""
         return self._outcome
 
     @property
     def valid(self) -> bool:
-        """True if it finished, and not by a fault of the infrastructure."""
+        """True if the attempt finished and did not end because the infrastructure failed."""
         return self._outcome is not None and self._outcome.valid
 
     @property
     def spoken(self) -> Iterable[SpokenTurn]:
-        """The words of each turn; much faster than `conversation`."""
+        """The state, user's text, label and answer of each turn; much faster than `conversation`."""
         return _spoken_in(self._turns) if self._spoken is None else self._spoken
 
     @property
     def last_turn(self) -> Turn | None:
-        """The last turn asked, as far as it was recorded."""
+        """The last turn that was asked, as far as it was recorded; None if no turn was asked."""
         turns = self._whole_turns()
         return _recorded_turn(len(turns), turns[-1]) if turns else None
 
     def take(self, event: Event, place: Place) -> None:
-        """Add the next event. Raises RunError, with the place, if it cannot come here."""
+        """Add the next event. Raises RunError, with the place, if the event is not valid at this point."""
         if self.ended:
             raise self._wrong(place, "an event after its trial-ended")
         match event:
@@ -112,8 +112,8 @@ class Attempt:
                 raise self._wrong(place, "a second trial-started")
 
     def take_lines(self, rows: list[Line], first: int) -> int:
-        """Add lines from the number `first` on while they continue turns of this attempt, or end it, in valid order.
-        Returns the number of the next line."""
+        """Add the lines from index `first` on, as long as they belong to this attempt and continue it in a valid
+        order. Returns the index of the first line that was not added."""
         if self._outcome is not None:
             return first
         name, attempt, turns = self.started.trial_id, self.started.attempt, self._turns
@@ -145,16 +145,16 @@ class Attempt:
         return len(rows)
 
     def forget_turns(self) -> None:
-        """Keep only the outcome."""
+        """Discard the turns and failures to save memory; the outcome is kept."""
         self._turns, self.failures = [], []
 
     def keep_spoken(self, known: dict[SpokenTurn, SpokenTurn]) -> None:
-        """Keep only the words of the turns. known: earlier turns; equal turns are kept in memory once."""
+        """Keep only the text and label of each turn. Equal turns in `known`, which grows, are shared to save memory."""
         self._spoken = tuple([known.setdefault(turn, turn) for turn in _spoken_in(self._turns)])
         self._turns = []
 
     def interrupt(self) -> None:
-        """Remove its end and the row of it, because the part before may be incomplete."""
+        """Remove the last event and its row if it ended the attempt, because the part before it may be incomplete."""
         if self.ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]
@@ -175,7 +175,7 @@ class Attempt:
         return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
 
     def conversation(self) -> Conversation:
-        """Return the attempt as a value. Raises ValueError if only its words were kept."""
+        """Return the attempt as a Conversation. Raises ValueError if only the text of its turns was kept."""
         started = self.started
         return Conversation(
             key=started.key,
@@ -217,9 +217,11 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 
 
 class Attempts:
-    """The attempts of a run, as its files are read in turn. keep_rows: keep the lines of each attempt, for copying.
-    turns_of: systems whose ended attempts keep their turns; None for all. spoken: ended attempts keep only their
-    words."""
+    """Collects the attempts of a run while its files are read one after the other.
+
+    With `keep_rows`, the lines of each attempt are kept for copying. `turns_of` lists the systems whose ended
+    attempts keep their turns; None means all. With `spoken`, ended attempts keep only the text of their turns.
+    """
 
     def __init__(
         self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False
@@ -229,10 +231,11 @@ class Attempts:
         self._spoken: dict[SpokenTurn, SpokenTurn] | None = {} if spoken else None
 
     def begin(self, opening: dict[str, Json], place: Place) -> None:
-        """Begin another file of events. opening: its first line."""
+        """Begin another file of events, whose first line is `opening`. This class has nothing to do here."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
-        """Add an event of `worker`'s file. row: its line, {} if rows are not kept. Raises RunError with the place."""
+        """Add an event from the file of `worker`. `row` is its line, or {} if rows are not kept. Raises RunError with
+        the place."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):
@@ -267,8 +270,9 @@ class Attempts:
             attempt.keep_spoken(self._spoken)
 
     def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
-        """Add lines of `worker`'s file, from the number `first` on, while they continue turns of one attempt, or end
-        it, in valid order. Returns the number of the next line: `first` if that is another event, for `take`."""
+        """Add lines from the file of `worker`, from index `first` on, as long as they continue one attempt in a valid
+        order. Returns the index of the first line that was not added. If that is `first`, the caller passes the line
+        to `take`."""
         attempt = self.found.get((rows[first].id, rows[first].attempt))
         if attempt is None or attempt.worker != worker:
             return first
@@ -278,5 +282,6 @@ class Attempts:
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        """Handle a line that does not fit; here, raise `fault`. row: its JSON object, None if there is none."""
+        """Handle a line that cannot be added; this class raises `fault`. `row` is the line's JSON object, or None if
+        it has none."""
         raise fault

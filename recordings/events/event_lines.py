@@ -1,7 +1,7 @@
-"""Events as lines of `trials-<worker>.jsonl`, written and read.
+"""Events written to and read from the lines of `trials-<worker>.jsonl`.
 
-Each file begins with an `opened` line (format, worker, process, software, time), then one event a line. Readers accept
-any 1.x, refuse other versions, and ignore unknown keys.
+Each file begins with an `opened` line (format, worker, process, software, time), followed by one event in each line.
+Readers accept any version 1.x, refuse other versions, and ignore unknown keys.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def event_line(row: dict[str, Any]) -> bytes:
-    """Return a row as a line with its end. Raises ValueError for NaN and infinities, TypeError for values outside
-    JSON."""
+    """Encode a row as a line with its line end. Raises ValueError for NaN and infinities, and TypeError for values
+    that JSON cannot express."""
     try:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
@@ -167,7 +167,8 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
 
 
 def decode(row: Mapping[str, Json], place: Place) -> Event | None:
-    """Return the event of a line; None if its kind is unknown (a later 1.x). Raises RunError with the place."""
+    """Return the event in a line, or None if its kind is unknown, as in a later version 1.x. Raises RunError with the
+    place."""
     kind = row.get("event")
     if not isinstance(kind, str):
         raise RunError("the line has no event", place=place, allowed=", ".join(LINES))
@@ -181,7 +182,8 @@ def decode(row: Mapping[str, Json], place: Place) -> Event | None:
 
 
 def check_format(found: Json, expected: str, place: Place) -> None:
-    """Refuse a format of another name or another major version than `expected` (`name/major`, minor ignored)."""
+    """Raise RunError if a format has another name or another major version than `expected` (`name/major`). Minor
+    versions are ignored."""
     name, _, major = expected.partition("/")
     text = found if isinstance(found, str) else ""
     found_name, _, version = text.partition("/")
@@ -214,7 +216,7 @@ _PAIRS = {"pieces": "[seconds, characters]", "noise": "[units, units changed]"}
 
 def read_as(form: type[_Row], values: Mapping[str, Json], place: Place) -> _Row:
     """Return the JSON object `values` as a struct of the type `form`; undeclared keys are ignored. Raises RunError,
-    with the place, for a field that is missing or of another type."""
+    with the place, if a field is missing or of another type."""
     found = {}
     for field in _fields(form):
         if field.name in values:
@@ -232,7 +234,8 @@ def _fields(form: type[Struct]) -> tuple[inspect.Field, ...]:
 
 
 def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: str = "is") -> Any:
-    """verb: "is" for the value of `key`, or "contains something that is" for an item in it."""
+    """Return `value` as the declared type. `verb` begins the error message: "is" for the value of `key`, or "contains
+    something that is" for an item in it."""
     if isinstance(kind, inspect.UnionType):  # with null, each of them
         if value is None:
             return None
@@ -283,7 +286,7 @@ def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
 
 
 def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
-    """Return `answer` with the parts that `parts_row` wrote. Raises RunError with the place."""
+    """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with the place."""
     parts = {key: row[key] for key in PARTS if key in row}
     turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)
     return replace(turn.answer(), links=answer.links, links_left_out=answer.links_left_out)

@@ -1,5 +1,5 @@
-"""The events of a recording in an attempt, in order; `recordings.events.event_lines` converts them to lines and back.
-An event identifies its attempt by the identity of the trial and the number of the attempt."""
+"""The events of an attempt, in the order of a recording. `recordings.events.event_lines` writes and reads them as
+lines. Each event names its attempt by the trial's identity and the attempt's number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,11 +19,11 @@ def _empty() -> Mapping[str, str]:
 class TrialStarted:
     """`trial-started`: an attempt begins.
 
-    at: UTC time, ISO 8601. hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from
-    the run's header. worker: who recorded it, if that is not the file's own worker (after a merge). original_attempt:
-    its number before a merge renumbered it; 0 if it has its own. goes_on_from: the number of the interrupted attempt
-    that it continues, with its answered turns as long as the user says the same; 0 if it starts fresh. member: as in
-    Conversation.
+    `at` is the time in UTC, ISO 8601. `hashes` are the content hashes of `protocol`, `topic` and `system`; the writer
+    fills them in from the run's header. After a merge, `worker` is the worker that recorded the attempt if it is not
+    the file's own. `original_attempt` is the attempt's number before a merge renumbered it; 0 if it was never
+    renumbered. `goes_on_from` is the number of the interrupted attempt whose answered turns this attempt reuses, as
+    long as the user says the same; 0 if it starts fresh. `member` is as in Conversation.
     """
 
     trial_id: str
@@ -42,8 +42,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded,
-    choice, session: as in Turn."""
+    """`asked`: user turn `turn` (from 1) is about to be sent in the protocol state `state`. `user`, `act`, `worded`,
+    `choice` and `session` are as in Turn."""
 
     trial_id: str
     attempt: int
@@ -60,7 +60,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`turn`: the complete system turn that answers user turn `turn`."""
+    """`turn`: the system's complete reply to user turn `turn`."""
 
     trial_id: str
     attempt: int
@@ -79,8 +79,8 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failed`: the connection to the system broke; the partial reply is kept and never scored. turn: the user turn at
-    which it broke, 0 if none was open (the session could not be opened)."""
+    """`failed`: the connection to the system broke at user turn `turn`, or, if it is 0, before any turn was asked.
+    The partial reply is kept and never scored."""
 
     trial_id: str
     attempt: int
@@ -94,7 +94,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """`trial-ended`: the last event of an attempt. redacted: number of marks `[redacted:…]` in its lines and
+    """`trial-ended`: the last event of an attempt. `redacted` counts the marks `[redacted:…]` in its lines and
     evidence."""
 
     trial_id: str
@@ -108,7 +108,7 @@ Event = TrialStarted | Asked | Answered | Routed | Failed | TrialEnded
 
 
 def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) -> tuple[Event, ...]:
-    """Yield the events that record `conversation`, in order, as written by an import or a copy."""
+    """Yield the events that record `conversation`, in the order in which an import or a copy writes them."""
     trial_id, attempt = conversation.trial_id, conversation.attempt
     events: list[Event] = [
         TrialStarted(

@@ -1,8 +1,8 @@
-"""The lines of a file of events, declared as types and read directly into them.
+"""The lines of a file of events, declared as types and decoded directly into them.
 
 This is several times faster than reading dictionaries. A line that is damaged, unusual or of another version is left
 to `recordings.events.event_lines`, which reads the same declarations field by field and reports each error with its
-place. The lines of a turn become values of `protocols` only when they are needed.
+place. The lines of a turn are converted to values of `protocols` only when they are needed.
 """
 
 from collections.abc import Mapping
@@ -234,7 +234,7 @@ _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 def decode_line(data: bytes) -> Event | None:
-    """Return the event of a line without its line end; None if it must be read field by field."""
+    """Return the event in a line (without its line end), or None if the line must be read field by field."""
     try:
         data.decode()  # the decoder does not check text under unknown keys
         return _DECODER.decode(data).event()
@@ -243,8 +243,8 @@ def decode_line(data: bytes) -> Event | None:
 
 
 def decode_lines(data: bytes, count: int) -> list[Line] | None:
-    """Return the events of `count` whole lines with their line ends, several times faster than one by one; None if one
-    of them must be read field by field."""
+    """Return the events in `count` complete lines with their line ends, or None if a line must be read field by
+    field. This is several times faster than decoding the lines one by one."""
     try:
         data.decode()
         rows = _DECODER.decode_lines(data)

@@ -1,1 +1,1 @@
-"""Durable files: locks, digests, evidence, JSON text, times, errors."""
+"""Durable files of recordings: locks, digests, evidence, JSON text, times, and errors."""

@@ -1,4 +1,4 @@
-"""The hashes that identify a run: of whole files, and of lines, each of which depends on all before it."""
+"""The hashes that identify a run: hashes of whole files, and chained hashes of lines."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ _AT_ONCE = 2**20  # bytes, so that evidence of any size takes little memory
 
 
 def linked(head: bytes, data: bytes) -> bytes:
-    """Return the next hash of a chain, 16 bytes: of the previous hash and a line with its end."""
+    """Return the next hash of a chain (16 bytes), which covers the previous hash and a line with its line end."""
     digest = _EMPTY.copy()  # in three fifths of the time that a new one takes
     digest.update(head)
     digest.update(data)
@@ -22,7 +22,7 @@ def linked(head: bytes, data: bytes) -> bytes:
 
 
 def content_digest(path: Path) -> str:
-    """Return the hash of a whole file, 32 hex digits. Raises OSError."""
+    """Return the hash of a whole file as 32 hex digits. Raises OSError."""
     digest = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
     with path.open("rb") as file:
         while data := file.read(_AT_ONCE):
@@ -31,7 +31,7 @@ def content_digest(path: Path) -> str:
 
 
 def read_object(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a line; None if there is none."""
+    """Return the JSON object in a line, or None if there is none."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,11 +1,11 @@
 """Errors of a run folder.
 
     HarvestError
-    ├── StoreError              something could not be made safe on disk: stop asking systems, repair the disk, resume
+    ├── StoreError              data could not be written to the disk: stop asking systems, repair the disk, resume
     └── InputError
-        └── RunError            a run folder, or a file in it, cannot be used: names file and line
+        └── RunError            a run folder, or a file in it, cannot be used; the error names the file and line
 
-A `StoreError` never affects earlier events: everything for which `append` returned stays on disk.
+A `StoreError` never affects earlier events: every event for which `append` returned stays on disk.
 """
 
 import errno
@@ -32,9 +32,11 @@ _OTHER = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
-    """A write failed. path: the file. fault: the operating system's error. doing: the action that failed. playing: True
-    if a run was being written. Then every event whose `append(…, sync=True)` returned is on disk; the current event may
-    or may not be. The writer accepts no more events, because they would come after a half-written line."""
+    """A failed write to the file `path`. `fault` is the operating system's error, and `doing` the action that failed.
+
+    If a run was being written (`playing`), every event whose `append(…, sync=True)` returned is on disk, and the
+    current event may or may not be. The writer accepts no more events, because they would follow a half-written line.
+    """
 
     def __init__(
         self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False
@@ -51,17 +53,18 @@ class StoreError(HarvestError):
 
 
 def in_words(fault: OSError) -> tuple[str, str]:
-    """Return the operating system's error in words, and advice on it."""
+    """Describe an error of the operating system in words, and return the description and advice."""
     number = fault.errno or 0
     return _SAID.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _OTHER)
 
 
 class RunError(InputError):
-    """A run folder that cannot be used as it is: damaged, of an unknown version, in use, or not a run at all."""
+    """A run folder cannot be used as it is: it is damaged, of an unknown version, in use, or not a run at all."""
 
 
 def no_run(path: str | os.PathLike[str]) -> RunError:
-    """Return the error for a `path` that is not a run folder, with advice: it may contain the runs."""
+    """Return the error for a `path` that is not a run folder. If the folder contains runs, the advice names one of
+    them."""
     folder, place = Path(path), Place(os.fspath(path))
     if not os.path.lexists(folder):
         return RunError("there is no such folder", place=place, advice=missing_advice(folder))

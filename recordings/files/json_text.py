@@ -1,9 +1,10 @@
-r"""JSON in the files of a run: real UTF-8, no NaN, one object a line. For files from users see `topics.json_file`.
+r"""JSON in the files of a run: strict UTF-8 without NaN, one object in a line. See `topics.json_file` for users'
+files.
 
-A reply may contain lone surrogates, which UTF-8 cannot write. They are written as JSON's own `\ud83d`, so that every
-file is valid UTF-8 and valid JSON and nothing is lost. Two adjacent ones that form a character are read back as that
-character. JSON escapes NUL and other control characters; U+2028 and U+0085 are not escaped, because lines end at the
-byte 0x0A only.
+A reply may contain lone surrogates, which UTF-8 cannot encode. They are written as JSON escapes such as `\ud83d`, so
+that every file is valid UTF-8 and valid JSON and nothing is lost. Two adjacent surrogates that form a character are
+read back as that character. NUL and other control characters are escaped. U+2028 and U+0085 are not, because lines
+end only at the byte 0x0A.
 """
 
 import json
@@ -25,12 +26,13 @@ _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 
 def line(value: Json) -> bytes:
-    """Return `value` as a line of UTF-8 with its end. Raises ValueError for NaN, infinities and values outside JSON."""
+    """Encode `value` as a line of UTF-8 with its line end. Raises ValueError for NaN and infinities, and TypeError
+    for values that JSON cannot express."""
     return _encode_text(_LINE.encode(value)) + b"\n"
 
 
 def texts_in(values: Iterable[Json]) -> list[str]:
-    """Yield every text in JSON values, in order, including keys."""
+    """Return all strings in JSON values, including keys. The keys of an object come before its values."""
     texts: list[str] = []
     _gather(values, texts)
     return texts
@@ -53,7 +55,7 @@ def _gather(values: Iterable[Json], texts: list[str]) -> None:
 
 
 def document(value: Json) -> bytes:
-    """Return `value` as an indented JSON file for people to read."""
+    """Encode `value` as an indented JSON file for people to read."""
     return _encode_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
 
 
@@ -69,7 +71,7 @@ def _no_constant(name: str) -> float:
 
 
 def parse_value(data: bytes, place: Place) -> Json:
-    """Return the value in `data`, which Harvest wrote. Raises RunError, naming the place, if it is not JSON."""
+    """Parse a JSON value that Harvest wrote. Raises RunError, naming the place, if `data` is not JSON."""
     try:
         return json.loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as fault:
@@ -90,9 +92,12 @@ BLOCK = 2**17
 
 
 def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the lines of a file with their ends, about `size` bytes at a time: the number of the first line, the number
-    of line ends, and the lines. Only the last line can be without an end, left by a killed writer; it is a separate
-    block. folder: where the file was found; no link below it is followed. Raises RunError if it cannot be read."""
+    """Yield the complete lines of a file in blocks of about `size` bytes: the number of the first line, the number of
+    line ends, and the lines with their line ends.
+
+    A last line without a line end, left by a killed writer, is a block of its own. No link below `folder` is
+    followed. Raises RunError if the file cannot be read.
+    """
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []
@@ -112,8 +117,8 @@ def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> I
 
 
 def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
-    """Yield each line of a file with its place, without its end, and whether it has one; only the last line can be
-    without. folder, errors: as in `blocks_of`."""
+    """Yield the place and content of each line of a file, and whether it has a line end, which only the last line can
+    lack. `folder` and the errors are as in `blocks_of`."""
     name = str(path)
     for first, _, block in blocks_of(path, folder):
         *lines, rest = block.split(b"\n")
@@ -124,7 +129,7 @@ def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, by
 
 
 def row_of(data: bytes, place: Place) -> dict[str, Json]:
-    """Return the object in the line `data`. Raises RunError, with the place, if it is not a JSON object."""
+    """Parse the JSON object in the line `data`. Raises RunError, with the place, if it is not a JSON object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
         raise RunError("the line is not a JSON object", place=place)
@@ -132,7 +137,8 @@ def row_of(data: bytes, place: Place) -> dict[str, Json]:
 
 
 def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
-    """Return the object in a last line without a line end; None, and a sentence on it, if it is incomplete."""
+    """Parse the JSON object in a last line without a line end. If it is incomplete, return None and a
+    sentence on it."""
     try:
         return row_of(data, place), ""
     except RunError:
@@ -141,9 +147,12 @@ def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str
 
 
 def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
-    """Return the objects of a JSONL file with their places, and a sentence on its last line ("" if it is complete). A
-    last line without a line end is read if its object is complete, and otherwise left out. folder: as in `lines_of`.
-    Raises RunError for any other line that is not a JSON object, and if the file cannot be read."""
+    """Return the objects of a JSONL file with their places, and a sentence on an incomplete last line ("" if it is
+    complete).
+
+    A last line without a line end is read if its object is complete, and otherwise left out. No link below `folder`
+    is followed. Raises RunError if another line is not a JSON object, or if the file cannot be read.
+    """
     rows: list[tuple[Place, dict[str, Json]]] = []
     torn = ""
     for place, data, ended in lines_of(path, folder):

@@ -1,7 +1,7 @@
-"""The lock that keeps two processes from writing the same run or file at the same time.
+"""The lock that keeps two processes from writing to the same run or file at the same time.
 
-It is the operating system's own (flock), which is released when a process ends, even if it is killed. On a disk shared
-by several machines it works between them if the disk's file locks do.
+It is a lock of the operating system (flock), which is released when the process ends, even if it is killed. On a disk
+shared by several machines, it works between them if the file locks of the disk do.
 """
 
 import errno
@@ -23,12 +23,12 @@ _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
 
 class Locked(RunError):
-    """Another process is writing the run or the file."""
+    """Another process is writing to the run or the file."""
 
 
 def flock(descriptor: int, patience: float = 0.0) -> bool:
-    """Lock an open file until it is closed. False if another process holds the lock for longer than `patience`
-    seconds. Raises OSError if its disk has no locks."""
+    """Lock an open file until it is closed. Returns False if another process still holds the lock after `patience`
+    seconds. Raises OSError if the disk has no locks."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -41,8 +41,9 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 
 
 class Lock:
-    """A lock held from its creation until `release`, or until the process ends. Raises Locked, naming the process that
-    holds it; RunError if `lock` is not a lock file of Harvest; StoreError if the folder cannot be written."""
+    """The lock of a run, held from its creation until `release` or the end of the process. Raises Locked, naming the
+    process that holds it; RunError if `lock` is not a lock file of Harvest; and StoreError if the folder cannot be
+    written."""
 
     def __init__(self, run: Path) -> None:
         path = run / "lock"
@@ -83,14 +84,14 @@ class Lock:
             pass  # the number is a courtesy; on a full disk the lock itself still holds
 
     def release(self) -> None:
-        """Release the lock; may be called twice."""
+        """Release the lock. A second call has no effect."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def is_locked(run: Path) -> bool:
-    """True if a process is known to be writing the run in this folder."""
+    """Return True if a process is known to be writing to the run in this folder."""
     try:
         descriptor = os.open(run / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -1,10 +1,11 @@
-"""Files that several commands write, one at a time; each reads the current content before it adds its own.
+"""Files that several commands write in turn; each command reads the current content before it adds its own.
 
     with shared_file(path) as file:     waits for other writers
-        file.data                       its current content
-        file.append(line)               keeps the current content
+        file.data                       the current content
+        file.append(line)               adds a line to the current content
 
-The lock is on the file itself, so there is no separate lock file. Content read without the lock may be out of date.
+The lock is on the file itself, so there is no separate lock file. Content that is read without the lock may be out of
+date.
 """
 
 import errno
@@ -25,7 +26,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class SharedFile:
-    """A file while this process may write it. path: as given. data: its whole content; b"" for a new one."""
+    """A file that only this process may write to. `data` is its whole content, b"" for a new file."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
@@ -37,8 +38,8 @@ class SharedFile:
             self.data += more
 
     def append(self, data: bytes, *, lines: bool = True) -> None:
-        """Add `data` on a line of its own; it is on the disk when this returns. A last line without an end is ended
-        first, unless `lines` is false. Raises StoreError and leaves the file as it was."""
+        """Append `data` on a new line, and return once it is on the disk. If the last line has no line end, one is
+        added first, unless `lines` is false. If it fails, the file keeps its content, and StoreError is raised."""
         whole = b"\n" + data if lines and self.data and not self.data.endswith(b"\n") else data
         left = memoryview(whole)
         try:
@@ -56,7 +57,7 @@ class SharedFile:
         self.data += whole
 
     def replace(self, data: bytes) -> None:
-        """Replace the whole content by `data`, completely or not at all. Raises StoreError."""
+        """Replace the whole content with `data`, completely or not at all. Raises StoreError."""
         try:
             write_safely(self.path, data)
         except OSError as fault:
@@ -66,9 +67,12 @@ class SharedFile:
 
 @contextmanager
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
-    """Open the file at `path`, which need not exist, for this process alone. patience: seconds to wait for others. A
-    new file to which nothing was written is removed. Raises Locked if others hold it for longer, RunError if it
-    is not a regular file, StoreError if it cannot be written or locked."""
+    """Open the file at `path`, which need not exist, so that no other process can write to it.
+
+    Waits up to `patience` seconds for other writers. A new file to which nothing was written is removed. Raises
+    Locked if the wait was in vain, RunError if the path is not a regular file, and StoreError if it cannot be written
+    or locked.
+    """
     descriptor = _lock_file(path, patience)
     try:
         file = SharedFile(path, descriptor)

@@ -1,4 +1,4 @@
-"""Times in recordings: an instant as ISO 8601 in UTC, a duration as seconds; both to microseconds."""
+"""Times in recordings: instants as ISO 8601 in UTC, and durations as seconds, both to the microsecond."""
 
 import math
 import re
@@ -28,14 +28,15 @@ def utc_now() -> datetime:
 
 
 def stamp(time: datetime) -> str:
-    """Return `time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
+    """Format `time` as ISO 8601 in UTC with microseconds. Raises ValueError if it has no time zone."""
     if time.tzinfo is None:
         raise ValueError("the time has no time zone")
     return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
 def moment(written: str) -> float:
-    """Return the seconds since 1970 of an instant in ISO 8601, in UTC if it names no zone; -inf for any other text."""
+    """Return the seconds since 1970 of an instant in ISO 8601, or -inf for any other text. UTC is assumed if there is
+    no zone."""
     try:
         found = datetime.fromisoformat(written)
     except ValueError:
@@ -44,7 +45,8 @@ def moment(written: str) -> float:
 
 
 def instant(written: str) -> str:
-    """Return the instant as `stamp` writes it, in UTC if it names no zone; any other text unchanged."""
+    """Reformat an instant in ISO 8601 as `stamp` does, assuming UTC if there is no zone. Any other text is
+    unchanged."""
     try:
         found = datetime.fromisoformat(written)
         return stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
@@ -53,12 +55,12 @@ def instant(written: str) -> str:
 
 
 def other_instant(value: object) -> str:
-    """Convert an instant that another program wrote to ISO 8601; one in ISO 8601 is unchanged. Return "" for other
-    values, and for ambiguous ones: a time of day, or a date that may begin with its day or its month.
+    """Convert an instant that another program wrote to ISO 8601; an instant in ISO 8601 is unchanged. Returns "" for
+    other values, and for ambiguous ones: a time of day, or a date whose day and month may be in either order.
 
-    Accepts texts in ISO 8601, as in letters and headers (RFC 2822) and as in logs; seconds since 1970, or thousandths
-    and smaller units, as a number or digits; and wrappers of databases, such as {"$date": …} or {"seconds": …}.
-    Without a zone an instant is in UTC.
+    The value may be text in ISO 8601, in the format of mail headers (RFC 2822) or in those of logs; a number or
+    digits for the seconds since 1970, or for thousandths and smaller units; or an object of a database, such as
+    {"$date": …} or {"seconds": …}. UTC is assumed if there is no zone.
     """
     if isinstance(value, str) and value and moment(value) != -math.inf:
         return value
@@ -130,5 +132,5 @@ def clock_time(time: datetime) -> str:
 
 
 def seconds(length: float) -> float:
-    """Round a duration in seconds to microseconds."""
+    """Round a duration in seconds to the microsecond."""
     return round(length, 6)
