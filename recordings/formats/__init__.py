@@ -1,1 +1,1 @@
-"""Imports from other programs, and exports for them."""
+"""Imports of other programs' files, and exports for other programs."""

@@ -1,11 +1,12 @@
-"""Export answers for retrieval tracks and nugget tools: JSONL, a record for each conversation.
+"""Export of answers for retrieval tracks and nugget tools: JSONL with one record for each conversation.
 
     {"run_id": "B1/1", "topic_id": "M002", "topic": "…", "references": ["https://…"], "response_length": 31,
      "answer": [{"text": "…", "citations": [0]}]}
 
-This is the format of TREC's RAG tracks, which `nuggetizer` reads. `run_id` is SYSTEM/TRIAL; `answer` has the text of
-each system turn, and `citations` the places in `references`, from 0, of its sources, each once: their addresses, or
-titles if they have none. `response_length` counts words by white space.
+This is the format of TREC's RAG tracks, which `nuggetizer` reads. `run_id` is SYSTEM/TRIAL. `answer` has the text of
+each system turn, and `citations` has the indices (from 0) of its sources in `references`. Each source is listed once,
+by its address, or by its title if it has no address. `response_length` is the number of words separated by white
+space.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,8 +20,8 @@ from recordings.log.exports import write_export
 def write_answers(
     conversations: Iterable[Conversation], path: str | PathLike[str], requests: Mapping[str, str] | None = None
 ) -> None:
-    """Write the conversations to `path`, completely or not at all. requests: the user's request by topic; the user's
-    first words replace a missing one. Raises as `write_export` does."""
+    """Write the conversations to `path`, completely or not at all. `requests` has the user's request by topic; if a
+    topic has none, the user's first turn is used. Raises the errors of `write_export`."""
     lines = []
     for one in conversations:
         answers = [exchange.answer for exchange in one.exchanges]

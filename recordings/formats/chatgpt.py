@@ -1,11 +1,11 @@
-"""ChatGPT's export, `conversations.json`: a conversation is a tree, because answers are regenerated and questions
+"""ChatGPT's export, `conversations.json`. A conversation is a tree, because answers are regenerated and questions
 edited.
 
     {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
 
-Each path from the first message to a last one is a separate conversation, and the paths are trials of one topic: the
-same question, answered again. A path with a missing message is left out: an answer would seem to answer another
-question.
+Each path from the first message to a last one becomes a separate conversation. The paths are trials of one topic,
+because they answer the same question again. A path with a missing message is left out, because an answer would seem
+to belong to another question.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ _READ = ("mapping", "messages", "current_node", "id", "conversation_id", "create
 
 
 def is_chatgpt(value: Json) -> bool:
-    """True if a JSON value is a conversation of this export."""
+    """Return True if a JSON value is a conversation of this export."""
     if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
         return False
     if value.get("messages") and isinstance(value["messages"], list):  # another program's, with a `mapping` of its own
@@ -34,8 +34,8 @@ HIDDEN_KEPT = "hidden messages of the user"
 
 @dataclass(slots=True)
 class Path:
-    """A path from the first message to a last one. keys: of the nodes of its messages. passed: number of messages left
-    out because they were never shown, by kind."""
+    """A path from the first message of a conversation to a last one. `keys` are the keys of its message nodes.
+    `passed` counts, by kind, the messages that are left out because the page never showed them."""
 
     keys: list[str] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -54,8 +54,8 @@ class Path:
 
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
-    """Return the complete paths of a conversation, and the missing parts of the others. An empty conversation has one
-    path without messages."""
+    """Return the complete paths of a conversation, and an error that names the missing messages of the others, if
+    there are any. An empty conversation has one path without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())
@@ -90,7 +90,8 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
 
 
 def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several: bool) -> Sequence[dict[str, Any]]:
-    """Yield each path as an object with `messages`. several: True if the conversation has more than one path."""
+    """Return each path as an object with `messages`. If the conversation has several paths, each has an id of its
+    own."""
     further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
     name = name_of(value)
     return [
@@ -105,7 +106,7 @@ def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several
 
 
 def name_of(value: Mapping[str, Any]) -> str:
-    """Return the conversation's id, which is the topic of all its paths."""
+    """Return the id of the conversation, which is the topic of all its paths."""
     return str(value.get("conversation_id") or value.get("id") or "")
 
 
@@ -114,7 +115,7 @@ def _child_names(children: Json) -> list[str]:
 
 
 def _path_from(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
-    """Return the nodes from a leaf towards the root, and True if the root is reached and no message is missing."""
+    """Return the nodes from a leaf towards the root, and True if they reach the root and no message is missing."""
     way: dict[str, None] = {}
     at: Any = leaf
     while at and at in nodes and at not in way:  # a damaged export may go in circles
@@ -124,7 +125,7 @@ def _path_from(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bo
 
 
 def _has_lost_its_message(node: Mapping[str, Any]) -> bool:
-    """True if the message of a node is missing or has no author; a root has none in most exports."""
+    """Return True if the message of a node is missing or has no author. The root has no message in most exports."""
     message = node.get("message")
     if not message:
         return bool(node["parent"])
@@ -137,8 +138,8 @@ def _is_hidden(message: Any) -> bool:
 
 
 def _message(message: Json) -> dict[str, Any]:
-    """Return the message in the common form; {} for one of the program's own. Other parts than text keep only their
-    kind."""
+    """Return the message with a role and content, or {} for a message of the system. Parts other than text keep only
+    their kind."""
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":
         return {}

@@ -1,14 +1,14 @@
 """Dialogues of the Dialogue Breakdown Detection Challenges, with the annotations of each system turn.
 
     dialogue-id, turns: [{turn-index, speaker, utterance, annotations: [{breakdown}, …]}]    the organisers' *.log.json
-    subset, dialogues: [{id, turns: [{i, s, u, c: [O, T, X], cr: [O, T, X]}]}]               compact, a system a file
+    subset, dialogues: [{id, turns: [{i, s, u, c: [O, T, X], cr: [O, T, X]}]}]               compact, one system a file
 
-Annotators call a system turn O (not a breakdown), T (possibly one) or X (a breakdown). Its label is `x` if the most
-frequent of the three is a breakdown, ties going to O before T before X, as in the challenge; else `o`. The counts of
-annotators are kept as a layer of judgments.
+Annotators call a system turn O (not a breakdown), T (possibly a breakdown) or X (a breakdown). If the most frequent
+of the three counts as a breakdown, the label is `x`, else `o`. Ties go to O before T before X, as in the challenge.
+The counts of annotators are kept as a layer of judgments.
 
 A system turn before the first user turn answers nothing. If nobody annotated it, it is left out and counted. Compact
-files may lack texts and turns without annotation: these turns have no words, and nothing else changes.
+files may lack the texts and the turns without annotations; these turns have empty text, and nothing else changes.
 
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
@@ -54,8 +54,9 @@ _SYSTEM = "S"
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """conversations: in the order of the files; the trial of each is its number among those of its system, its session
-    its id. layers: one of the kind `human`. warnings: sentences on parts that were left out."""
+    """Dialogues read from files of the challenges. `conversations` are in the order of the files; the trial of each
+    is its number among the dialogues of its system, and its session is the dialogue's id. `layers` has at most one
+    layer, of the kind `human`. `warnings` are sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -64,7 +65,7 @@ class Dialogues:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A turn of one side. counts: of O, T and X; None if nobody annotated it."""
+    """A turn of one side. `counts` has the numbers of O, T and X; it is None if nobody annotated the turn."""
 
     text: str
     counts: tuple[int, ...] | None
@@ -72,7 +73,8 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn as in the file. speaker: S or U. number: its index in the file. counts: of O, T, X; None without any."""
+    """A turn as in the file. `speaker` is S or U, and `number` the index in the file. `counts` has the numbers of O,
+    T and X; it is None if nobody annotated the turn."""
 
     speaker: str
     number: int
@@ -82,7 +84,8 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class SpokenDialogue:
-    """All turns of a dialogue, including openings by the system. system: as in `read_dialogues`."""
+    """All turns of a dialogue, including openings by the system. `system` is the compact file's subset or the folder
+    of a log."""
 
     name: str
     system: str
@@ -98,9 +101,12 @@ class _Exchange:
 def read_dialogues(
     files: Sequence[Path], *, system: str = "", topic: str = "", counts: Counts = "workshop", breakdown: Breakdown = "B"
 ) -> Dialogues:
-    """Read the dialogues in the files. Raises InputError with file:line:column. system: of all of them; "" uses the
-    compact file's subset, or the folder of a log. topic: one for all; "" for `TOPIC`. counts: which annotation of
-    compact files labels turns. breakdown: whether T, a possible breakdown, counts as one (`PB+B`)."""
+    """Read the dialogues in the files. Raises InputError with file:line:column.
+
+    `system` names the system of all dialogues; "" uses the compact file's subset, or the folder of a log. `topic` is
+    the topic of all dialogues; "" stands for `TOPIC`. `counts` selects the annotation of compact files that gives the
+    labels. With `breakdown="PB+B"`, a possible breakdown (T) counts as a breakdown.
+    """
     check_topic_id(topic or TOPIC)
     conversations: list[Conversation] = []
     judgments: list[Judgment] = []
@@ -138,7 +144,7 @@ def read_dialogues(
 
 
 def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> Iterator[SpokenDialogue]:
-    """Read the dialogues in the files turn by turn. Raises InputError as above."""
+    """Read the dialogues in the files turn by turn. `counts` and the errors are as in `read_dialogues`."""
     for file in files:
         for name, _, system, turns in _dialogues(file, counts):
             numbers = [at["i" if at.has("i") else "turn-index"].index() for _, _, at in turns]

@@ -2,13 +2,14 @@
 
     [{id, turns: [{sender, utterances: [text, …]}], annotations: [{nugget: [type, …], quality: {A, E, S: level}}]}]
 
-This is the organisers' form; a `*.jsonl` file has one dialogue a line. A turn is a block: all that one side says
-before the other speaks. The customer is the user, the helpdesk the system. Each dialogue is a separate topic, because
-each has its own problem and dialogues are what intervals resample.
+This is the organisers' form; a `*.jsonl` file has one dialogue in each line. A turn is a block: everything that one
+side says before the other speaks. The customer is the user, and the helpdesk is the system. Each dialogue is a
+separate topic, because each has its own problem and because intervals resample dialogues.
 
-Annotators have no names, and differ between dialogues: the first of each dialogue become the layer `annotator 01`, and
-so on. Their nugget types are judgments of turns, by the criteria of the schema `dialeval-nuggets`; their levels from
--2 to 2 are scores from 0 to 1, by those of `dialeval-quality`.
+Annotators have no names, and differ between dialogues. The first annotators of all dialogues become the layer
+`annotator 01`, the second ones `annotator 02`, and so on. Their nugget types are judgments of turns by the criteria
+of the schema `dialeval-nuggets`. Their quality levels from -2 to 2 become scores from 0 to 1 by the criteria of
+`dialeval-quality`.
 
 Source: Z. Zeng, S. Kato, T. Sakai, I. Kang, "Overview of the NTCIR-15 Dialogue Evaluation Task (DialEval-1)", 2020.
 """
@@ -37,8 +38,9 @@ _LEVELS = (-2, -1, 0, 1, 2)  # of DialEval's three qualities
 
 @dataclass(frozen=True, slots=True)
 class Helpdesk:
-    """conversations: in the order of the files, with their dialogue's id as topic. layers: of the kind `human`, one for
-    each place in the lists of annotators. warnings: sentences on parts that were left out."""
+    """Helpdesk dialogues read from files. `conversations` are in the order of the files; the topic of each is the
+    dialogue's id. `layers` are of the kind `human`, one for each position in the lists of annotators. `warnings` are
+    sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -47,16 +49,18 @@ class Helpdesk:
 
 @dataclass
 class _Exchange:
-    """reply: None if the helpdesk did not answer."""
+    """A customer's block and the reply, which is None if the helpdesk did not answer."""
 
     user: str
     reply: SystemTurn | None = None
 
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
-    """Read the dialogues in the files. system: name of the helpdesk; "" uses the name of the file. Raises InputError
-    with file:line:column for a repeated dialogue, two blocks of one side in a row, or wrong numbers, types or
-    levels."""
+    """Read the dialogues in the files. `system` names the helpdesk; "" uses the name of the file.
+
+    Raises InputError with file:line:column for a repeated dialogue, for two blocks of one side in a row, and for
+    wrong numbers, types or levels.
+    """
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
     said: dict[int, list[Judgment]] = {}
@@ -122,7 +126,7 @@ def _name(at: JsonValue) -> str:
 
 def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]:
     """Return the sender of each block, the exchanges, and the number of the exchange of each block. If the helpdesk
-    speaks first, the first exchange has no words of the customer."""
+    speaks first, the customer's text in the first exchange is empty."""
     senders: list[str] = []
     exchanges: list[_Exchange] = []
     numbers: list[int] = []

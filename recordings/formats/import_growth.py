@@ -1,7 +1,7 @@
-"""Conversations that were exported while they were still growing, and again later with the same id or time.
+"""Imports of conversations that were exported while they were growing, and again later with the same id or time.
 
-The longer one counts, because it contains the shorter one. Recorded conversations are never rewritten: if the run has
-the shorter one with an end that counts, the longer one is left out and reported.
+The longer version counts, because it contains the shorter one. Recorded conversations are never rewritten. If the run
+has the shorter version, and its end is valid, the longer one is left out and reported.
 """
 
 from collections import Counter, defaultdict
@@ -24,8 +24,8 @@ Words = Sequence[tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A conversation of a file. Its trial is 0 until it gets a number, unless it has one. name: the id or the instant
-    that identifies it; "" for neither."""
+    """A conversation of a file before it is numbered. Its trial is 0 if the file gives no number. `name` is the id or
+    the time that identifies it, or "" if it has neither."""
 
     conversation: Conversation
     known: Known
@@ -34,7 +34,8 @@ class Draft:
 
 
 class Identity:
-    """Identifies conversations without a number. It is kept in the recording, so secrets are not part of it."""
+    """Computes the identity of conversations without a number. The recording stores it, so it never depends on
+    secrets."""
 
     def __init__(self) -> None:
         self._redactor = Redactor()
@@ -43,13 +44,14 @@ class Identity:
         return identity_of(system, topic, *names, words=self.cleaned(words))
 
     def cleaned(self, words: Words) -> Words:
-        """Return the words as a recording stores them."""
+        """Redact the text of each turn, as a recording does."""
         clean = self._redactor.text
         return [(clean(said), None if answered is None else clean(answered)) for said, answered in words]
 
 
 def identity_of(system: str, topic: str, *names: str, words: Words = ()) -> str:
-    """Return the identity of a conversation from its words, which must be without secrets, as in recordings."""
+    """Return the identity of a conversation, a hash of its names and its text. Secrets must have been redacted from
+    the text."""
     return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": list(map(list, words))})
 
 
@@ -64,7 +66,7 @@ _About = tuple[str, str]
 
 
 class RecordedImports:
-    """The conversations in a run; `found` compares a new conversation with them."""
+    """The conversations in a run, with which new conversations of an import are compared."""
 
     def __init__(self, recorded: Sequence[Conversation]) -> None:
         self._attempts: defaultdict[str, list[Conversation]] = defaultdict(list)
@@ -84,8 +86,12 @@ class RecordedImports:
                     self._same_time[now] = one.trial_id
 
     def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
-        """Return the draft with the run's identity and notation of times; the recorded conversation if the draft is the
-        beginning of one. None if it continues a recorded one that counts; `refuse` then gets the fault."""
+        """Compare a draft with the conversations in the run, and return the draft to import.
+
+        The returned draft has the run's identity and its notation of times. If the draft is the beginning of a
+        recorded conversation, the recorded one is returned. If it continues a recorded conversation that counts, None
+        is returned and the error is passed to `refuse`.
+        """
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
         if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
@@ -138,7 +144,8 @@ class RecordedImports:
         return ()
 
     def _as_next_attempt(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
-        """Return the conversation as an attempt of the recorded trial; None if an attempt with other words counts."""
+        """Return the conversation as an attempt at the recorded trial, or None if another attempt of the trial is
+        valid."""
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)
         for known in earlier:
@@ -164,7 +171,8 @@ class RecordedImports:
 
 
 def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """Return the drafts that are not beginnings of others with the same id or time, and the number of the others."""
+    """Return the drafts that are not the beginning of another draft with the same id or time, and the number of the
+    others."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):
@@ -180,8 +188,8 @@ def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
 
 
 def _beginnings(words: Words) -> Iterator[Words]:
-    """Yield possible earlier states of these words, the longest first, with at least one answer: a question alone
-    identifies no conversation."""
+    """Yield the possible earlier states of a conversation, the longest first. Each has at least one answer, because a
+    question alone identifies no conversation."""
     for end in range(len(words), 0, -1):
         if end < len(words):
             yield words[:end]

@@ -1,12 +1,12 @@
-"""Identify equal conversations of an import, and number the trials of those without a number.
+"""Recognition of equal conversations in an import, and numbering of trials that have no number.
 
-A place in a file does not identify a conversation: the next day's file begins at its first line again. A conversation
-is identified by the first of these that it has, together with its system and topic:
+A position in a file does not identify a conversation, because the next day's file starts at line 1 again. A
+conversation is identified by its system, its topic, and the first of these that it has:
 
     number   `metadata.trial`
-    id       its name in another program, and its words
-    time     when it began, and its words
-    file     the bytes of its file, and its place there: the same file again has the same conversations
+    id       its id in another program, and its text
+    time     its start time, and its text
+    file     the hash of its file, and its position there, so that the same file has the same conversations again
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ _SAME: dict[Known, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Each conversation once, in the order of the drafts, and sentences on which were found to be equal."""
+    """Every distinct conversation, in the order of the drafts, and sentences on the repeated ones."""
 
     drafts: Sequence[Draft]
     told: Sequence[str]
@@ -40,9 +40,12 @@ class Numbered:
 def number(
     drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
 ) -> Numbered:
-    """Number the drafts after the conversations in `recorded`, those in the run; a draft that is already there keeps
-    its number. refuse: gets the fault of each draft that continues a recorded one or contradicts an earlier one, for
-    example by other words under the same number or other labels under the same id. These drafts are left out."""
+    """Number the drafts after the conversations in `recorded`, which are already in the run. A draft that is already
+    in the run keeps its number.
+
+    A draft is left out, and its error passed to `refuse`, if it continues a recorded conversation or contradicts an
+    earlier draft, for example by other text under the same number or other labels under the same id.
+    """
     run = RecordedImports(recorded)
     kept: dict[tuple[str, int], Draft] = {}
     places: dict[tuple[TrialKey, int], Draft] = {}
@@ -104,7 +107,8 @@ def _numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Seque
 
 
 def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
-    """Return a sentence on new conversations with the words of recorded ones, if only their file distinguishes them."""
+    """Return a sentence on new conversations that have the text of recorded ones and differ from them only in their
+    file."""
     there = {one.trial_id for one in recorded}
     words = {_word_key(one) for one in recorded}
     redactor = Redactor()

@@ -1,9 +1,9 @@
-"""The formats that `harvest import` reads. Each has one function from a request to conversations:
+"""The formats that `harvest import` reads. Each format is a function from a request to conversations:
 
     def read(request: Request) -> Found: ...
 
-A built-in format also declares which options have no effect on it. Plug-ins add formats as functions, by entry points
-of the group `harvest.importers`, `name = "module:read"`.
+A built-in format also declares the options that have no effect on it. Plug-ins add formats as functions, with entry
+points of the group `harvest.importers`: `name = "module:read"`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -40,11 +40,12 @@ MADE = "imported"
 class Request:
     """The input of an importer.
 
-    files: at least one. system: of conversations without one; "" for the name of their file. trial: of conversations
-    without one. topics: None if they are made from the files, or the format has its own. topic: of conversations
-    without one; "" if each has one. counts, breakdown: if people annotated breakdowns, which of two annotations labels
-    turns, and whether a possible breakdown counts as one. recorded: conversations already in the run, for formats that
-    continue their numbers. strict: refuse everything if one conversation cannot be read.
+    There is at least one file. `system`, `trial` and `topic` apply to conversations that have none of their own. If
+    `system` is "", the name of the file is used; if `topic` is "", every conversation has its own. `topics` is None
+    if the topics are made from the files or if the format has its own. `counts` and `breakdown` matter if people
+    annotated breakdowns: they select the annotation that gives the labels, and whether a possible breakdown counts as
+    one. `recorded` has the conversations that are already in the run, for formats that continue their numbers. With
+    `strict`, one unreadable conversation makes the import fail.
     """
 
     files: tuple[Path, ...]
@@ -63,13 +64,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The content of the files.
+    """The content of the imported files.
 
-    conversations: each with its `outcome`; one without an outcome counts as interrupted, and is in no figure. topics:
-    of the conversations. most_turns: maximum user turns of the protocol, by system and topic, if a file gives it. gold:
-    judgments in the files. notes: words about a topic's entity, by (topic, entity). warnings: sentences for the person
-    who imports. layers: other judgments, kept with the run. left_out: the error of each conversation that could not be
-    read.
+    Each of the `conversations` has an `outcome`; without one it counts as interrupted and is used in no figure.
+    `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user turns, by
+    system and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an entity, by
+    (topic, entity). `warnings` are sentences for the person who imports. `layers` are other judgments that are kept
+    with the run. `left_out` has the error of each conversation that could not be read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -87,9 +88,12 @@ Read: TypeAlias = Callable[[Request], Found]
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format. read: makes conversations of files. about: the content of its files, for `harvest import --help`; ""
-    uses the first line of the docstring of `read`. unused: options without effect (`trial` and `topic` of a `Request`),
-    with advice. annotated: True if `counts` and `breakdown` have an effect."""
+    """A format that `harvest import` reads.
+
+    `read` makes conversations of files. `about` describes the content of the files for `harvest import --help`; if it
+    is "", the first line of the docstring of `read` is used. `unused` has advice for each option without effect
+    (`trial` or `topic` of a `Request`). `annotated` is True if `counts` and `breakdown` have an effect.
+    """
 
     read: Read
     about: str = ""
@@ -102,7 +106,7 @@ class Importer:
 
 
 def formats() -> tuple[str, ...]:
-    """Return the names of all formats, those of plug-ins last."""
+    """Return the names of all formats, with those of plug-ins last."""
     return (*IMPORTERS, *found_in(GROUP, "importers", IMPORTERS))
 
 
@@ -124,7 +128,8 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
         raise TypeError("it is not a function")
 
     def guarded(request: Request) -> Found:
-        """A plug-in may fail in any way: the error names it, so that it is not mistaken for a bug in Harvest."""
+        """Call the plug-in. It may fail in any way, and the error names it, so that the fault is not ascribed to
+        Harvest."""
         what = f"the importer {entry.name!r} of {source(entry)}"
         try:
             found = read(request)
@@ -254,7 +259,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
 
 
 def made_of(conversations: Iterable[Conversation]) -> TopicSet:
-    """Make topics for conversations without a topic set, from their names and first questions."""
+    """Make a topic set for conversations that have none, from their topic names and first questions."""
     kind = TopicType("unknown")
     made: dict[str, Topic] = {}
     for conversation in conversations:
@@ -264,7 +269,7 @@ def made_of(conversations: Iterable[Conversation]) -> TopicSet:
 
 
 def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
-    """Unite the judgments of all files; refuse two files that disagree on an entity, because one must be wrong."""
+    """Unite the judgments of all files. Two files that disagree on an entity are refused, because one must be wrong."""
     found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
     for file, transcript in zip(files, transcripts, strict=True):
         for entry in transcript.gold:

@@ -1,4 +1,4 @@
-"""Put conversations recorded elsewhere into a run folder."""
+"""Import of conversations that were recorded elsewhere into a run folder."""
 
 import asyncio
 import math
@@ -32,7 +32,7 @@ from topics.unseen_characters import unseen_in
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many conversations were written, and how many were already there, word for word."""
+    """The number of conversations that were written, and of identical ones that were already there."""
 
     written: int
     known: int
@@ -46,9 +46,12 @@ def import_header(
     most_turns: Mapping[tuple[str, str], int] | None = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Make the header of a run of imported conversations, with only the names of the systems and no protocol. topics:
-    only those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by (system,
-    topic), if known. Raises InputError for invalid topic ids, which could not be read again, and system names."""
+    """Make the header of a run of imported conversations. It has the names of the systems and no protocol.
+
+    Only the topics that occur are kept, in the order of the set. `most_turns` is the protocol's maximum number of
+    user turns by (system, topic), if known. Raises InputError for system names that are not allowed, and for invalid
+    topic ids, which could not be read again.
+    """
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
     names = {conversation.key.topic for conversation in conversations}
@@ -75,10 +78,13 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> Imported:
-    """Write conversations into a new run folder, or add them to one of imports. A conversation that is already there,
-    word for word, is skipped, and one given twice is written once. Raises RunError, with nothing written, if a
-    different conversation has the same trial and attempt, or if the header differs (see `RunWriter.resume`). Not for
-    use inside a running event loop."""
+    """Write conversations into a new run folder, or add them to a run of imports. Not for use inside a running event
+    loop.
+
+    A conversation that is already there in the same words is skipped, and one that is given twice is written once.
+    Raises RunError, before anything is written, if a different conversation has the same trial and attempt, or if the
+    header differs (see `RunWriter.resume`).
+    """
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}
     for one in several:
@@ -136,8 +142,8 @@ def _describe_trial(conversation: Conversation) -> str:
 
 
 def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
-    """Reduce an import to the fields that two imports of one file share: earlier versions did not count missing turns,
-    and read a last user turn as one whose reply was lost."""
+    """Reduce an imported conversation to the fields that all versions of Harvest import alike. Earlier versions did
+    not count missing turns, and read a last user turn as one with a lost reply."""
     outcome = conversation.outcome
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:
@@ -152,8 +158,9 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum user turns of a conversation, by (system, topic id): from the run's protocol; without one,
-    from the import and the longest of its `conversations` with the system, including the missing turns."""
+    """Return the maximum number of user turns of a conversation, by (system, topic id). It comes from the run's
+    protocol, or without one from the import and from the longest of the system's `conversations`, including its
+    missing turns."""
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
@@ -172,7 +179,8 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
 
 
 def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
-    """Return the maximum given on import; {} if there is none."""
+    """Return the maximum numbers of user turns that were given on import, by (system, topic), or {} if there are
+    none."""
     audit = _object(header.audit)
     return {
         (system, topic): most
@@ -183,7 +191,7 @@ def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
 
 
 def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
-    """Yield the conversations of a run, with the number of missing turns if its protocol determines it."""
+    """Yield the conversations of a run. If the protocol determines the number of missing turns, it is filled in."""
     protocol, topics = header.played_protocol(), header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     for one in conversations:
@@ -222,7 +230,7 @@ MOST_TURNS_ALLOWED = 10_000
 
 
 def check_system_name(name: str) -> None:
-    """Raise InputError for a name that an import may not give a system; other names are free."""
+    """Raise InputError for a name that an imported system may not have. All other names are allowed."""
     wrong = (
         "has an @, which would be read as SYSTEM@RUN"
         if "@" in name
@@ -243,8 +251,8 @@ def check_system_name(name: str) -> None:
 
 
 def odd_names(systems: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence on each misleading name of a system: with white space around it, line ends or invisible
-    characters; and on names that look the same, which are kept as separate systems."""
+    """Yield a sentence on each system name with surrounding white space or with invisible characters, and on names
+    that look the same, which are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(set(systems)):
         shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
@@ -261,12 +269,12 @@ def odd_names(systems: Iterable[str]) -> Iterator[str]:
 
 
 def check_outcome(kind: str) -> None:
-    """Raise InputError for an outcome that no conversation can have."""
+    """Raise InputError if no conversation can have the outcome `kind`."""
     if kind not in OUTCOMES:
         raise InputError(f"{kind!r} is not an outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
 
 
 def check_time(written: str) -> None:
-    """Raise InputError for a text that is not an instant; "" is an unknown one."""
+    """Raise InputError if a text is not a time. "" is accepted as an unknown time."""
     if written and moment(written) == -math.inf:
         raise InputError(f"{written!r} is not a time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")

@@ -1,9 +1,9 @@
-"""Find the list of messages in a record that is its conversation.
+"""Search for the list of messages in a record that is its conversation.
 
-Logs of models have lists of input and output: `input` and `output`, `prompt`, `chosen` and `rejected`, a request and
-its response. Each is part of a conversation, or another version of it. As separate conversations they would count
-twice, or a question would lose its answer. So a list that another one of the same record contains is part of that one;
-if more than one is left, the record is refused.
+Logs of models have several lists of messages: `input` and `output`, `prompt`, `chosen` and `rejected`, a request and
+its response. Each is a part or another version of one conversation. If they were read as separate conversations, they
+would count twice, or a question would lose its answer. So a list that is contained in another one of the record is
+dropped. If more than one list is left, the record is refused.
 """
 
 import re
@@ -33,7 +33,8 @@ _MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageList:
-    """A list of messages in a record. path: the keys to it. owner: the object with it. said: side and words of each."""
+    """A list of messages in a record. `path` has the keys that lead to it, and `owner` is the object that contains
+    it. `said` has the side and the text of each message."""
 
     path: tuple[str | int, ...]
     messages: Sequence[Json]
@@ -46,7 +47,7 @@ class MessageList:
 
     @property
     def is_own(self) -> bool:
-        """True if it is under a key for conversations, in the record itself."""
+        """True if the list is in the record itself, under a key for conversations."""
         return len(self.path) == 1 and self.path[0] in LISTS
 
     @property
@@ -59,14 +60,16 @@ def are_messages(value: Json) -> bool:
 
 
 def is_part(*names: str | int) -> bool:
-    """True if the keys name a part of a conversation, such as `input` or `model_output`."""
+    """Return True if the keys name a part of a conversation, such as `input` or `model_output`."""
     return bool(_PARTS & _words(*names))
 
 
 def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the record as an object with `messages`; None if it has none. Members around the messages, and in the
-    objects on the way to them, become its members, so that it keeps the record's id. Raises InputError, without a
-    place, if the conversation is ambiguous."""
+    """Return the record as an object with `messages`, or None if it has no messages.
+
+    Values next to the messages, and in the objects on the path to them, become its members, so that it keeps the
+    record's id. Raises InputError, without a place, if it is unclear which list is the conversation.
+    """
     every = [one for one in lists_in(record) if one.said]
     if len(every) > _MANY:
         every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MANY]
@@ -94,8 +97,8 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
-    """Yield every list of messages in the record, and every message that is in none, those nearest to the top first.
-    without: paths to skip."""
+    """Return every list of messages in the record, and every message that is in no list, those nearest to the top
+    first. The paths in `without` are skipped."""
     found: list[MessageList] = []
     open_: list[tuple[tuple[str | int, ...], Json, Mapping[str, Any]]] = [((), record, record)]
     for path, value, owner in open_:  # grows while it is gone through
@@ -115,7 +118,7 @@ def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]
 
 
 def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bool:
-    """True if another list contains all of it, in its order; of equal ones, the first stays."""
+    """Return True if another list contains all messages of this one in a row. Of equal lists, the first is kept."""
     length = len(one.said)
     return any(
         other is not one
@@ -127,8 +130,8 @@ def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
 
 
 def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
-    """Return a key outside the messages whose name suggests an answer; "" for none, or if its value is in the
-    messages."""
+    """Return a key outside the messages whose name suggests an answer that is not among them, or "" if there
+    is none."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}

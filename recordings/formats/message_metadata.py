@@ -1,4 +1,4 @@
-"""The metadata of a conversation in a line of messages, checked because every figure rests on it."""
+"""The metadata of a conversation in a line of messages. It is checked strictly because every figure depends on it."""
 
 from __future__ import annotations
 
@@ -53,8 +53,11 @@ _ALIKE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """values: by key. name, began: its id and start time in another program, "" for none. ignored: unused keys. Errors
-    have no place: a record has one."""
+    """The metadata of one conversation, as `values` by key.
+
+    `name` and `began` are the id and the start time that another program gave the conversation, "" if there is none.
+    `ignored` lists unused keys. Errors are raised without a place, which the caller adds from the record.
+    """
 
     values: Mapping[str, Any]
     name: str = ""
@@ -63,7 +66,7 @@ class Metadata:
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> Metadata:
-        """Return the metadata of a line. Raises InputError for a misspelt key; other unknown keys are ignored."""
+        """Read the metadata of a line. Raises InputError for a misspelt key; other unknown keys are ignored."""
         values = line.get("metadata") or {}
         if not isinstance(values, dict):
             raise InputError("'metadata' is not an object")
@@ -122,7 +125,7 @@ class Metadata:
 
     @property
     def most_turns(self) -> int:
-        """0 if the line does not say."""
+        """The protocol's maximum number of user turns; 0 if the line does not give it."""
         return self.count("most_turns", 0, least=0, most=MOST_TURNS_ALLOWED)
 
     def _list(self, key: str) -> list[Any]:
@@ -138,7 +141,7 @@ class Metadata:
         return [item or "" for item in value]
 
     def of_turns(self, key: str, turns: int) -> list[str]:
-        """Return a text for each user turn; [] if the line has none."""
+        """Return the text under `key` for each user turn, or [] if the line has none."""
         found = self._texts(key)
         if found and len(found) != turns:
             raise InputError(
@@ -148,7 +151,8 @@ class Metadata:
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
-        """Return the labels of each answer, and of turns after them that have none; [] if the line has none."""
+        """Return the label of each answer, followed by marks for turns without an answer, or [] if the line has no
+        labels."""
         labels = self._texts("labels")
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
@@ -161,7 +165,7 @@ class Metadata:
         return labels
 
     def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
-        """Return labels and ends that the messages of the line contradict, as phrases for people."""
+        """Yield a phrase on each label or end that the messages of the line contradict."""
         if MISSING in labels[:answers] and not self.text("outcome"):
             yield f"labels are {MISSING} (no such turn) for answers that exist, which count as not labelled"
         if self.text("outcome") == "completed" and not answers:
@@ -181,7 +185,7 @@ class Metadata:
             yield "the attempt is above 1, but the trial has no number"
 
     def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
-        """Return the links of each answer; None if they are those of its text."""
+        """Return the links of each answer. None stands for the links in the answer's text."""
         found: list[tuple[Link, ...] | None] = []
         for item in self._list("links"):
             if item is not None and not isinstance(item, list):
@@ -204,15 +208,15 @@ class Metadata:
         return found
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
-        """Return the parts of each turn's answer besides its text, as in a recording; [] if the line has none."""
+        """Return the parts of each turn's answer other than its text, as in a recording, or [] if the line has none."""
         return self._objects("parts", turns)
 
     def choices(self, turns: int, place: Place) -> list[Choice | None]:
-        """Return the options of the user at each turn; [] if the line has none."""
+        """Return the options of the simulated user at each turn, or [] if the line has none."""
         return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
 
     def end_choice(self, place: Place) -> Choice | None:
-        """Return the options of a user that left; None if the line has none."""
+        """Return the options of a simulated user that left, or None if the line has none."""
         found = self.values.get("end_choice")
         if found is not None and not isinstance(found, dict):
             raise InputError("metadata.end_choice is not an object")
@@ -225,7 +229,8 @@ class Metadata:
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
-        """Return the outcome, from the line or its shape; None if interrupted. last: who spoke last, in text or not."""
+        """Return the outcome that the line states, or else the one that its shape suggests; None if it was
+        interrupted. `last` is the side that spoke last, with or without text."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
             self.checked(check_outcome, kind)
@@ -247,17 +252,18 @@ class Metadata:
 
 
 def is_name(key: str) -> bool:
-    """True for a key under which other programs keep the name of a conversation."""
+    """Return True for a key under which other programs store the id of a conversation."""
     return _normalise_key(key) in _IDENTITY
 
 
 def _normalise_key(key: str) -> str:
-    """Normalise a key: `_id`, `conversationId` and `conversation-id` are the same."""
+    """Normalise a key, so that `_id` and `id`, or `conversationId` and `conversation-id`, are equal."""
     return key.replace("_", "").replace("-", "").casefold()
 
 
 def _name_text(value: object) -> str:
-    """Return a text or a whole number, also in a database wrapper (`{"$oid": …}`); "" for anything else."""
+    """Return an id as text. It may be text, a whole number, or either in an object of a database (`{"$oid": …}`);
+    anything else gives ""."""
     while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
         value = value.get("$binary", value.get("base64", next(iter(value.values()))))
     if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing
@@ -270,6 +276,6 @@ _LINKS = "for each answer a list of [text, address], or null"
 
 
 def _is_misspelling(key: str, known: str) -> bool:
-    """True for a likely misspelling. `session_id` and similar keys are words of other programs."""
+    """Return True if a key is probably a misspelling of `known`. Keys such as `session_id` belong to other programs."""
     word = key.casefold()
     return not word.startswith((f"{known}_", f"{known}-")) and SequenceMatcher(None, word, known).ratio() >= _ALIKE

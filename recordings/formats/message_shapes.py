@@ -1,6 +1,6 @@
-"""The conversations in a JSON file, whichever program wrote it; each becomes a record in the first shape.
+"""The conversations in a JSON file of any program, each converted to a record of the first of these shapes.
 
-{"messages": [{"role": "user", "content": "…"}, …], "metadata": {…}}   one a line, several in a list, or alone
+{"messages": [{"role": "user", "content": "…"}, …], "metadata": {…}}   one in each line, several in a list, or alone
 {"conversations": [{"from": "human", "value": "…"}, …]}                ShareGPT; `conversation` in WildChat, LMSYS
 [{"role": "user", "content": "…"}, …]                                  the messages alone
 {"train": [CONVERSATION, …], "test": [CONVERSATION, …], …}             an object with lists of any of these
@@ -25,8 +25,9 @@ _STEPS = 500
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One conversation as a file has it. value: an object with `messages`, a list. at: its place in the file. topic:
-    used if neither it nor the caller names one. passed: number of parts left out, by kind."""
+    """One conversation of a file. `value` is an object with a list of `messages`, and `at` its place in the file.
+    `topic` is used if neither the conversation nor the caller names a topic. `passed` counts the parts that were left
+    out, by kind."""
 
     value: Mapping[str, Any]
     at: JsonValue
@@ -34,20 +35,23 @@ class Record:
     passed: Counter[str] = field(default_factory=Counter)
 
     def placed(self, fault: InputError) -> InputError:
-        """Return the fault with the place of the record, which is computed only now."""
+        """Return the error with the place of the record. The place is computed only here, because that is slow."""
         return InputError(fault.what, place=place_of(self.at), allowed=fault.allowed, advice=fault.advice)
 
 
 def place_of(at: JsonValue) -> Place:
-    """Return its line; in a list, also its column."""
+    """Return the line of a JSON value in its file. If the value is inside another one, the column is given as well."""
     return at.place if at.loc else Place(at.path, at.line)
 
 
 def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
-    """Return the conversations of a JSON value: its elements, all that an object has by name or in lists, also in
-    objects within it, or itself. Some may be unreadable. unread: gets the keys of an object with other content. alone:
-    True if the file contains only this value; an object of several is a record, and its named lists are parts of one
-    conversation (see `recordings.formats.message_lists`)."""
+    """Return the conversations in a JSON value: the value itself, its elements if it is a list, or all that an object
+    contains by name, in lists, or in inner objects.
+
+    Some of them may be unreadable. The keys of an object that have other content are added to `unread`. `alone` is
+    True if the file contains only this value. Otherwise an object with several conversations counts as one record,
+    and its lists are parts of one conversation (see `recordings.formats.message_lists`).
+    """
     found = value.value
     if isinstance(found, list) and found and not are_messages(found):
         return value.elements()
@@ -82,7 +86,8 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
 
 
 def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
-    """True if the named conversations of an object, itself not a record, are complete and none is part of another."""
+    """Return True if the conversations named in an object are separate: the object is not a record, each conversation
+    has both sides, and none is the beginning of another."""
     for one in named:
         holder: Any = found
         for key in one.loc[:-1]:
@@ -94,7 +99,8 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
 
 
 def _go_on(several: Sequence[JsonValue]) -> bool:
-    """True if one of several conversations is the beginning of another; False for more than `_STEPS`."""
+    """Return True if one of several conversations is the beginning of another. Only up to `_STEPS` are compared; more
+    give False."""
     if len(several) > _STEPS:
         return False
     said = [words for one in several if (words := _said_words(one.value))]
@@ -110,8 +116,8 @@ def _said_words(value: Json) -> list[tuple[str, str]]:
 
 
 def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
-    """Return one conversation as records (several if its answers branch), and the error of parts that are left out.
-    Raises InputError, without a place, if it is not a conversation."""
+    """Return one conversation as records, several if its answers branch, and an error on the parts that are left out.
+    Raises InputError, without a place, if the value is not a conversation."""
     found = value.value
     if isinstance(found, list) and found:
         return [Record({"messages": found}, value)], None
@@ -135,7 +141,8 @@ def _holds_conversations(value: Json) -> bool:
 
 
 def is_conversation(value: Json) -> bool:
-    """True also for an object without messages, if it has the key for them and no conversations elsewhere."""
+    """Return True if a value is a conversation. An object without messages counts if it has the key `messages` and
+    contains no other conversations."""
     if not isinstance(value, dict):
         return are_messages(value) if isinstance(value, list) else False
     if is_chatgpt(value) or _has_messages(value):

@@ -1,7 +1,7 @@
-"""The turns of two sides in the messages of a log; everything except text is left out.
+"""The turns of the two sides in the messages of a log. Everything except text is left out.
 
-Logs of assistants with tools contain calls of tools, results, reasoning and pictures. They are left out and counted, by
-kind, because a user does not see them as an answer.
+Logs of assistants with tools contain tool calls, their results, reasoning and pictures. These are left out and
+counted by kind, because a user does not see them as an answer.
 """
 
 from collections import Counter
@@ -33,9 +33,12 @@ _READ = frozenset(
 
 @dataclass(slots=True)
 class Sides:
-    """turns: (said, answered); only the last answer may be missing. prompts: system prompts. last: who spoke last,
-    `user`, `assistant` or "" (even if that was not text). passed: number of parts left out, by kind. unread: unused
-    keys of messages."""
+    """The turns in a list of messages.
+
+    `turns` are pairs of the user's text and the answer; only the last answer may be missing. `prompts` are the system
+    prompts. `last` is the side that spoke last (`user`, `assistant` or ""), even if its message was not text.
+    `passed` counts the parts that were left out, by kind. `unread` has the unused keys of messages.
+    """
 
     turns: list[tuple[str, str | None]] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
@@ -45,7 +48,8 @@ class Sides:
 
 
 def sides_of(messages: Sequence[Json]) -> Sides:
-    """Return the turns of messages. Raises InputError, without a place, for an unknown role or a missing content."""
+    """Return the turns in a list of messages. Raises InputError, without a place, for an unknown role or missing
+    content."""
     found = Sides()
     turns = found.turns
     for i, message in enumerate(messages, 1):
@@ -83,13 +87,13 @@ def sides_of(messages: Sequence[Json]) -> Sides:
 
 
 def speaks(message: Json) -> bool:
-    """True if a value has the form of a message: it names its speaker."""
+    """Return True if a value has the form of a message, which names its speaker."""
     return isinstance(message, dict) and (bool({"role", "from"} & message.keys()) or _role(message) in _SIDES)
 
 
 def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
-    """Return the words of each message and its side, `user` or `assistant`, in one notation, to compare lists of
-    messages. Other roles are left out."""
+    """Return the side (`user` or `assistant`) and the text of each message, in a form in which lists of messages can
+    be compared. Messages with other roles are left out."""
     found: list[tuple[str, str]] = []
     for message in messages:
         side = "user" if _role(message) in _USER else "assistant" if _role(message) in _ASSISTANT else ""
@@ -135,8 +139,8 @@ def _read_content(message: Mapping[str, Any], where: str, passed: Counter[str]) 
 
 
 def _join_texts(texts: Sequence[str]) -> str:
-    """Join parts by line ends, like messages of one side in a row; but pieces of a sentence in an answer with sources,
-    with white space or punctuation at their edges, without."""
+    """Join the text parts of a message with line breaks. Pieces of a sentence, as in answers with sources, have white
+    space or punctuation at their edges and are joined without a break."""
     found = ""
     for text in texts:
         goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS

@@ -1,12 +1,13 @@
-"""Conversations as OpenAI-style messages: JSONL, one conversation a line.
+"""Conversations as OpenAI-style messages: JSONL with one conversation in each line.
 
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}],
      "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
 
 Texts, links, labels and outcomes are read back exactly, and with them every figure that needs no judgments by people
-or models. Other programs' files may have other shapes (`recordings.formats.message_shapes`), and messages without text
-(`recordings.formats.message_sides`). A greeting before the first user turn is read as a turn with empty user words;
-several messages of one side in a row are joined by a line end. What is left out is counted and reported.
+or models. Files of other programs may have other shapes (`recordings.formats.message_shapes`) and messages without
+text (`recordings.formats.message_sides`). A greeting before the first user turn is read as a turn whose user text is
+empty. Several messages of one side in a row are joined by a line break. Everything that is left out is counted and
+reported.
 """
 
 import hashlib
@@ -48,7 +49,8 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """text: with `mark` for each byte that is not text. mark: "" if there is none. faults: the first of each line."""
+    """The decoded text of a file, with `mark` in place of each byte that is not text. `mark` is "" if there is no
+    such byte. `faults` has the first error of each line."""
 
     text: str
     path: str
@@ -70,7 +72,8 @@ class SalvagedText:
             return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
 
     def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
-        """Like `json_values`, but also for lists with bad records; a byte that makes a line invalid is named."""
+        """Yield the JSON values of the file, as `json_values` does, but also those in lists with damaged records. The
+        error on a line that a bad byte makes invalid names that byte."""
 
         def refuse(fault: InputError) -> None:
             bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
@@ -81,7 +84,8 @@ class SalvagedText:
             raise (next(iter(self.faults.values()), fault)) from None
 
     def check(self, value: JsonValue) -> None:
-        """Raise InputError if such a byte is in the value; with its place, if the value has its lines to itself."""
+        """Raise InputError if the value contains a byte that is not text. The error has the byte's place if no other
+        value is on the lines of this one."""
         if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
             if not value.loc:
                 raise self.faults.get(value.line) or next(iter(self.faults.values()))
@@ -105,9 +109,12 @@ _PLACED = 20
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The content of the files. prompts: system prompts by (system, topic, trial). most_turns: maximum user turns of
-    the protocol, by (system, topic), if a file gives it. warnings: sentences for the person who imports. left_out: the
-    error of each conversation that could not be read."""
+    """The content of the imported files.
+
+    `prompts` has the system prompts by (system, topic, trial). `most_turns` is the protocol's maximum number of user
+    turns by (system, topic), if a file gives it. `warnings` are sentences for the person who imports. `left_out` has
+    the error of each conversation that could not be read.
+    """
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
@@ -127,10 +134,11 @@ def read_messages(
 ) -> Messages:
     """Read the conversations in the files.
 
-    system: of those whose metadata have none; "" uses the name of the file. topic: likewise; "" if each has one.
-    topics: allowed topics. recorded: the content of the run, see `recordings.formats.import_numbers`. clock: for
-    detecting times in the future. Raises InputError, with file:line, for the first conversation that cannot be read; if
-    not strict, only if none can.
+    `system` and `topic` apply to conversations whose metadata name none. If `system` is "", the name of the file is
+    used; if `topic` is "", every conversation must name its own. `topics` are the allowed topics. `recorded` are the
+    conversations already in the run (see `recordings.formats.import_numbers`). `clock` serves to detect times in the
+    future. Raises InputError, with file:line, for the first conversation that cannot be read, or, if not `strict`,
+    only if none can be read.
     """
     left_out: list[InputError] = []
 
@@ -161,7 +169,8 @@ def read_messages(
 
 @dataclass(slots=True)
 class _File:
-    """name: its path. system: of conversations without one. digest: of its bytes. from_zero: its trials begin at 0."""
+    """A file of conversations. `name` is its path and `digest` the hash of its bytes. `system` applies to
+    conversations that name none. `from_zero` is True if its trials begin at 0."""
 
     name: str
     system: str
@@ -226,8 +235,8 @@ class _Reading:
         return found
 
     def count_from_zero(self, files: Sequence[_File]) -> None:
-        """Find the files that count trials from 0, and all files that number trials of the same systems: a log may
-        continue in the next file."""
+        """Mark the files whose trial numbers begin at 0, and all files that number trials of the same systems,
+        because a log may continue in the next file."""
         for file in files:
             file.from_zero = any(told.values.get("trial") == 0 for _, told in file.read)
         counting = [file for file in files if file.from_zero]

@@ -1,4 +1,5 @@
-"""Conversations written as messages: one a line, with all that `recordings.formats.messages` needs to read it back."""
+"""Export of conversations as messages, one conversation in each line. `recordings.formats.messages` can read them
+back."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -16,8 +17,8 @@ def write_messages(
     *,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Write the conversations to `path`, completely or not at all. most_turns: maximum user turns of the protocol, by
-    (system, topic). Raises as `write_export` does."""
+    """Write the conversations to `path`, completely or not at all. `most_turns` is the protocol's maximum number of
+    user turns by (system, topic). Raises the errors of `write_export`."""
     known = most_turns or {}
     data = b"".join(messages_line(one, known.get((one.key.system, one.key.topic), 0)) for one in conversations)
     write_export(path, data)

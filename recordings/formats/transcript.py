@@ -1,4 +1,4 @@
-"""Read the annotated transcript text of the GFRC paper (Figure 5).
+"""Reader of the annotated transcripts of the GFRC paper (Figure 5).
 
     ##### M002                        a topic; a conversation begins
     ### U1                            user turn 1; the lines below it are what was said
@@ -8,14 +8,14 @@
     wc= 35                            its last word is the 35th of the conversation: a check of the file
     #RATINGS: (0,0,0,1) #1.3M         its membership in the groups of an attribute set, and the raw value
 
-Annotations follow the line they are about, in any order, and are not part of the conversation. A file has one
-conversation for each topic; system and trial come from the caller, or from a line that Harvest writes:
+Annotations follow the line that they describe, in any order, and are not part of the conversation. A file has one
+conversation for each topic. The system and the trial come from the caller, or from a line that Harvest writes:
 
     ###### harvest-transcript/1 system=B1 trial=1 …
 
-Under such a line texts are read back exactly: a text line that begins like an annotation has a backslash before it,
-and one that UTF-8 cannot represent is a JSON string after a backslash. `#URL: …` names the URL that the annotations
-below it are about, if that is not the last one before them.
+Below such a line, texts are read back exactly: a text line that begins like an annotation is preceded by a backslash,
+and a line that UTF-8 cannot represent is written as a JSON string after a backslash. `#URL: …` names the URL that the
+following annotations describe, if it is not the last URL before them.
 """
 
 import json
@@ -47,8 +47,9 @@ _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The content of a file. gold: the judged entities. notes: the annotator's words by (topic, entity). warnings: of
-    inconsistencies, with file:line. most_turns: maximum user turns of the protocol, by (system, topic), if given."""
+    """The content of a transcript file. `gold` has the judged entities. `notes` are the annotator's remarks by
+    (topic, entity). `warnings` describe inconsistencies, with file:line. `most_turns` is the protocol's maximum
+    number of user turns by (system, topic), if the file gives it."""
 
     conversations: tuple[Conversation, ...]
     gold: GoldTable
@@ -60,9 +61,12 @@ class Transcript:
 def read_transcript(
     path: str | PathLike[str], *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
-    """Read the conversations and judgments in the file at `path`. system, trial: of conversations without a line from
-    Harvest. topics: the topics' names, how entities are identified and how many groups an attribute set has; without it
-    canonical URLs identify entities. Raises InputError with file:line:column."""
+    """Read the conversations and judgments in the file at `path`. Raises InputError with file:line:column.
+
+    `system` and `trial` apply to conversations without a line from Harvest. `topics` gives the names of the topics,
+    the way to identify entities, and the number of groups in each attribute set. Without it, canonical URLs identify
+    entities.
+    """
     text = decode(read_bytes(path), fspath(path), "a transcript")
     return parse_transcript(text, fspath(path), system=system, trial=trial, topics=topics)
 
@@ -70,7 +74,7 @@ def read_transcript(
 def parse_transcript(
     text: str, path: str, *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
-    """Read a text in the same way; `path` names it in messages."""
+    """Parse the text of a transcript as `read_transcript` does. `path` names the text in messages."""
     text = text.removeprefix("\ufeff")
     if "\n" not in text and "\r" in text:
         text = text.replace("\r", "\n")

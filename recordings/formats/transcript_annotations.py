@@ -1,4 +1,4 @@
-"""The lines of a transcript with judgments: grades, shares of groups, word counts, and their URLs."""
+"""The annotations in a transcript: grades, shares of groups, word counts, and the URLs that they describe."""
 
 import re
 from collections.abc import Iterable
@@ -24,13 +24,15 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 
 
 def entity_key(topic: Topic | None, href: str) -> str:
-    """Return the name of the entity behind a URL: its key if it is of the kind the topic asks for, else the URL."""
+    """Return the key of the entity behind a URL if the URL is of the kind that the topic asks for, else the canonical
+    URL."""
     kind = topic.type.url if topic else None
     return (kind.key(href) if kind else None) or canonical_url(href)
 
 
 def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> AttributeSet:
-    """Return the attribute set of a vector of `size` shares. place: of the shares. Raises InputError."""
+    """Return the attribute set called `name`. Raises InputError, at `place`, if there is none or if it does not have
+    `size` groups."""
     known = topics.attributes.get(name)
     if known is None:
         names = ", ".join(topics.attributes)
@@ -43,7 +45,7 @@ def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> Attri
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A URL in a reply. position: of its last word in the conversation, from 1."""
+    """A URL in a reply. `position` is the number of its last word in the conversation, from 1."""
 
     href: str
     title: str
@@ -66,8 +68,9 @@ class _Judged:
 
 
 class Annotations:
-    """The annotations of one file, each about the last URL before it in its turn, or the one it names. topics: how
-    entities are identified, and the groups of attribute sets. warnings: inconsistencies, each with file:line."""
+    """The annotations of one file. Each describes the last URL before it in its turn, or the URL named by `#URL:`.
+    `topics` gives the way to identify entities and the groups of attribute sets. `warnings` describe inconsistencies,
+    with file:line."""
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
         self.path, self.topics = path, topics
@@ -84,7 +87,8 @@ class Annotations:
         self._mention = self._current = None
 
     def hear(self, lines: list[str], words: int) -> None:
-        """Note the last URL of the last line. lines: of the turn. words: of the conversation before that line."""
+        """Remember the last URL in the last of the turn's `lines`. `words` is the number of words in the conversation
+        before that line."""
         line = lines[-1]
         for url in find_urls(line)[-1:]:
             position = words + len(line[: url.end].split())
@@ -92,8 +96,11 @@ class Annotations:
             self._current = None
 
     def take(self, line: str, number: int, lines: list[str], words: int, *, exact: bool) -> bool:
-        """Return True for an annotation, which is then stored. exact: texts of the file are escaped, so a malformed
-        annotation cannot be text. words: of the conversation before it. Raises InputError."""
+        """Store the annotation in a line, and return True; return False if the line is text. Raises InputError.
+
+        With `exact`, texts in the file are escaped, so that a malformed annotation cannot be text. `words` is the
+        number of words in the conversation before the line.
+        """
         self._line = number
         if found := _GRADE.fullmatch(line):
             self._grade(int(found[1]), found[2].lstrip("# ").strip())
@@ -109,7 +116,8 @@ class Annotations:
         return True
 
     def gold(self, further: Iterable[GoldEntry]) -> tuple[GoldTable, dict[tuple[str, str], str]]:
-        """Return the judgments, and the annotator's words by (topic, entity). further: judged entities in no reply."""
+        """Return all judgments, and the annotator's remarks by (topic, entity). `further` are judged entities that no
+        reply mentions."""
         entries: list[GoldEntry] = []
         notes: dict[tuple[str, str], str] = {}
         for (topic_id, entity), judged in self._judged.items():
@@ -154,7 +162,7 @@ class Annotations:
             self.warnings.append(f"{place}: wc= {count}, but {words} of the conversation")
 
     def _point_at(self, href: str, lines: list[str], words: int) -> None:
-        """Make the following annotations about this URL: its first mention in the nearest line above."""
+        """Apply the following annotations to this URL, at its first mention in the nearest line above."""
         for i in range(len(lines) - 1, -1, -1):
             words -= len(lines[i].split())
             for url in find_urls(lines[i]):
@@ -194,7 +202,8 @@ class Annotations:
         raise self._error(f"{text!r} is not a share", column=column, allowed="0, 1, 1/2, 0.25")
 
     def _refuse_misspelt(self, line: str, exact: bool) -> None:
-        """Refuse an invalid grade. As text, its words would be counted, and its URL would have no grade."""
+        """Refuse an invalid grade. If it were read as text, its words would be counted, and its URL would have no
+        grade."""
         if _LIKE_GRADE.fullmatch(line):
             way_out = "put a backslash before it" if exact else "take out its #"
             allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"
@@ -206,7 +215,8 @@ class Annotations:
 
 
 def _title(before: str, lines: list[str]) -> str:
-    """Return the name of an entity: the words before its URL on the line, or the line above; "" for none."""
+    """Return the title of an entity: the text before its URL on the line, or else the line above; "" if there is
+    none."""
     urls = find_urls(before)
     text = before[urls[-1].end :] if urls else before
     if not text.strip(" \t-–:*•|[](<") and lines[:-1]:

@@ -1,8 +1,9 @@
-"""Write the annotated transcript text, which `recordings.formats.transcript` reads back exactly.
+"""Writer of annotated transcripts, which `recordings.formats.transcript` reads back exactly.
 
-It contains identity, texts, links, states, labels, speakers, outcome, start and end times, and the gold of the topics,
-and with them every figure that needs no judgments by people or models. It leaves out those judgments, times of turns,
-tokens, evidence, and the reasons of routes, which are in the run folder; a transcript is for reading and annotating.
+A transcript contains the identity of each conversation, its texts, links, states, labels, speakers, outcome, start
+and end times, and the gold of the topics. These give every figure that needs no judgments by people or models. A
+transcript is for reading and annotating, so it leaves out such judgments, the times of turns, tokens, evidence, and
+the reasons of routes, which are in the run folder.
 """
 
 import json
@@ -31,7 +32,8 @@ def write_transcript(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Write `transcript_text` to `path`, completely or not at all. Raises as `write_export` does."""
+    """Write the result of `transcript_text` to `path`, completely or not at all. Raises the errors of
+    `write_export`."""
     text = transcript_text(conversations, gold=gold, topics=topics, most_turns=most_turns)
     write_export(path, text.encode())
 
@@ -43,8 +45,9 @@ def transcript_text(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> str:
-    """Return the conversations as annotated text. gold: the source of annotations; entities that are in no reply come
-    at the end. topics: to identify entities. most_turns: maximum user turns of the protocol, by (system, topic)."""
+    """Return the conversations as annotated text. The annotations come from `gold`; entities that no reply mentions
+    are listed at the end. `topics` serves to identify entities. `most_turns` is the protocol's maximum number of user
+    turns by (system, topic)."""
     known, table = most_turns or {}, gold or GoldTable()
     lines: list[str] = []
     about: dict[str, set[str]] = {}

@@ -1,10 +1,10 @@
-"""Lines for what a transcript's text cannot express: `###### harvest-transcript/1 system=B1 trial=1 …`.
+"""Lines for data that the text of a transcript cannot express: `###### harvest-transcript/1 system=B1 trial=1 …`.
 
-    one above each conversation     identity, outcome, states; and if there are any: turns that are missing after its
-                                    end, speakers, their choices, links whose address is not in the text
+    one above each conversation     identity, outcome and states; if there are any, also the number of missing turns,
+                                    the speakers and their choices, and links whose address is not in the text
     one for each further entity     `###### judged=M002 entity=… grade=2 …`: gold that no reply in the file mentions
 
-Words are name=value, percent-encoded so that no value has a space. A reader ignores unknown names.
+Each item is name=value, percent-encoded so that no value contains a space. Readers ignore unknown names.
 """
 
 import json
@@ -41,9 +41,10 @@ def encode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The content of this line. own: all its values by name. links: of the answers whose text does not contain them, by
-    turn. speakers: the simulated user of each user turn, and its act. choices: its choice at each user turn; at 0, of
-    leaving. judged: the entity, if it is the line of one."""
+    """The content of such a line. `own` has all its values by name. `links` has the links of answers, by turn, if the
+    answer's text does not contain them. `speakers` has the simulated user of each turn and its act. `choices` has the
+    user's choice at each turn, and under 0 its choice when it left. `judged` is the entity that a line of gold
+    describes."""
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
@@ -60,7 +61,7 @@ NOTHING = Heading()
 
 
 def parse_heading(pairs: Iterable[str]) -> Heading:
-    """Parse `pairs`, each name=value. Raises ValueError for the first invalid one."""
+    """Parse items of the form name=value. Raises ValueError for the first invalid one."""
     own: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -84,7 +85,8 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
-    """Return the line above a conversation. most_turns: maximum user turns of its protocol; 0 if unknown."""
+    """Return the line above a conversation. `most_turns` is the protocol's maximum number of user turns, 0 if
+    unknown."""
     key, outcome = conversation.key, conversation.outcome
     speakers = []
     for turn in conversation.turns:
@@ -120,7 +122,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
 
 
 def judged_line(entry: GoldEntry) -> str:
-    """Return the line of an entity that is judged but in no reply."""
+    """Return the line of a judged entity that no reply mentions."""
     pairs = {"judged": entry.topic, "entity": entry.entity, "grade": str(entry.grade), "title": entry.title}
     for name, vector in entry.groups.items():
         pairs[f"group:{name}"] = written_vector(vector)
@@ -133,7 +135,7 @@ def _write_pairs(pairs: Mapping[str, str]) -> Iterator[str]:
 
 
 def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
-    """Return the links of each turn's answer as [text, address]; None if the text gives them."""
+    """Return the links of each turn's answer as [text, address], or None if they are exactly the links in the text."""
     found: list[list[list[str]] | None] = []
     for turn in turns:
         answer = turn.reply.answer if turn.reply else Answer("")

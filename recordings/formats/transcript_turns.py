@@ -1,4 +1,4 @@
-"""A conversation read from a transcript, with inferences about the parts that the file leaves out."""
+"""Conversations read from a transcript. The parts that the file leaves out are inferred."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ IMPORT_RULE = "imported"
 
 @dataclass(slots=True)
 class OpenTurn:
-    """One side of a turn. lines: its text, without annotations."""
+    """One side of a turn. `lines` has its text without annotations."""
 
     speaker: str
     number: int
@@ -24,7 +24,7 @@ class OpenTurn:
     lines: list[str] = field(default_factory=list)
 
     def text(self, *, exact: bool) -> str:
-        """Return the text; unless exact, without the blank lines around it."""
+        """Return the text of the turn. Unless `exact`, blank lines around it are removed."""
         if exact:
             return "\n".join(self.lines)
         lines = list(self.lines)
@@ -37,8 +37,8 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation being read. heading: the line from Harvest above it. exact: escaped texts, which are not
-    trimmed."""
+    """A conversation that is being read. `heading` is the line from Harvest above it. `exact` is True if its texts
+    are escaped, so that they are not trimmed."""
 
     system: str
     topic_id: str
@@ -63,7 +63,7 @@ class Draft:
         return self.turns[-1] if self.turns else None
 
     def fault(self, speaker: str, number: int) -> str:
-        """Return why this turn cannot come next; "" if it can."""
+        """Return a phrase on why this turn cannot come next, or "" if it can."""
         wanted = ("U", 1)
         if self.open is not None:
             wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
@@ -118,22 +118,22 @@ class Draft:
 
 
 def state_name(states: list[str], number: int) -> str:
-    """Return the protocol state in which turn `number` was said; `turn-<number>` if unknown."""
+    """Return the protocol state of turn `number`, or `turn-<number>` if it is unknown."""
     return states[number - 1] if number <= len(states) and states[number - 1] else f"turn-{number}"
 
 
 def imported_route(number: int, state: str, label: str, target: str) -> Route:
-    """Return the route of a decision made elsewhere: the label, without the reasons."""
+    """Return the route of a decision that was made elsewhere, with its label but no reasons."""
     return Route(number, state, label, IMPORT_RULE, "1", (), target)
 
 
 def marked_breakdown(never: int, detail: str) -> Outcome:
-    """Return the end of a conversation after which a file marks `never` turns as turns that never came."""
+    """Return the outcome of a conversation after which a file marks `never` turns that never came."""
     return Outcome("breakdown", IMPORT_RULE, detail, never)
 
 
 def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
-    """Return the conversation in a draft, and warnings, each with file:line."""
+    """Return the conversation in a draft, and warnings with file:line."""
     said = [turn for turn in draft.turns if turn.speaker == "U"]
     replies = {turn.number: turn for turn in draft.turns if turn.speaker == "S"}
     broke_down = any(turn.label == "-" for turn in replies.values())
@@ -168,6 +168,6 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
 
 
 def topic_names(topics: TopicSet) -> str:
-    """Return the first topics of a set, as the allowed values in a message."""
+    """Return the first eight topic ids of a set, as a phrase for error messages."""
     names = [topic.id for topic in topics.topics]
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
