@@ -18,8 +18,7 @@ from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups
-from scoring.rankings.list_scores import GAINS, ListSettings, list_scores
-from scoring.rankings.qrels import read_qrels
+from scoring.rankings.list_scores import GAINS, ListSettings, list_scores, read_qrels
 from scoring.rankings.run import read_run
 from scoring.table import ScoreRow
 from topics.errors import InputError

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.comparing import Claims
-from scoring.swan.rules.normal_form import Form, claim_form, content_words
+from scoring.swan.rules.normal_form import Claims, Form, claim_form, content_words
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern

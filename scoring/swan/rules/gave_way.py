@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from scoring.swan.item import Item
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.comparing import Claims
-from scoring.swan.rules.normal_form import Form, claim_form, values_in
+from scoring.swan.rules.normal_form import Claims, Form, claim_form, values_in
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern

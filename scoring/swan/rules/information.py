@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.comparing import Claims
-from scoring.swan.rules.normal_form import Form, Value, claim_form
+from scoring.swan.rules.normal_form import Claims, Form, Value, claim_form
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight
 from topics.late_pattern import late_pattern

@@ -4,15 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from scoring.swan.rules.adapted import ADAPTED
-from scoring.swan.rules.agreeing_trials import AGREEING_TRIALS
 from scoring.swan.rules.asked_count import ASKED_COUNT
 from scoring.swan.rules.asked_length import ASKED_LENGTH
 from scoring.swan.rules.breakdown import BREAKDOWN
 from scoring.swan.rules.brevity import brevity
 from scoring.swan.rules.contradiction import CONTRADICTION
 from scoring.swan.rules.copied import COPIED
-from scoring.swan.rules.equal_benefit import EQUAL_BENEFIT
 from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE
 from scoring.swan.rules.gave_way import GAVE_WAY
 from scoring.swan.rules.hedging import hedging
@@ -23,8 +20,8 @@ from scoring.swan.rules.recovery import recovery
 from scoring.swan.rules.remembered import REMEMBERED
 from scoring.swan.rules.repetition import REPETITION
 from scoring.swan.rules.rule import Rule, SetRule
-from scoring.swan.rules.same_information import SAME_INFORMATION
 from scoring.swan.rules.same_language import SAME_LANGUAGE
+from scoring.swan.rules.set_rules import ADAPTED, AGREEING_TRIALS, EQUAL_BENEFIT, SAME_INFORMATION
 from scoring.swan.rules.sourced import sourced
 from scoring.swan.rules.up_to_date import UP_TO_DATE
 

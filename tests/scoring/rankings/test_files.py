@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.rankings.groups import named_files, read_groups
-from scoring.rankings.list_scores import ListSettings, list_scores
-from scoring.rankings.qrels import read_qrels
+from scoring.rankings.list_scores import ListSettings, list_scores, read_qrels
 from scoring.rankings.run import read_run
 from tests.support.ranked_lists import REFERENCE, write_example
 from topics.errors import InputError

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.swan.rules.comparing import compare_claims
-from scoring.swan.rules.normal_form import claim_form, values_in
+from scoring.swan.rules.normal_form import claim_form, compare_claims, values_in
 
 
 @pytest.mark.parametrize(
