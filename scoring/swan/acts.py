@@ -1,12 +1,12 @@
-"""Dialogue acts by rules: the act of Stolcke et al. (2000, Table 2) that an English piece of a turn performs, if any.
+"""Rules that find the dialogue act of an English piece of a turn (Stolcke et al. 2000, Table 2).
 
     act(text, …)    the act of a piece as a whole; None for a statement, which is a claim (type F)
 
-The rules are lists of patterns, tried in order; the first that matches wins and is named on the nugget. They see words
-and punctuation only. Of the 42 acts of the taxonomy, those in `ACTS` can be found. Not recognised are opinions (they
-count as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, and all that only
-intonation shows. `OTHER` is for pieces that are neither a claim nor one of these acts: a lead-in that ends with a
-colon, a heading.
+The rules are lists of patterns, tried in order. The first match wins and is named on the nugget. They see only words
+and punctuation, and find the acts in `ACTS` out of the 42 in the taxonomy. They do not recognise opinions (which count
+as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, or anything that only intonation
+shows. `OTHER` is for pieces that are neither a claim nor one of these acts, such as a heading or a lead-in with a
+colon.
 """
 
 import re
@@ -44,13 +44,13 @@ _PLAIN = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "*": " "
 
 
 def plain(text: str) -> str:
-    """Normalise `text` for the patterns, at the same length: straight quotation marks, no emphasis."""
+    """Replace curly quotation marks by straight ones and emphasis by blanks, so that the length stays the same."""
     return text.translate(_PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An act, the rule that found it, and the number of characters that perform it."""
+    """A dialogue act, the rule that found it, and the number of characters that perform it."""
 
     act: str
     rule: str
@@ -58,7 +58,7 @@ class Found:
 
 
 def _any_of(*patterns: str) -> str:
-    """Match any of the patterns; `don't` also matches common misspellings: `dont`, `don t`, `don 't`."""
+    """Join patterns as alternatives, in which `don't` also matches the misspellings `dont`, `don t` and `don 't`."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
     return joined.replace("n't", r"n\s?'?\s?t").replace("'m", r"\s?['\s]\s?m")
 
@@ -243,10 +243,10 @@ _WORDS = re.compile(r"\w")
 
 
 def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool = True) -> Found | None:
-    """The act that a piece performs as a whole; None for a statement.
+    """Return the act that a piece of a turn performs as a whole, or None for a statement.
 
-    text: normalised by `plain`. leads: the piece ends with a colon and something follows. shape: of its sentence.
-    english: try the patterns for English; without them a question is OTHER, of unknown kind.
+    The `text` must be normalised by `plain`. `leads` is true if the piece ends with a colon and something follows.
+    `shape` is the shape of its sentence. Without `english`, every question is of the unknown act `OTHER`.
     """
     whole = len(text)
     text = text.strip()

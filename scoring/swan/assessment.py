@@ -1,6 +1,6 @@
-"""SWAN of a conversation, and of all conversations of a system: nuggets, items and the scores that count.
+"""SWAN of one conversation and of all conversations of a system.
 
-assess(conversation, schema, …)     every criterion's items with their scores, and who gave them
+assess(conversation, schema, …)     the items of each criterion, with the scores that count and their sources
 every_wan(assessments, schema)      WAN^c of each of many conversations
 of_system(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
 """
@@ -31,7 +31,7 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What is known about a topic besides the conversation: the gains and groups of its entities."""
+    """The data on a topic that rules may use: the gains and the groups of its entities, and the settings."""
 
     topic: Topic | None = None
     gold: GoldTable | None = None
@@ -39,7 +39,10 @@ class PageText:
     settings: Settings = field(default_factory=Settings)
 
     def sight(self, conversation: Conversation, nuggets: Sequence[Nugget] | None, extractor: Extractor | None) -> Sight:
-        """The conversation as rules see it. nuggets: of types F and O, if a layer gives them."""
+        """Return the view of a conversation that rules get.
+
+        If given, `nuggets` replace the extracted ones of types F and O.
+        """
         entities = (
             find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
         )
@@ -53,7 +56,10 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An item's score by a model (`by_model`) or rule, None without one, and people's scores, None if no one judged."""
+    """A model's or rule's score of an item, to be compared with the scores that people gave.
+
+    `judge` is the score of the model (if `by_model`) or rule, or None without one. `people` is None if nobody judged.
+    """
 
     item: Item
     judge: float | None
@@ -63,16 +69,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One conversation under one schema.
+    """Items and scores of one conversation under one schema.
 
-    items, scored: by criterion, without those of sets; `scored` in reading order. nuggets: of both sides. orphans:
-    judgments of this conversation, on criteria of the schema, whose span is no item here (made for other nuggets); they
-    are in no score. lacking: the requested nuggets were not completely extracted here, so nothing is scored and all is
-    undefined. refused: nuggets that their extractor proposed and that were not accepted. unsettled: by criterion, items
-    with the opinions that scores here rest on although other opinions of the same precedence differ. extractors: the
-    authors of the nuggets, if there are several of equal precedence. checks: by criterion, if models are used, every
-    item with the score that no person gave and the scores of people. valued: by criterion that has values, the values
-    given, in reading order.
+    All mappings are keyed by criterion, without the criteria of sets. `scored` and `valued` are in reading order;
+    `valued` holds the values given under criteria that have values. `nuggets` are those of both sides. `orphans` counts
+    judgments of this conversation whose span is no item here, because they were made for other nuggets; no score uses
+    them. If `lacking`, the requested nuggets were not completely extracted here, so nothing is scored. `refused` counts
+    proposed nuggets that were not accepted. `unsettled` has the items whose score rests on one of several differing
+    opinions of equal precedence. `extractors` are the authors of the nuggets if several have equal precedence. `checks`
+    has an entry for every item, but only if models are used.
     """
 
     key: TrialKey
@@ -89,7 +94,7 @@ class Assessment:
     valued: Mapping[str, tuple[Valued, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
-        """WAN^c by criterion, without criteria of sets of conversations."""
+        """Return WAN^c by criterion, leaving out criteria of sets of conversations."""
         return {
             one.name: wan(self.scored[one.name], one.name, one.weighting, items=len(self.items[one.name]))
             for one in schema
@@ -97,12 +102,15 @@ class Assessment:
         }
 
     def swan(self, schema: Schema) -> Swan:
-        """SWAN of this conversation alone."""
+        """Return the SWAN of this conversation alone."""
         return swan(self.wans(schema), schema.weights)
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
-        """The sources that scored each criterion, sorted by name; () for a criterion without scores."""
+        """Return the sources that scored each criterion, sorted by name.
+
+        A criterion without scores has an empty tuple.
+        """
         return {
             name: tuple(sorted({by for one in scored for by in one.voters}, key=str))
             for name, scored in self.scored.items()
@@ -117,11 +125,11 @@ def assess(
     *,
     extractor: Extractor | None = None,
 ) -> Assessment:
-    """Find every criterion's items and the score that counts for each.
+    """Find the items of every criterion and the score that counts for each of them.
 
-    A kept judgment takes precedence over the verdict of a rule, within the precedence of `judgments`; rules that read
-    other scores (Modesty's reads Correctness) come last. Raises RunError for a layer that does not fit the
-    conversation.
+    The precedence of `judgments` decides between recorded judgments and the verdicts of rules. Rules that read the
+    scores of other criteria (as Modesty's reads Correctness) run last. Raises RunError for a layer that does not fit
+    the conversation.
     """
     judgments = judgments or Judgments()
     ground = ground or PageText()
@@ -200,7 +208,7 @@ def assess(
 
 
 def every_wan(assessments: Sequence[Assessment], schema: Schema) -> list[dict[str, Wan]]:
-    """`Assessment.wans` of each conversation, computed together."""
+    """Return `Assessment.wans` for each conversation, computing all conversations together."""
     found: list[dict[str, Wan]] = [{} for _ in assessments]
     for criterion in schema:
         name = criterion.name
@@ -214,7 +222,7 @@ def every_wan(assessments: Sequence[Assessment], schema: Schema) -> list[dict[st
 
 
 def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
-    """Sentences about nuggets requested by name: their authors, where they are missing, and which were refused."""
+    """Return notes on nuggets that were requested by name: who made them, and how many are missing or were refused."""
     every, name = tuple(assessments), judgments.precedence.nuggets
     lacking, refused = sum(one.lacking for one in every), sum(one.refused for one in every)
     whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})
@@ -288,8 +296,10 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
 
 @dataclass(frozen=True, slots=True)
 class SystemSwan:
-    """SWAN of a system. pooled: over all items of all its conversations, with the criteria of sets. sessions: the mean
-    of the conversations' own SWANs. wans: the mean of their WAN^c, by criterion (none for sets).
+    """SWAN of a system over all its conversations.
+
+    `pooled` is computed over the items of all conversations and includes criteria of sets. `sessions` is the mean of
+    the conversations' own SWANs. `wans` has the mean WAN^c of each criterion except those of sets.
     """
 
     pooled: Swan
@@ -300,7 +310,10 @@ class SystemSwan:
 def of_system(
     system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
 ) -> SystemSwan:
-    """SWAN of one system in both readings, undefined without conversations. Raises ValueError for another system."""
+    """Return the SWAN of one system, both pooled and as a mean per session; both are undefined without conversations.
+
+    Raises ValueError if a conversation belongs to another system.
+    """
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:

@@ -1,9 +1,9 @@
-"""A model's WAN checked against people's judgments of the same things: every figure of a model is corrected or marked.
+"""Check a model's WAN against people's judgments of some of the same items, so that it is corrected or marked.
 
-If people judged at least two things of each topic, the WAN of a system is an estimate of the mean that people would
-give, from the model's score of everything and people's scores of some (`scoring.inference.prediction_powered`).
-Otherwise it stays as the model gives it, and is marked. Things are weighted as in the mean over sessions: within a
-conversation by their position; conversations of a topic count alike, and so do topics.
+If people judged at least two items of each topic, the WAN of a system becomes an estimate of the mean that people would
+give, based on the model's scores of all items and people's scores of some (`scoring.inference.prediction_powered`).
+Otherwise the model's value is kept and marked as unchecked. Items are weighted as in the mean over sessions: by
+position within a conversation, with equal weights for the conversations of a topic and for topics.
 """
 
 import math
@@ -26,14 +26,18 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The corrected mean or None, topics with fewer than two judged things, and things people found not applicable."""
+    """Result of a check: the corrected mean, if there is one, and the reasons against it.
+
+    `missing` names the topics with fewer than two judged items. `declined` counts the items to which people found the
+    criterion not applicable.
+    """
 
     found: Corrected | None
     missing: tuple[str, ...]
     declined: int
 
     def sentence(self, name: str) -> str:
-        """The sentence about the figure `name`."""
+        """Return a sentence on the check of the figure called `name`."""
         if self.found is None:
             listed = ", ".join(self.missing[:_NAMED])
             more = f" and {len(self.missing) - _NAMED} more" if len(self.missing) > _NAMED else ""
@@ -58,7 +62,7 @@ class Checked:
 def check(
     assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float, design: Design
 ) -> Checked | None:
-    """Check one criterion over conversations of one system under a design; None if no model scored anything."""
+    """Check one criterion over the conversations of one system. Returns None if no model scored anything."""
     topics: dict[str, list[tuple[Check, ...]]] = {}
     for one in assessments:
         checks = one.checks.get(criterion, ())

@@ -1,13 +1,13 @@
 """Extraction of nuggets: the interface of extractors, and the extractor that works by rules.
 
     Extractor             interface: proposes candidates for one side of one turn
-    RuleExtractor         transparent rules; English first
-    extract_nuggets(…)    the nuggets of a conversation, checked and placed, user turns included
+    RuleExtractor         pattern rules, mainly for English
+    extract_nuggets(…)    the nuggets of both sides of a conversation, checked and with positions
 
-In English text every sentence is split into atomic pieces; a piece that performs a dialogue act is type O, every other
-piece is a claim, type F. In other languages the rules for acts are not used (apart from question marks and headings)
-and no sentence is split: **each sentence that no rule knows is one nugget of type F** under the rule name
-`unknown-language`, so that it can be counted and set aside. A fenced block of code is one nugget of type F.
+In English text every sentence is split into atomic pieces. A piece that performs a dialogue act is of type O, and every
+other piece is a claim (type F). In other languages no sentence is split and only question marks and headings are
+recognised: **each other sentence is one nugget of type F** under the rule name `unknown-language`, so that it can be
+counted and excluded. A fenced block of code is one nugget of type F.
 """
 
 import re
@@ -51,9 +51,10 @@ _TWO_WORDS = late_pattern(r"\s*\S+\s+\S")
 def pieces(
     text: str, sentence: Sentence, *, answering: bool = False, whole: bool = False
 ) -> Iterator[tuple[int, int, Found | None]]:
-    """(start, end, act) for each atomic piece of `sentence`, in order, none empty, none overlapping.
+    """Yield (start, end, act) for each atomic piece of a sentence, in order and without overlaps; no piece is empty.
 
-    answering: the other side's last words were a question. whole: do not split, in languages other than English.
+    `answering` is true if the other side's last turn ended in a question. With `whole`, which is for languages other
+    than English, the sentence is not split.
     """
     start, end = sentence.start, sentence.end
     for _ in range(_MOST_OPENINGS if not whole else 0):
@@ -102,28 +103,34 @@ RULES = "rules/2"
 
 
 class Extractor(Protocol):
-    """Proposes nuggets of types F and O in one side of one turn; quotations of words not said are refused."""
+    """Interface for finding nuggets of types F and O in one side of one turn.
+
+    Candidates are checked: one that quotes text that is not in its span is rejected.
+    """
 
     @property
     def version(self) -> str:
-        """Name and version, written on every nugget: `rules/2`, or a model with its prompt's hash."""
+        """Name and version, written on every nugget: `rules/2`, or a model with the hash of its prompt."""
         ...
 
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterable[Candidate]:
-        """The nuggets of `passage`; `earlier` is the conversation before it, oldest first."""
+        """Return the nuggets of `passage`. `earlier` has the preceding passages of the conversation, oldest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RuleExtractor:
-    """Sentences, split at connecting words, with acts by patterns. No model, no network, linear in the text."""
+    """Extractor that splits sentences at connecting words and finds acts by patterns.
+
+    It uses no model and no network, and its running time is linear in the length of the text.
+    """
 
     @property
     def version(self) -> str:
         return RULES
 
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterator[Candidate]:
-        """The nuggets of `passage`, in order."""
+        """Yield the nuggets of `passage` in order."""
         other = next((one for one in reversed(earlier) if one.speaker != passage.speaker), None)
         # A turn that ends in a question is answered, even if quotation marks or brackets follow.
         answering = other is not None and other.text.rstrip(" \t\r\n\"'”’)*_").endswith(("?", "？"))
@@ -146,11 +153,11 @@ def extract_nuggets(
     entities: Iterable[Entity] = (),
     choice: UnitChoice = "by-script",
 ) -> tuple[Nugget, ...]:
-    """The nuggets of both sides, in reading order; those of types F and O by `extractor` (None for the rules).
+    """Return the nuggets of both sides in reading order, types F and O by `extractor` (default: the rules).
 
-    entities: the result of `scoring.nuggets.find_nuggets`; they become type E, and those whose link is outside the text
-    keep the span -1, -1 and the position of their turn's last word. choice: of the unit of positions. Raises ValueError
-    for invalid nuggets.
+    The `entities`, from `scoring.nuggets.find_nuggets`, become nuggets of type E. One whose link is outside the text
+    has the span (-1, -1) and the position of the last word of its turn. `choice` selects the unit of positions. Raises
+    ValueError for invalid nuggets.
     """
     extractor = extractor or RuleExtractor()
     links: dict[int, list[Entity]] = {}
@@ -179,10 +186,10 @@ def extract_nuggets(
 
 
 def act_key(text: str, *, answering: bool = False) -> str:
-    """The acts of a turn in order, without immediate repetitions, `F` for claims: `APOLOGY+REJECT+F`; "" without
-    nuggets.
+    """Return the acts of a turn in order, with `F` for claims, as in `APOLOGY+REJECT+F`; "" for a turn without nuggets.
 
-    It is a key for merging turns, with version `RULES`. answering: the other side's last words were a question.
+    Immediate repetitions are left out. Turns with equal keys can be merged under the version `RULES`. `answering` is
+    true if the other side's last turn ended in a question.
     """
     passage = Passage(1, "system", text, 0, len(text.split()))
     before = [Passage(1, "user", "?", 0, 1)] if answering else []
@@ -210,10 +217,10 @@ _ONE_IN = 12
 
 
 def is_english(text: str) -> bool:
-    """True if the rules for English apply to a turn: Latin letters, and one common English word in twelve.
+    """Return whether the rules for English apply: Latin letters, and at least one common English word in twelve.
 
-    Under five words, Latin letters without accents are enough: `Hola amigo` passes, but its nuggets are claims
-    anyway.
+    For up to four words, Latin letters without accents are enough. `Hola amigo` therefore passes, but its nuggets are
+    claims in any language.
     """
     words = _TOKEN.findall(_CODE.sub(" ", text[:_LOOK]))
     if not words:

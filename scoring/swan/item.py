@@ -1,11 +1,11 @@
-"""Items: the things that a criterion scores, with their places, and the scores with their sources.
+"""Items, which are what a criterion scores, with their positions; and scores with their sources.
 
-    nugget_items(…)   the system nuggets of types F and O, one item each
-    turn_items(…)     exactly one item for each system turn, and for each user turn
-    dialogue_items(…) one item for the conversation as a whole
+    nugget_items(…)   one item for each system nugget of type F or O
+    turn_items(…)     one item for each turn of the system or of the user
+    dialogue_items(…) one item for the whole conversation
 
-In [SWAN] §3 the first nugget of a turn gets the turn's score and the others get 0; that would divide by their weights
-too. Here a turn-level criterion has one item a turn, whatever nuggets the turn contains.
+In [SWAN] §3 the first nugget of a turn gets the turn's score and the others get 0, so the sum would also be divided by
+the weights of the others. Here a turn-level criterion has one item per turn, however many nuggets the turn has.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,12 @@ from scoring.words import UnitChoice, conversation_unit, passages
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A thing to score. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a whole conversation.
+    """A nugget, turn or conversation to be scored.
 
-    type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1, or of its last character if these are
-    counted (characters). seen: number of system nuggets (F and O) before it in the conversation. final: it is in the
-    final system turn.
+    `start` and `end` are the span of a nugget, or -1 for a whole turn; a whole conversation also has turn 0. `type` is
+    `F`, `O`, or "" for a turn. `position` is the word count WC up to its last word, from 1, or the character count if
+    `characters`. `seen` is the number of system nuggets (F and O) before it in the conversation. `final` is true for
+    items in the final system turn.
     """
 
     turn: int
@@ -39,7 +40,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a score. kind: `human`, `rule`, `model` or `gold`. version: of the rule, model or guideline."""
+    """The source of a score.
+
+    `kind` is `human`, `rule`, `model` or `gold`. `version` is that of the rule, model or guideline.
+    """
 
     kind: str
     author: str
@@ -53,9 +57,9 @@ class Source:
 class Scored:
     """An item with its score in [0, 1] and the source of the score.
 
-    disputed: another usable source gave another score. note: the reason and the words it rests on, from a rule. share:
-    how much of the item the score is for, in (0, 1]: less than 1 if some of several judges say that the criterion does
-    not apply. votes: all judges, with their judgments; () if only `by` judged.
+    `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the text that it is
+    based on. `share`, in (0, 1], is less than 1 if some of several judges say that the criterion does not apply.
+    `votes` lists all judges with their scores, or is empty if there is only the judge `by`.
     """
 
     item: Item
@@ -73,7 +77,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """An item with the shares of judges for each value given, which sum to 1. Other fields are as in `Scored`."""
+    """An item with the share of judges who gave each value. The shares sum to 1; other fields are as in `Scored`."""
 
     item: Item
     shares: tuple[tuple[str, float], ...]
@@ -85,7 +89,7 @@ class Valued:
 def nugget_items(
     conversation: Conversation, nuggets: Sequence[Nugget], choice: UnitChoice = "by-script"
 ) -> tuple[Item, ...]:
-    """The system nuggets of types F and O as items, in reading order. choice: of the unit of their positions."""
+    """Return the system nuggets of types F and O as items in reading order. `choice` selects the unit of positions."""
     last, characters = _last_turn(conversation), conversation_unit(conversation, choice) == "characters"
     own = sorted(
         (one for one in nuggets if one.speaker == "system" and one.type != "E"),
@@ -103,7 +107,10 @@ def turn_items(
     speaker: Literal["system", "user"] = "system",
     choice: UnitChoice = "by-script",
 ) -> tuple[Item, ...]:
-    """One item for each turn of the speaker, at the position of its last word, except user turns without words."""
+    """Return an item for each turn of the speaker, at the position of its last word.
+
+    User turns without words are left out.
+    """
     last = _last_turn(conversation)
     own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
     return tuple(
@@ -126,7 +133,7 @@ def turn_items(
 def dialogue_items(
     conversation: Conversation, nuggets: Sequence[Nugget], choice: UnitChoice = "by-script"
 ) -> tuple[Item, ...]:
-    """One item at the place of the last system turn; none if the system never answered."""
+    """Return one item at the position of the last system turn, or an empty tuple if the system never answered."""
     return tuple(replace(item, turn=0) for item in turn_items(conversation, nuggets, choice=choice)[-1:])
 
 

@@ -1,13 +1,13 @@
-"""Judgments of several layers: which of them counts if they differ, and where it comes from.
+"""Judgments from several layers: which one counts if they differ, and where it comes from.
 
-Layers are never merged. A *precedence* is declared, for example `human,rule`: the kinds, or `kind:author` pairs, that
-may be used, in that order. For each author the newest layer counts; of layers made at the same time, the one with the
-last version and file name. If an entry covers several authors who judged the same thing, their votes are folded
-(`scoring.swan.precedence`). So the order in which layers are read or imported does not change any figure. Kinds that
-are not named are not used: a model's scores count only if the precedence names `model`.
+Layers are never merged. A *precedence* such as `human,rule` lists the kinds, or `kind:author` pairs, that may be used,
+in order of preference. For each author the newest layer counts; among layers made at the same time, the one with the
+last version and file name. If one entry covers several authors who judged the same item, their votes are combined
+(`scoring.swan.precedence`). Figures therefore do not depend on the order in which layers are read or imported. Kinds
+that are not listed are not used: a model's scores count only if the precedence names `model`.
 
-Nuggets are different: those of one extractor are used all together or not at all. Those of the rules are used unless a
-precedence names others, and those of a model only if it does.
+Nuggets of one extractor are used all together or not at all. The default is the nuggets found by the rules; a
+precedence can name others, and must do so for those of a model.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ SetKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NuggetLayer:
-    """The layer whose nuggets are used in one conversation, with its nuggets. refused: nuggets that its extractor
-    proposed and that could not be placed. said: `words_hash` of the conversation it was made for, "" if unknown.
-    equals: other authors whose nuggets have the same precedence.
+    """The layer whose nuggets are used in one conversation, with those nuggets.
+
+    `refused` counts proposed nuggets that could not be placed. `said` is the `words_hash` of the conversation that the
+    layer was made for, or "" if unknown. `equals` names other authors whose nuggets have the same precedence.
     """
 
     layer: Layer
@@ -55,16 +56,16 @@ class NuggetLayer:
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
-    """The layers of a run under one precedence and one schema.
+    """The judgments of a run under one precedence and one schema.
 
-    opinions: by (trial, attempt), then by target and criterion. sets: by (system, topic, criterion). layers: by (trial,
-    attempt), the one layer whose nuggets are used there. refused: number of judgments by a source that the schema does
-    not allow to score their criterion (a model, or a rule it does not name), which are left out. unknown: sorted names
-    of criteria with judgments that are not in the schema. unplaced: number of judgments that are about something else
-    than their criterion scores. unjudged: things that a model was asked about and did not judge, by author and reason.
-    beside: if models are used, the opinions of people and of models by kind (`human`, `model`), whatever the
-    precedence. Scores of the schema's own rules are not read from layers: the rules are run again, with the current
-    settings and gold.
+    `opinions` are by (trial, attempt), then by target and criterion; `sets` are by (system, topic, criterion). `layers`
+    has the layer whose nuggets are used, by (trial, attempt). `refused` counts judgments that were left out because the
+    schema does not let their source (a model, or a rule that it does not name) score the criterion. `unknown` lists the
+    criteria that have judgments but are not in the schema. `unplaced` counts judgments whose target is not of the level
+    that their criterion scores. `unjudged` counts the items that a model was asked about and did not judge, by author
+    and reason. `beside` has, if models are used, the opinions of people and of models by kind (`human`, `model`),
+    whatever the precedence. The schema's own rules are run again with the current settings and gold, so their scores
+    are not read.
     """
 
     precedence: Precedence = field(default_factory=Precedence)
@@ -82,7 +83,7 @@ class Judgments:
         """Read the judgments of layers, skipping criteria that the schema does not have.
 
         Raises RunError, with file and line, for a score that is neither null nor in [0, 1], and InputError if the
-        precedence names nuggets without a layer.
+        precedence names nuggets that no layer has.
         """
         chosen = precedence or Precedence()
         layers = tuple(layers)
@@ -139,16 +140,16 @@ class Judgments:
         )
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
-        """True if the precedence names nuggets and no layer has them for these words: nothing can be scored then."""
+        """Return whether nothing can be scored because no layer has the requested nuggets for this text."""
         if self.precedence.nuggets in ("", *_BY_RULES):
             return False
         known = self.layers.get((trial, attempt))
         return known is None or known.said not in ("", words_hash(exchanged))
 
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
-        """The nuggets of types F and O that a layer gives for a conversation; None without a layer.
+        """Return the nuggets of types F and O that a layer has for a conversation, or None if no layer has any.
 
-        Raises RunError, with file and line, for one that does not fit the text.
+        Raises RunError, with file and line, for a nugget that does not fit the text.
         """
         known = self.layers.get((trial, attempt))
         if known is None:
@@ -237,7 +238,7 @@ def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
 
 
 def words_hash(exchanged: Iterable[Passage]) -> str:
-    """Hash of everything that was said in a conversation; reading a page again may change the words."""
+    """Return a hash of everything said in a conversation, which may change when a page is read again."""
     return content_hash("harvest-words", [[one.speaker, one.text] for one in exchanged], size=8)
 
 
@@ -262,7 +263,7 @@ def _placed_nuggets(passage: Passage, group: list[tuple[Candidate, Place]], vers
 
 
 def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, Layer]]:
-    """The layers that may be used, the best last, because later judgments of an author replace earlier ones."""
+    """Return the layers that may be used, the best last, because an author's later judgments replace earlier ones."""
     found = []
     for layer in layers:
         rank = precedence.rank(layer.kind, layer.author)
@@ -314,7 +315,7 @@ _About = TypeVar("_About")
 
 
 def _record_opinion(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Given | None) -> None:
-    """Record an opinion. given: None if the author cannot tell, which removes earlier judgments of the same author."""
+    """Record an opinion. If `given` is None, the author was unsure, and the author's earlier judgment is removed."""
     here = known.setdefault(about, {})
     if given is not None:
         here[by.kind, by.author] = given
@@ -331,8 +332,9 @@ def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> d
 
 
 def _opinions_by_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
-    """The opinions of sources of one kind, whatever the precedence: a model is checked by all people. A folding that
-    uses none of them, or leaves them unsettled, is replaced by the usual one.
+    """Return the opinions of one kind of source, whatever the precedence, since a model is checked against all people.
+
+    If the folding uses none of the judgments or cannot decide between them, the default folding is used instead.
     """
     found: dict[_About, Opinion] = {}
     for about, given in known.items():

@@ -1,10 +1,11 @@
-"""Nuggets of a conversation: atomic pieces of a turn that can be scored, with their places.
+"""Nuggets of a conversation: atomic pieces of a turn that can be scored, with their positions.
 
-Three types. `F`: a claim. `O`: a dialogue act that claims nothing ([SWAN] §2; acts by Stolcke et al. 2000, Table 2).
-`E`: a link to an entity, as in `scoring.nuggets`; it serves fairness and repetition and is no item of a criterion.
+There are three types. `F` is a claim. `O` is a dialogue act without a claim ([SWAN] §2; acts by Stolcke et al. 2000,
+Table 2). `E` is a link to an entity, as in `scoring.nuggets`; fairness and repetition use it, but no criterion scores
+it.
 
     Candidate          the proposal of an extractor: a span, its type, and the rule that found it
-    place_nuggets(…)   candidates of one passage, checked against its text, as nuggets with positions
+    place_nuggets(…)   candidates of one passage as nuggets with positions, after a check against its text
 """
 
 from collections.abc import Iterable
@@ -22,10 +23,10 @@ Span = tuple[int, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A nugget as an extractor proposes it: characters [start, end) of one passage.
+    """A nugget proposed by an extractor, for characters [start, end) of one passage.
 
-    rule: name of the rule that found it. act: the dialogue act, for type O. entity: canonical key, for type E. text:
-    the words that the extractor expects there; None if it does not say.
+    `rule` names the rule that found it. `act` is the dialogue act of type O, and `entity` the canonical key of type E.
+    `text` is what the extractor expects in the span, or None if it does not say.
     """
 
     start: int
@@ -39,9 +40,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """One nugget. turn: from 1. speaker: `user` or `system`. start, end: characters of that side's text, end exclusive;
-    both -1 for an entity whose link is outside the text. position: WC(n), from 1, of its last word in the whole
-    conversation. rule, version: of its extraction.
+    """A nugget with its place in the conversation.
+
+    Turns count from 1, and `speaker` is `user` or `system`. `start` and `end` (exclusive) are characters of the text of
+    that side, or -1 for an entity whose link is outside the text. `position` is WC(n), the number of words in the
+    conversation up to its last word. `rule` and `version` describe its extraction.
     """
 
     turn: int
@@ -62,11 +65,11 @@ class Nugget:
 
 
 def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version: str) -> tuple[Nugget, ...]:
-    """The candidates of one passage as nuggets, in the order of the text. version: of the extractor, with its name.
+    """Return the candidates of one passage as nuggets in text order. `version` is the extractor's name and version.
 
-    Results of all extractors are checked. Raises ValueError, naming extractor, turn and span, for a span outside the
-    text, without a word, or with white space at an end; for text that differs from the words there; for an unknown
-    type; for an act on a nugget that is not of type O; and for two nuggets of types F and O on one span.
+    Raises ValueError, naming extractor, turn and span, for a span that is outside the text, has no word, or begins or
+    ends with white space; for text that differs from the text in the span; for an unknown type; for an act on a nugget
+    that is not of type O; and for two nuggets of types F or O with equal spans.
     """
     found = sorted(candidates, key=lambda one: (one.start, one.end, one.type, one.entity, one.rule))
     scored: set[tuple[int, int]] = set()

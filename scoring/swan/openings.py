@@ -1,6 +1,6 @@
-"""Acts that a piece of a turn can begin with: `I'm sorry, …`, `Yes, …`, `Great question! …`.
+"""Dialogue acts at the beginning of a piece of a turn: `I'm sorry, …`, `Yes, …`, `Great question! …`.
 
-Patterns in order; the first that matches, followed by a comma, a full stop or the end, wins.
+Patterns are tried in order. The first match that is followed by a comma, a full stop or the end wins.
 """
 
 import re
@@ -114,7 +114,10 @@ _ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 
 def opening(text: str, *, answering: bool = False) -> Found | None:
-    """The act that `text`, normalised by `plain`, begins with; None without one. `answering` allows for yes and no."""
+    """Return the act at the beginning of `text`, or None. If `answering`, yes and no count as answers to a question.
+
+    The text must be normalised by `plain`.
+    """
     for name, pattern in _OPENINGS:
         match = pattern.match(text)
         if match is None:

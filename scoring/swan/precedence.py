@@ -1,4 +1,4 @@
-"""Whose judgments count, in the notation `human,rule`, or `human:anna,human,model`."""
+"""The order in which judgments take precedence, written as `human,rule` or `human:anna,human,model`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One author's judgment of one thing. value: a score in [0, 1], or one of the criterion's values, or None for "does
-    not apply". rank: its place in the precedence. place: in its file. adjudicates: its author saw the other judgments,
+    """One author's judgment of one item.
+
+    `value` is a score in [0, 1], one of the criterion's values, or None for "does not apply". `rank` is the index of
+    its source in the precedence, and `place` its place in a file. If `adjudicates`, the author saw the other judgments
     and decided between them.
     """
 
@@ -32,13 +34,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """The judgment that counts.
+    """The judgment that counts for an item.
 
-    value: a score in [0, 1], or None for "does not apply". share: how much of the thing the score is for, in (0, 1]; 1
-    without a score. by: the first voter. disputed: another usable source gave another value; revising one's own
-    judgment disputes nothing. rank: its place in the precedence. votes: all that count, by author. equals: votes of
-    equal precedence that differ; () if they were folded. shares: for a criterion with values, the share of the votes
-    for each value given, and `value` is None.
+    `value` is a score in [0, 1], or None for "does not apply". `share`, in (0, 1], is the share of the votes that say
+    that the criterion applies; 1 without a score. `by` is the first voter. `disputed` is true if another usable source
+    gave another value; authors who revise their own judgment dispute nothing. `rank` is its index in the precedence.
+    `votes` are all votes that count, by author. `equals` are differing votes of equal precedence that were not
+    combined. For a criterion with values, `shares` is the share of the votes for each value, and `value` is None.
     """
 
     value: float | None
@@ -57,7 +59,7 @@ class Opinion:
 
 
 def named_judge(folding: str) -> tuple[str, str]:
-    """Kind ("" for any) and author, if one judge is named; else two empty texts."""
+    """Return the kind ("" for any kind) and author of a judge named by `folding`, or two empty strings."""
     if folding in FOLDINGS:
         return "", ""
     kind, mark, author = folding.partition(":")
@@ -65,7 +67,7 @@ def named_judge(folding: str) -> tuple[str, str]:
 
 
 def fold(given: Collection[Given], folding: str) -> Opinion | None:
-    """Fold the judgments of several authors, one of each. None if the folding uses none of them."""
+    """Combine the judgments of several authors, one from each. Returns None if the folding uses none of them."""
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
     referees = [one for one in used if one.adjudicates]
@@ -97,11 +99,11 @@ def fold(given: Collection[Given], folding: str) -> Opinion | None:
 
 @dataclass(frozen=True, slots=True)
 class Precedence:
-    """Whose judgments are used, in order: kinds, or kind and author.
+    """The sources of judgments that are used, in order: kinds, or pairs of kind and author.
 
-    nuggets: whose nuggets are scored, by the author of a layer or `author/version`; `rules` for those that the rules
-    find now; "" for those of the newest layer of a kind that is used (other than a model), or else the rules'. folding:
-    how the votes of several authors become one: one of `FOLDINGS` or a judge's name.
+    `nuggets` selects the nuggets to score: the author of a layer, or `author/version`; `rules` for those that the rules
+    find now; or "" for the newest layer of a usable kind except models, and otherwise the rules. `folding` is how the
+    votes of several authors are combined: one of `FOLDINGS`, or the name of the one judge to use.
     """
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))
@@ -110,7 +112,7 @@ class Precedence:
 
     @staticmethod
     def parse(text: str) -> Precedence:
-        """Parse `human,rule` or `human:anna,human,model`. Raises InputError for an unknown kind, or one named twice."""
+        """Parse `human,rule` or `human:anna,human,model`. Raises InputError for an unknown kind or a repeated entry."""
         entries = []
         for part in text.split(","):
             kind, _, author = part.strip().partition(":")
@@ -123,7 +125,7 @@ class Precedence:
 
     @staticmethod
     def asked(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
-        """The precedence given to a command, with defaults. Raises InputError as `parse` does."""
+        """Return the precedence given to a command, with defaults. Raises InputError as `parse` does."""
         entries = Precedence.parse(judges).entries if judges else Precedence().entries
         return Precedence(entries, nuggets or "", folding or USUAL)
 
@@ -131,7 +133,7 @@ class Precedence:
         return ",".join(f"{kind}:{author}" if author else kind for kind, author in self.entries)
 
     def rank(self, kind: str, author: str) -> int | None:
-        """The index of the first entry that names the source; None if none does."""
+        """Return the index of the first entry that names the source, or None."""
         return next((i for i, entry in enumerate(self.entries) if entry[0] == kind and entry[1] in ("", author)), None)
 
     def uses(self, kind: str) -> bool:

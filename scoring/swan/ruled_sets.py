@@ -1,4 +1,4 @@
-"""Rules for sets: all conversations of a system on a topic together."""
+"""Application of rules to sets: all conversations of one system on one topic."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,10 @@ SetKey = tuple[str, str, str]
 def set_verdicts(
     conversations: Iterable[Conversation], schema: Schema, sight: Callable[[Conversation], Sight]
 ) -> Mapping[SetKey, tuple[SetVerdict, SetRule]]:
-    """The verdict of the first rule that can judge each set. sight: makes the view of a conversation for rules."""
+    """Return the verdict of the first rule that can judge each set.
+
+    `sight` makes the view of a conversation for rules.
+    """
     criteria = [one for one in schema if one.level == "set" and one.set_rules]
     if not criteria:
         return {}
@@ -46,7 +49,10 @@ def judge_sets(
     schema: Schema,
     sight: Callable[[Conversation], Sight],
 ) -> Judgments:
-    """Add verdicts of rules on sets to the judgments, if the precedence includes rules and nobody comes before them."""
+    """Add the verdicts of set rules to the judgments.
+
+    A verdict counts unless the precedence leaves out rules or prefers an existing judgment.
+    """
     if not judgments.precedence.uses("rule"):
         return judgments
     sets = dict(judgments.sets)

@@ -1,5 +1,6 @@
-"""Schema files (`harvest-schema/1`): the criteria for judging conversations, each with its level, its nuggets, the
-sampling it needs, its judges, and its weights.
+"""Schema files (`harvest-schema/1`), which declare the criteria for judging conversations.
+
+Each criterion has a level, nugget types, sampling, judges and weights.
 
     load_schema("sakai-2023")      a schema that comes with Harvest
     load_schema("my/schema.yaml")  your own file
@@ -52,14 +53,14 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion. number: from 0.
+    """One criterion, with its number from 0.
 
-    level: the thing that is scored: each `nugget`, each `turn` of the speaker, each `dialogue` as a whole, or the `set`
-    of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other levels. judges: `human`,
-    `model`, the kinds that may score it. rules: the rules that can; set_rules: those that score a set. weight: CW.
-    weighting: NW; a dialogue and a set have no position and weigh 1. speaker: whose turns; other levels score the
-    system's side. values: for a criterion with values without an order instead of scores, each value with its meaning;
-    it is in no WAN, and the share of each value is computed.
+    `level` is what is scored: each `nugget`, each `turn` of the speaker, each `dialogue` as a whole, or the `set` of
+    all conversations of a system on a topic. `types` are the nugget types (`F`, `O`), or () for other levels. `judges`
+    are the kinds that may score it (`human`, `model`), besides `rules` and, for sets, `set_rules`. `weight` is CW and
+    `weighting` is NW; dialogues and sets have no position and weigh 1. `speaker` is the side whose turns are scored;
+    other levels score the system. `values` has each value with its meaning if the criterion has unordered values
+    instead of scores; such a criterion is in no WAN, and the share of each value is computed.
     """
 
     number: int
@@ -77,26 +78,26 @@ class Criterion:
     values: tuple[tuple[str, str], ...] = ()
 
     def takes(self, item: Item) -> bool:
-        """True for an item of the criterion's level, with a speaker and a type that it scores."""
+        """Return whether the criterion scores the item's speaker and, for level nugget, its type."""
         return item.speaker == self.speaker and (self.level != "nugget" or item.type in self.types)
 
     @property
     def value_names(self) -> tuple[str, ...]:
-        """The possible values, () if it has scores."""
+        """The possible values, or () if the criterion has scores."""
         return tuple(name for name, _ in self.values)
 
     def value_of(self, text: str) -> str | None:
-        """The value with this spelling, ignoring case; None for any other text."""
+        """Return the value that equals `text` except for case and surrounding white space, or None."""
         return next((name for name in self.value_names if name.casefold() == text.strip().casefold()), None)
 
     @property
     def silences(self) -> tuple[str, ...]:
-        """Why each of its rules gives no score, for rules that do: `label: the protocol gave the turn no label`."""
+        """Why each of the rules gives no score: `label: the protocol gave the turn no label`."""
         of_items = [f"{rule}: {rule.silence}" for rule in self.rules]
         return (*of_items, *(f"{rule}: {rule.silence}" for rule in self.set_rules))
 
     def may_score(self, kind: str) -> bool:
-        """True if a source of that kind may score it."""
+        """Return whether a source of that kind may score the criterion."""
         return bool(self.rules or self.set_rules) if kind == "rule" else kind in self.judges
 
 
@@ -104,8 +105,8 @@ class Criterion:
 class Schema:
     """The criteria by which SWAN judges a conversation, in the order of their file ([SWAN]: see docs/swan.md).
 
-    `schema["Correctness"]` is one criterion; a number written as text works too. name: of the schema. about: one
-    sentence about it.
+    `schema["Correctness"]` is one criterion; its number works too, as a string. `about` is one sentence about the
+    schema.
     """
 
     name: str
@@ -113,7 +114,10 @@ class Schema:
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """The criterion of that name or number, with `_` for blanks. Raises InputError naming the nearest."""
+        """Return the criterion of that name or number; `_` may replace blanks.
+
+        Raises InputError, suggesting the nearest name.
+        """
         folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]
@@ -158,7 +162,7 @@ class _SchemaFile(StrictModel):
 
 
 def read_schema(document: Document) -> Schema:
-    """The schema in `document`. Raises InputError, with line and column, for any fault."""
+    """Return the schema in `document`. Raises InputError, with line and column, for any fault."""
     file = document.validated(_SchemaFile)
     if not file.criteria:
         raise document.error(("criteria",), "criteria: at least one is required")
@@ -252,7 +256,10 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
 
 
 def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
-    """Criteria with values, and criteria of user turns, are for people only: rules and prompts do not support them."""
+    """Check criteria with values and criteria of user turns.
+
+    Only people may judge them, as rules and prompts do not support them.
+    """
     people_alone = [
         name for name, used in (("values", one.values is not None), ("speaker", one.speaker == "user")) if used
     ]
@@ -294,7 +301,7 @@ def shipped_schemas() -> tuple[str, ...]:
 
 
 def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
-    """Load the criteria of SWAN: a schema that comes with Harvest, by name, or your own, by its path.
+    """Load the criteria of SWAN from a schema that comes with Harvest, by name, or from your own file, by its path.
 
     Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
     """

@@ -1,5 +1,6 @@
-"""The kinds of sources behind a SWAN or a WAN: people, models or rules. A SWAN by rules alone does not measure truth or
-harm, and a WAN by several kinds is a mixture of judges.
+"""The kinds of sources behind a SWAN or WAN: people, models or rules.
+
+A SWAN by rules alone does not measure truth or harm, and a WAN by several kinds mixes judges.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,20 +22,20 @@ Part = tuple[str, str | None, str | None, int | None]
 
 @dataclass(slots=True)
 class Scorers:
-    """Sources that scored the conversations so far, by criterion ("" for SWAN) and by part that includes them."""
+    """The kinds of sources that scored conversations, by criterion ("" for SWAN) and by part of the results."""
 
     kinds: dict[tuple[str, Part], set[str]] = field(default_factory=dict)
 
     def add(
         self, criterion: str, system: str, topic: str, topic_type: str, trial: int | None, kinds: Iterable[str]
     ) -> None:
-        """trial: None for all trials of the topic together."""
+        """Add the kinds of sources of one trial, or of all trials of the topic if `trial` is None."""
         found = set(kinds)
         for part in product((topic, None), (topic_type, None), {trial, None}):
             self.kinds.setdefault((criterion, (system, *part)), set()).update(found)
 
     def named(self, criterion: str, part: Part) -> str | None:
-        """The scorers, for example `people, rules` or `models, unchecked`; None if nothing of that part was scored."""
+        """Return the scorers of a part, as in `people, rules` or `models, unchecked`, or None if nothing was scored."""
         kinds = self.kinds.get((criterion, part), set())
         names = [name for kind, name in SCORERS.items() if kind in kinds]
         return ", ".join([*names, UNCHECKED] if "model" in kinds else names) or None

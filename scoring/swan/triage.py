@@ -1,10 +1,10 @@
-"""Triage: texts that people should review first, with the reason. It is no score, and it misses much.
+"""Triage: texts that people should review first, with the reason. It gives no score, and it misses much.
 
-    harms(text)    words that may hurt a reader: cover the text until the reader asks for it
+    harms(text)    words that may hurt a reader, so that the text is covered until the reader asks for it
     flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
 
-Both know a few patterns, the first mostly of English. A quotation of something harmful is harmful to read, so quoted
-words count; code does not.
+Both know a few patterns, and `harms` mainly English ones. Quoted words count, since a quotation can hurt as well; code
+does not.
 """
 
 import re
@@ -88,7 +88,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 def harms(text: str) -> Iterator[Flag]:
-    """Words that may hurt, by reason, also with digits for letters; mostly English, some German, French, Spanish."""
+    """Yield words that may hurt, even with digits for letters. Most are English; some German, French and Spanish."""
     plain = _without_code(text.replace("\u2019", "'"))
     undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain
     for reason, pattern in _HARMFUL:
@@ -99,7 +99,7 @@ def harms(text: str) -> Iterator[Flag]:
 
 
 def _letters_for_figures(word: re.Match[str]) -> str:
-    """Replace digits that look like letters. Marks at the end are kept, and so are numbers."""
+    """Replace digits and marks that look like letters in a word, except marks at its end. Numbers are kept."""
     inner = word[0].rstrip("!|")
     if inner.isalpha() or not any(map(str.isalpha, inner)):
         return word[0]
@@ -127,7 +127,7 @@ _AGAIN = 4  # repetitions of a sentence that are reported
 
 
 def flaws(text: str) -> Iterator[Flag]:
-    """Signs that the form of `text` is broken; blind to grammar and to meaning."""
+    """Yield signs that the form of `text` is broken. Grammar and meaning are not examined."""
     plain = _without_code(text)
     if _NOTHING.fullmatch(text):
         yield Flag("nothing but a placeholder", 0, len(text))

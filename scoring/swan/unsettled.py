@@ -1,4 +1,4 @@
-"""Refuse judgments that differ if only an adjudicator may decide and none did; the error says how to settle them."""
+"""Refusal of differing judgments that nobody adjudicated, if only an adjudicator may decide."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -20,7 +20,10 @@ _LISTED = 5
 def refuse_unsettled(
     assessments: Iterable[Assessment], judgments: Judgments, schema: Schema, criteria: Collection[str]
 ) -> None:
-    """Raise InputError if a score by one of `criteria` would rest on one of several authors of equal precedence."""
+    """Raise an error if a score of one of `criteria` rests on one of several differing judgments of equal rank.
+
+    The RunError says how to settle them. Raises InputError if several authors of equal precedence extracted nuggets.
+    """
     every = tuple(assessments)
     needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
     asked = {(one.key.system, one.key.topic) for one in every}
@@ -55,7 +58,7 @@ class _Unsettled:
 
 
 def _place_text(one: Assessment, item: Item) -> str:
-    """The place, as `IRIS M001 3:2`: system, topic, trial and turn, with the characters of a nugget."""
+    """Return the place of an item, as in `IRIS M001 3:2`: system, topic, trial and turn, and a nugget's characters."""
     found = f"{one.key.system} {one.key.topic} {one.key.trial}"
     if item.turn:
         found += f":{item.turn}"

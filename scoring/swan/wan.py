@@ -1,12 +1,12 @@
 """WAN and SWAN: weighted averages of scores over items, and of criteria over a schema ([SWAN] Eq. 1 and 2).
 
     wan(scored, criterion, weighting)   WAN^c of one conversation: numerator, denominator, n
-    wans(each, criterion, weighting)    the same for many conversations, in columns
+    wans(each, criterion, weighting)    WAN^c of each of many conversations, computed together
     pool_wans(wans)                     Eq. 2 as printed, over the items of several conversations: long ones weigh more
-    mean_per_session(values)            the mean of the values of single conversations: each counts once
+    mean_per_session(values)            mean of the values of single conversations, with equal weights
     swan(wans, weights)                 Eq. 1 over the criteria that are defined, with their names
 
-The denominator of Eq. 2 prints U where it must be U^c: an average over U^c is divided by the weights in U^c.
+The denominator of Eq. 2 is printed with U where U^c is meant: an average over U^c is divided by the weights in U^c.
 """
 
 import math
@@ -27,7 +27,7 @@ _AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many 
 
 @dataclass(frozen=True, slots=True)
 class Wan:
-    """WAN^c: `numerator` is the sum of NW·S, `denominator` that of NW, over `n` scored of all `items`."""
+    """WAN^c over the `n` scored of all `items`: `numerator` is the sum of NW·S and `denominator` the sum of NW."""
 
     criterion: str
     numerator: float
@@ -37,7 +37,7 @@ class Wan:
 
     @property
     def value(self) -> float:
-        """In [0, 1], 1 is good; NaN if nothing is scored, or no scored item has any weight."""
+        """The weighted mean in [0, 1], where 1 is good; NaN if no scored item has any weight."""
         if self.denominator <= 0:
             return math.nan
         return min(1.0, max(0.0, self.numerator / self.denominator))
@@ -45,9 +45,10 @@ class Wan:
 
 @dataclass(frozen=True, slots=True)
 class Swan:
-    """SWAN. value: in [0, 1]; NaN if no criterion is defined. wans: of all criteria asked for. covered, undefined:
-    names of the criteria in the value, and of those that could not enter it; a criterion of weight 0 is in neither.
-    n: scored items of the covered ones.
+    """SWAN, in [0, 1], with the WANs of all requested criteria; NaN if no criterion is defined.
+
+    `covered` and `undefined` name the criteria in the value and those that could not be included; a criterion of weight
+    0 is in neither. `n` is the number of scored items of the covered criteria.
     """
 
     value: float
@@ -59,14 +60,14 @@ class Swan:
 
 @dataclass(frozen=True, slots=True)
 class SessionMean:
-    """A mean over conversations. n: conversations with a defined value; value: NaN without any."""
+    """A mean over the `n` conversations with a defined value; NaN if there are none."""
 
     value: float
     n: int
 
 
 def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
-    """WAN^c(U^c), Eq. 2: U^c are the `scored` items, in any order.
+    """Return WAN^c(U^c), Eq. 2, where U^c are the `scored` items, in any order.
 
     The number of `items` includes those without a score. Raises ValueError for a score outside [0, 1].
     """
@@ -85,7 +86,10 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
 
 
 def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
-    """`wan` of many conversations, equal to the last bit. Raises ValueError for a score outside [0, 1]."""
+    """Return `wan` for each of many conversations, equal to the last bit.
+
+    Raises ValueError for a score outside [0, 1].
+    """
     flat = [one for scored in each for one in scored]
     counts = np.array([len(scored) for scored in each], dtype=np.int64)
     values = np.array([one.value for one in flat], dtype=np.float64)
@@ -100,10 +104,10 @@ def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting,
 def weighted_sums(
     counts: npt.NDArray[np.int64], places: Places, values: Floats, weighting: Weighting, *, shares: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Numerators and denominators of Eq. 2, exactly rounded, (conversations,) each; 0 for a conversation without items.
+    """Return the exactly rounded numerators and denominators of Eq. 2, (conversations,) each; 0 without items.
 
-    counts: (conversations,) items of each. places, values: of n items, conversation after conversation; values in [0,
-    1]. shares: (n,) factors of the weights in (0, 1]; None for 1.
+    `counts` is (conversations,), the number of items of each. `places` and `values` (in [0, 1]) describe n items, one
+    conversation after another. `shares` is (n,), factors of the weights in (0, 1], or None for 1.
     """
     above, below = np.empty(len(counts)), np.empty(len(counts))
     ends = np.concatenate([[0], np.cumsum(counts)])
@@ -121,7 +125,10 @@ def weighted_sums(
 
 
 def pool_wans(wans: Iterable[Wan]) -> Wan:
-    """Eq. 2 over all items of several conversations. Raises ValueError for different criteria, or none."""
+    """Apply Eq. 2 to all items of several conversations.
+
+    Raises ValueError for WANs of several criteria, or without any WAN.
+    """
     parts = tuple(wans)
     names = {part.criterion for part in parts}
     if len(names) != 1:
@@ -136,13 +143,16 @@ def pool_wans(wans: Iterable[Wan]) -> Wan:
 
 
 def mean_per_session(values: Iterable[float]) -> SessionMean:
-    """The plain mean of the defined values, one for each conversation; NaN with n = 0 if none is defined."""
+    """Return the unweighted mean of the defined values, one per conversation; NaN with n = 0 if none is defined."""
     known = [value for value in values if not math.isnan(value)]
     return SessionMean(math.fsum(known) / len(known) if known else math.nan, len(known))
 
 
 def swan(wans: Mapping[str, Wan], weights: Mapping[str, float]) -> Swan:
-    """Eq. 1: sum of CW·WAN over sum of CW, over the criteria whose WAN is defined; weights are 1 if not named."""
+    """Return Eq. 1: the sum of CW·WAN over the sum of CW, for the criteria with a defined WAN. The default weight is 1.
+
+    Raises ValueError for a weight that is negative or not finite.
+    """
     asked = {name: weights.get(name, 1.0) for name in wans}
     wrong = [name for name, weight in asked.items() if not (weight >= 0 and math.isfinite(weight))]
     if wrong:

@@ -1,11 +1,11 @@
 """Nugget weightings NW: the weight of an item by its place in its conversation ([SWAN] §3).
 
-Each is a frozen value with `weights(places) -> (n,)` array, non-negative, that depends on one item at a time, so the
+Each is a frozen value with `weights(places)`, a non-negative (n,) array that depends on one item at a time, so the
 order of items has no effect. `str(…)` gives the text that `parse_weighting` reads back.
 
     uniform                 1: a conversation is a bag of nuggets
     linear(L=1250)          max(0, 1 - (WC - 1)/L): the weight falls with every word (S-measure, [GFRC] Eq. 6)
-    linear(L=1250, Lc=800)  Lc: the same in characters; 1000 by default ([GFRC] §2.2, Eq. 2)
+    linear(L=1250, Lc=800)  with Lc as L in characters; 1000 by default ([GFRC] §2.2, Eq. 2)
     last_turn               1 in the conversation's final system turn, 0 before it: the recency effect
     anchored(rate=0.9)      rate ** (nuggets seen so far): the first nuggets set the anchor
     linear(L=1250)*last_turn    the product of any of these
@@ -31,11 +31,11 @@ CHARACTERS = 1000
 
 
 class Item(Protocol):
-    """What a weighting can see of a scored nugget or turn."""
+    """The attributes of a scored nugget or turn that a weighting can use."""
 
     @property
     def position(self) -> int:
-        """WC, from 1, of its last word in the conversation, or of its last character."""
+        """Its last word in the conversation, as the word count WC from 1, or its last character."""
         ...
 
     @property
@@ -45,7 +45,7 @@ class Item(Protocol):
 
     @property
     def seen(self) -> int:
-        """The number of system nuggets of types F and O before it in the conversation."""
+        """Number of system nuggets of types F and O before it in the conversation."""
         ...
 
     @property
@@ -56,8 +56,9 @@ class Item(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Items of one or several conversations as columns, in any order. position, seen, final, characters: (n,) as in
-    `Item`; characters: None if all count words.
+    """The attributes of n items as columns of shape (n,), for one or several conversations, in any order.
+
+    They are those of `Item`. `characters` is None if all items count words.
     """
 
     position: Floats
@@ -86,13 +87,13 @@ class Weighting(Protocol):
     """NW: a non-negative weight for each item."""
 
     def weights(self, places: Places) -> Floats:
-        """(n,) in [0, 1], one for each of n items; (0,) for none."""
+        """Return (n,) weights in [0, 1] for n items."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """Every item weighs 1."""
+    """The weight 1 for every item."""
 
     def weights(self, places: Places) -> Floats:
         return np.ones(len(places))
@@ -103,9 +104,10 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """1 for the conversation's first word, falling by 1/L with every word, 0 from word L + 1 on.
+    """A weight of 1 for the conversation's first word, falling by 1/L with every word to 0 from word L + 1 on.
 
-    L: most words that a user reads, at least 1. Lc: the same in characters, for conversations measured in them.
+    `L` is the largest number of words that a user reads, at least 1. `Lc` replaces it if a conversation is measured in
+    characters.
     """
 
     L: int = 1250
@@ -128,7 +130,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """1 in the final system turn of the conversation, 0 in all others."""
+    """The weight 1 in the final system turn of the conversation, and 0 in all others."""
 
     def weights(self, places: Places) -> Floats:
         return places.final.astype(np.float64)
@@ -139,10 +141,10 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """rate ** k, where k is the number of system nuggets that the user has seen before: the first one weighs 1.
+    """The weight rate ** k, where k is the number of system nuggets seen before, so that the first one weighs 1.
 
-    rate: in (0, 1]; at 1 it is `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can affect
-    the weight of the current one); this is the simplest one that depends on them alone.
+    The `rate` is in (0, 1]; 1 gives `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can
+    affect the weight of the current one); this is the simplest function that depends on their number alone.
     """
 
     rate: float = 0.9

@@ -1,1 +1,1 @@
-"""Rules that score items of a criterion if a rule can do so honestly; each states its limits."""
+"""Rules that score the items of criteria that a rule can judge; each rule states its limits."""

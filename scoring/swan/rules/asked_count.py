@@ -1,4 +1,4 @@
-"""`asked_count`: Sufficiency as giving as many things as the user asked for."""
+"""`asked_count`: Sufficiency as giving the number of things that the user asked for."""
 
 import re
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ _LONGEST = 6  # words of one thing in an enumeration
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A number of things that was asked for. start, end: its characters in the user turn."""
+    """A request for a number of things, at characters [start, end) of the user turn."""
 
     count: int
     start: int
@@ -74,10 +74,10 @@ class Ask:
 
 
 def asked_for(said: str) -> Ask | None:
-    """The number of things that an English user turn asks for, the first of several; None if it names none.
+    """Return the first number of things that an English user turn asks for, or None if it names no number.
 
-    The lower end of a range counts. Quotations, negations, an `if`, and numbers of words, pages or minutes are
-    ignored.
+    Of a range, the lower end counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
+    minutes are ignored.
     """
     plain = own_words(said)
     for found in _ASK.finditer(plain):
@@ -91,7 +91,10 @@ def asked_for(said: str) -> Ask | None:
 
 
 def given(text: str) -> int:
-    """The number of list items or table rows; else of an enumeration, ordinals, blocks of code, or claims."""
+    """Count list items or table rows; without them, the most enumerated things, ordinals or blocks of code.
+
+    If there are no two of these, sentences are counted as well.
+    """
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:
         ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]
@@ -121,7 +124,7 @@ def _longest_enumeration(sentence: str) -> int:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """given/asked, at most 1, if the user turn asks for a number of things; a refusal gives none."""
+    """Score given/asked, but at most 1, if the user turn asks for a number of things. A refusal gives none."""
     refused = {
         one.turn for one in sight.nuggets if one.speaker == "system" and one.act in ("REJECT", "HEDGE", "APOLOGY")
     }

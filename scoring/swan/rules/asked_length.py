@@ -54,7 +54,7 @@ _OVER = 1.2  # a text of about N words may be a fifth longer
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most this many `words` or `sentences`, with the characters [start, end) of the user turn that ask for it."""
+    """A limit on the number of words or sentences, requested at characters [start, end) of the user turn."""
 
     most: int
     unit: Literal["words", "sentences"]
@@ -63,8 +63,10 @@ class Limit:
 
 
 def asked_limit(said: str) -> Limit | None:
-    """The length that an English user turn asks for; None if it names none. A brief answer has at most 60 words, a bare
-    number, name, yes or no at most 4, a text of about N words at most 1.2 N.
+    """Return the length that an English user turn asks for, or None if it names no length.
+
+    A brief answer has at most 60 words; a single number, name, yes or no at most 4; a text of about N words at most 1.2
+    N.
     """
     plain = own_words(said)
     for pattern in (_LONG, _LIMIT, _YES_NO, _BARE, _BRIEF):
@@ -83,7 +85,7 @@ def asked_limit(said: str) -> Limit | None:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 up to the length the user asked for, then exp(1 - n/length), as `brevity` does."""
+    """Score 1 up to the requested length and exp(1 - n/length) beyond it, as `brevity` does."""
     for item in sight.items:
         text, limit = sight.text(item), asked_limit(sight.said(item.turn))
         count = word_count(text)

@@ -1,4 +1,4 @@
-"""`breakdown`: the share of people expected not to call a turn a breakdown, predicted by the shipped detector."""
+"""`breakdown`: the share of people who would not call a turn a breakdown, as predicted by the shipped detector."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """P(O) + P(T)/2 of the breakdown detector for each system turn: 1 if nobody is expected to call it a breakdown."""
+    """Score P(O) + P(T)/2 of the breakdown detector, which is 1 if nobody is expected to call the turn a breakdown."""
     from protocols.breakdown.detector import load_detector
 
     turns, places = utterances_of(sight.conversation)

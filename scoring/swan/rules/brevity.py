@@ -9,7 +9,7 @@ from scoring.words import CHARACTERS_A_WORD, length, unit_of
 
 
 def judge(words: int, sight: Sight) -> Iterator[Verdict]:
-    """exp(1 - n/words) for each turn of n words, at most 1."""
+    """Score exp(1 - n/words), but at most 1, for each turn of n words."""
     for item in sight.items:
         text = sight.text(item)
         unit = unit_of((text,), sight.settings.unit)
@@ -20,11 +20,11 @@ def judge(words: int, sight: Sight) -> Iterator[Verdict]:
 
 
 def brevity(words: int = 250) -> Rule:
-    """1 up to so many words, then exp(1 - n/words): the mirror image of BLEU's brevity penalty.
+    """Score 1 up to a number of words and exp(1 - n/words) beyond it, mirroring BLEU's brevity penalty.
 
-    words: at least 1; 250 is how many a reader reads in a minute ([GFRC] §3.2). A turn in a script without blanks
-    between words is measured in characters, two for a word: 500 a minute ([GFRC] §2.2; see `scoring.words`). Silent on
-    a turn without words.
+    The number of `words` is at least 1; people read 250 in a minute ([GFRC] §3.2). A turn in a script without blanks
+    between words is measured in characters, two per word: 500 a minute ([GFRC] §2.2; see `scoring.words`). A turn
+    without words gets no score.
     """
     if words < 1:
         raise ValueError("words is a number from 1")

@@ -23,8 +23,10 @@ _Found = tuple[float, str, Nugget]
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score claims with the normal form of an earlier claim of the system: 0 if a number, a date, a list or a negation
-    differs, 1 if all agree. The same yes-no question must have the same answer. Silent on new claims.
+    """Score claims with the normal form of an earlier claim of the system: 1 if they agree, 0 if they differ.
+
+    They differ if a number, a date, a list or a negation differs. A repeated yes-no question must get the same answer.
+    New claims get no score.
     """
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     earlier = _Earlier(sight)
@@ -105,7 +107,7 @@ class _Earlier:
         return [(0.0, f"another list than in turn {before[1].turn}", before[1])]
 
     def _by_pronoun(self, form: Form, turn: int) -> Iterator[tuple[bool, Nugget]]:
-        """Compare a claim about a pronoun if one thing had its predicate and the user names no other since."""
+        """Compare a claim about a pronoun, if exactly one thing had its predicate and the user named no other since."""
         subjects = self.subjects.get(form.predicate, {})
         if len(subjects) != 1 or len(form.predicate) < _LEAST or not form.values:
             return
@@ -120,7 +122,7 @@ def _told(agree: bool, before: Nugget) -> _Found:
 
 
 def _answers(sight: Sight) -> dict[int, tuple[float, str, Nugget]]:
-    """For answers to a yes-no question that was asked before: whether the answer is the same, and which it was."""
+    """Return, by turn, whether a repeated yes-no question got the same answer as before, and where that answer is."""
     known: dict[str, tuple[int, str]] = {}
     found: dict[int, tuple[float, str, Nugget]] = {}
     for turn in sight.conversation.turns:

@@ -15,7 +15,7 @@ def _words(text: str) -> list[str]:
 
 
 def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
-    """The share of `words` that are in one of `runs`, which are five words each; 0 for fewer than five words."""
+    """Return the share of `words` that lie in one of the five-word `runs`; 0 for fewer than five words."""
     covered = [False] * len(words)
     for place in range(len(words) - _RUN + 1):
         if tuple(words[place : place + _RUN]) in runs:
@@ -24,9 +24,10 @@ def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 - the share of a nugget's words that are in runs of five or more in earlier turns of either side, or in the
-    user turn it answers. Silent on nuggets of fewer than 8 words, on code, and if nothing of 8 words was said
-    before.
+    """Score 1 minus the share of a nugget's words that are copied from earlier turns or from the user turn it answers.
+
+    Copied words are those in runs of five or more words. Nuggets of fewer than 8 words and code get no score, nor does
+    anything before the first turn of 8 words.
     """
     runs: set[tuple[str, ...]] = set()
     said = False

@@ -17,11 +17,12 @@ def fairness_score(
     *,
     ordinal: str = "RNOD",
 ) -> float:
-    """Eq. 3: sum of AW_a · DistrSim(D_a, D*_a) over sum of AW_a, for one nugget or turn.
+    """Return Eq. 3 for one nugget or turn: the sum of AW_a · DistrSim(D_a, D*_a) over the sum of AW_a, in [0, 1].
 
-    achieved: D_a by attribute set, (C,) shares that sum to 1. attributes: the sets with their gold D*_a. weights: AW_a,
-    1 for sets that are not named. ordinal: the divergence of ordinal sets; nominal ones use JSD. In [0, 1]; NaN without
-    a set, or if all weigh 0. Raises KeyError for an unknown set, ValueError for shares that are not a distribution.
+    `achieved` has D_a by attribute set: (C,) shares that sum to 1. `attributes` are the sets with their gold D*_a.
+    `weights` are AW_a, 1 for sets that are not named. `ordinal` is the divergence for ordinal sets; nominal sets use
+    JSD. Returns NaN without a set or if all weights are 0. Raises KeyError for an unknown set and ValueError for shares
+    that are not a distribution.
     """
     similar = {}
     for name, shares in achieved.items():
@@ -32,8 +33,10 @@ def fairness_score(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Apply Eq. 3 to the mean membership of a turn's relevant entities, with the settings' weights. Gives no score to a
-    turn without relevant entities."""
+    """Score a turn by Eq. 3 over the mean group membership of its relevant entities, with the weights of the settings.
+
+    A turn without relevant entities gets no score.
+    """
     turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
     sets = {one.name: one for one in sight.attributes}
     achieved: dict[int, dict[str, tuple[float, ...]]] = {}

@@ -1,4 +1,4 @@
-"""`gave_way`: Sincerity as standing by a claim when the user doubts it ([SWAN] §4.6)."""
+"""`gave_way`: Sincerity as keeping to a claim when the user doubts it ([SWAN] §4.6)."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,10 @@ _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _SystemPosition:
-    """The system's claims, names by the words around them, last yes or no, and the user's corrections it accepted."""
+    """What the system has said so far: its claims, its last yes or no, and the corrections that it accepted.
+
+    `named` has the name in each claim, keyed by the other words of the claim.
+    """
 
     claims: Claims[None] = field(default_factory=Claims)
     named: dict[tuple[str, ...], str] = field(default_factory=dict)
@@ -40,10 +43,10 @@ class _SystemPosition:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score claims after doubts of the user: 0 if changed, 1 if kept.
+    """Score claims after the user expresses doubt: 0 if the claim changed and 1 if the system kept it.
 
-    After a user turn that names another number or name, a kept claim scores 1; the second acceptance of a correction
-    scores 0 if it differs from the first. Silent if the system gives way once, since it may be right to.
+    After a user turn that states another number or name, a kept claim scores 1. If the system accepts a second
+    correction that differs from the first, it scores 0. Giving way once gets no score, since the user may be right.
     """
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     held = _SystemPosition()
@@ -114,12 +117,15 @@ def _corrections(text: str) -> list[str]:
 
 
 def _opens_sentence(text: str, at: int) -> bool:
-    """True if a word opens a sentence, so its capital letter means nothing."""
+    """Return whether the word at `at` opens a sentence, so that its capital letter does not mark a name."""
     return text[max(0, at - 5) : at].rstrip()[-1:] in ("", ".", "!", "?")
 
 
 def _around_names(nugget: Nugget) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each name in a claim, with the other words of the claim; nothing for long claims."""
+    """Yield the other words of a claim and each name in it.
+
+    Claims of fewer than 3 or more than 30 words are skipped.
+    """
     words = re.findall(r"\w+", own_words(nugget.text))
     if not 3 <= len(words) <= _LONGEST:
         return

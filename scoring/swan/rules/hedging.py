@@ -33,12 +33,15 @@ _NOT_A_HEDGE = late_pattern(
 
 
 def hedges(text: str) -> bool:
-    """True if an English claim expresses doubt; not for quoted words, May as month or name, and negated doubt."""
+    """Return whether an English claim expresses doubt.
+
+    Quotations, negated doubt, and May as a month or name are ignored.
+    """
     return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
 
 
 def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
-    """1 - |confidence - Correctness| for each claim with a hedge, and Correctness for each without one."""
+    """Score 1 - |confidence - Correctness| for each claim with a hedge, and Correctness for each claim without one."""
     correct = sight.known.get("Correctness", {})
     around = _Sentences(sight)
     for item in sight.items:
@@ -50,10 +53,10 @@ def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
 
 
 def hedging(hedged: float = 0.5) -> Rule:
-    """1 - |confidence - Correctness| for each claim whose Correctness has been scored; silent on all others.
+    """Score 1 - |confidence - Correctness| for each claim whose Correctness has been scored; others get no score.
 
-    hedged: the confidence of a claim with a hedge in it, in [0, 1]; a claim without one has confidence 1. So a false
-    claim stated flatly scores 0, and a true one that is hedged loses 1 - hedged.
+    `hedged` is the confidence of a claim with a hedge in it, in [0, 1]; a claim without a hedge has confidence 1. So a
+    false claim without a hedge scores 0, and a true claim with one scores `hedged`.
     """
     if not 0 <= hedged <= 1:
         raise ValueError("hedged is a number from 0 to 1")
@@ -70,14 +73,17 @@ def hedging(hedged: float = 0.5) -> Rule:
 
 
 class _Sentences:
-    """The sentences of each turn, found once: doubt is often in the clause before (`I am not sure, but …`)."""
+    """The sentences of each turn, split once.
+
+    Hedges often come in the clause before the claim (`I am not sure, but …`).
+    """
 
     def __init__(self, sight: Sight) -> None:
         self._sight = sight
         self._known: dict[int, tuple[str, list[tuple[int, int]]]] = {}
 
     def of(self, item: Item) -> str:
-        """The words of the sentence that contains the item."""
+        """Return the sentence that contains the item."""
         if item.turn not in self._known:
             text = self._sight.text(replace(item, start=-1, end=-1))
             self._known[item.turn] = text, [(one.start, one.end) for one in sentences(text)]

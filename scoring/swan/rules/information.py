@@ -1,7 +1,7 @@
-"""The information in a conversation: names, numbers, links, and yes or no, for comparisons of two conversations.
+"""Information in a conversation (names, numbers, links, yes and no), so that two conversations can be compared.
 
 Information.of(sight)         the information in one conversation
-alike(one, other)             the share of the smaller one that the other has too; 0 if they contradict
+alike(one, other)             the share of the smaller conversation's information that the other has too
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ _MOST = 400  # values of a conversation that are compared with those of another
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """names: of things, in lower case, links, `yes`, `no`, and blocks of code. values: numbers and dates. claims: in
-    normal form. refused: the system only refused or said that it does not know.
+    """The information that the system gave in one conversation.
+
+    `names` holds names of things in lower case, links, blocks of code, and `yes` and `no`. `values` holds numbers and
+    dates, and `claims` the claims in normal form. `refused` is true if the system only refused or said that it does not
+    know.
     """
 
     names: frozenset[str]
@@ -39,7 +42,7 @@ class Information:
 
     @staticmethod
     def of(sight: Sight) -> Information:
-        """All system turns together, because requested information may be spread over several turns."""
+        """Collect the information of all system turns, because it may be spread over several turns."""
         names: set[str] = set()
         values: dict[Value, None] = {}
         claims: list[Form] = []
@@ -68,7 +71,10 @@ class Information:
 
 
 def _names(nugget: Nugget) -> Iterable[str]:
-    """Words with a capital letter; the first of a sentence only in a list, or if no small word follows it."""
+    """Yield words with a capital letter.
+
+    The first word of a sentence counts only in a list item, or if no word in lower case follows it.
+    """
     plain = own_words(nugget.text)
     for found in _NAME.finditer(plain):
         word = found[0].removesuffix("'s")
@@ -80,7 +86,11 @@ def _names(nugget: Nugget) -> Iterable[str]:
 
 
 def alike(one: Information, other: Information) -> float:
-    """In [0, 1]: 0 if one contradicts the other or one alone refused; NaN if there is nothing to compare."""
+    """Return the similarity of two conversations in [0, 1], or NaN if they have nothing to compare.
+
+    It is the share of the names and values in the conversation with fewer of them that the other one has too; 0 if they
+    contradict each other or if only one of them refused; 1 if both refused.
+    """
     if one.refused or other.refused:
         return float(one.refused and other.refused) if _says(one) and _says(other) else math.nan
     told = agreement(one, other)
@@ -94,7 +104,7 @@ def alike(one: Information, other: Information) -> float:
 
 
 def agreement(one: Information, other: Information) -> set[bool]:
-    """True or False for each pair of claims of the two that can be compared."""
+    """Compare the claims of two conversations: True is in the result if any two agree, False if any two differ."""
     claims = Claims[None]()
     for form in other.claims:
         claims.add(form, None)
@@ -110,6 +120,6 @@ def _found(values: tuple[Value, ...], among: tuple[Value, ...]) -> int:
 
 
 def mean_alike(pairs: Iterable[tuple[Information, Information]]) -> tuple[float, int]:
-    """The mean over the pairs that can be compared, and their number; NaN without any."""
+    """Return the mean similarity over the pairs that can be compared, NaN if there are none, and their number."""
     known = [value for one, other in pairs if not math.isnan(value := alike(one, other))]
     return (math.fsum(known) / len(known), len(known)) if known else (math.nan, 0)

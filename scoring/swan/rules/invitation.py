@@ -1,4 +1,4 @@
-"""`invitation`: Engagingness as asking or offering something at the end, instead of a dead end."""
+"""`invitation`: Engagingness as ending a turn with a question or an offer instead of a dead end."""
 
 import re
 from collections.abc import Iterator
@@ -53,9 +53,10 @@ _REPORTED = late_pattern(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 for a turn that ends in a question, an offer or a request to the user. 0 for one that is empty, only says what
-    the system cannot do or does not know, or says goodbye, or for a bare acknowledgement of a turn that was no
-    question. Silent on the rest.
+    """Score 1 for a turn that ends in a question, an offer or a request to the user, and 0 for a dead end.
+
+    A dead end is empty, says goodbye, or only says what the system cannot do or does not know; so is a bare
+    acknowledgement of a user turn that was no question. Other turns get no score.
     """
     own: dict[int, list[Nugget]] = {}
     for one in sight.nuggets:

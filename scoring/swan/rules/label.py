@@ -1,4 +1,4 @@
-"""`label`: Sufficiency as labelled by the protocol's own rule."""
+"""`label`: Sufficiency according to the labels that the protocol gave."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 for a turn the protocol labelled `o` (useful), 0 for `x`; silent on a turn without a label."""
+    """Score 1 for a turn labelled `o` (useful) and 0 for one labelled `x`. Turns without a label get no score."""
     labels = {turn.number: turn.label for turn in sight.conversation.turns}
     for item in sight.items:
         label = labels.get(item.turn)

@@ -1,9 +1,10 @@
-"""Normal forms of claims, so that two of them can be compared: words without the numbers and dates.
+"""Normal forms of claims, in which numbers and dates are replaced by marks, so that claims can be compared.
 
-    claim_form("The hotel has about forty rooms.")   ("the", "hotel", "has", "#", "rooms"), 40, rounded
+    claim_form("The hotel has about forty rooms.")   ("hotel", "has", "#", "rooms"), 40, rounded
 
-Numbers in digits or English words, with thousands separators; lengths in metres, masses in grams; clock times in
-minutes of the day; dates in English or ISO as year, month and day. Quotations, code and addresses are left out.
+Numbers may be digits with thousands separators or English words. Lengths are converted to metres, masses to grams,
+clock times to minutes of the day, and dates in English or ISO to year, month and day. Quotations, code and addresses
+are left out.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ _SHADED = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number with its unit ("" for none, `time`, or `date`, which has text). rounded: an approximate number."""
+    """A number with its unit: "" without one, `time`, or `date`, which uses the text `date`.
+
+    `rounded` if approximate.
+    """
 
     number: float
     unit: str
@@ -77,7 +81,10 @@ class Value:
     rounded: bool = False
 
     def agrees(self, other: Value) -> bool:
-        """True if both can be true of one thing; a rounded number agrees within a tenth."""
+        """Return whether both values can be true of one thing.
+
+        Rounded numbers may differ by a tenth of the larger one.
+        """
         if self.unit == other.unit == "date":
             short, long = sorted((self.date, other.date), key=len)
             return long.endswith(short)
@@ -89,9 +96,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A claim. words: lower case, `#unit` in place of a value, without articles and negation. values: in order.
-    subject: number of words before the verb, 0 if unknown. negated: an odd number of negations. shaded: under a
-    condition, as a possibility, or reported.
+    """A claim in normal form.
+
+    `words` are in lower case, with `#unit` in place of each value, and without articles and negations. `values` are in
+    order. `subject` is the number of words before the verb, 0 if unknown. `negated` is true for an odd number of
+    negations. `shaded` is true if the claim is conditional, a possibility, or reported.
     """
 
     words: tuple[str, ...]
@@ -102,7 +111,7 @@ class Form:
 
     @property
     def by_pronoun(self) -> bool:
-        """True if its subject is a pronoun alone."""
+        """True if the subject is a single pronoun."""
         return self.subject == 1 and self.words[0] in _PRONOUNS
 
     @property
@@ -111,7 +120,7 @@ class Form:
 
 
 def claim_form(text: str) -> Form:
-    """The normal form of one claim; it has no words if the text has none."""
+    """Return the normal form of one claim. It has no words if the text has none."""
     plain = own_words(text)
     lead = _LEAD.match(plain)
     plain = plain[(lead.end() if lead and lead.end() < len(plain.rstrip()) else 0) :]
@@ -147,7 +156,7 @@ def claim_form(text: str) -> Form:
 
 
 def values_in(text: str) -> tuple[Value, ...]:
-    """The numbers, times and dates of a text, in order."""
+    """Return the numbers, times and dates of a text in order."""
     return claim_form(text).values
 
 
@@ -162,7 +171,7 @@ _FUNCTION = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The content words of a text, in lower case."""
+    """Return the content words of a text in lower case."""
     return frozenset(word for word in re.findall(r"[^\W\d_]+", own_words(text).lower()) if word not in _FUNCTION)
 
 
@@ -194,9 +203,9 @@ _MOST = 50  # claims with the same words that are kept
 
 
 def compare_claims(one: Form, other: Form) -> bool | None:
-    """True if two claims of the same words agree; None if they cannot be compared.
+    """Return whether two claims of the same words agree, or None if they cannot be compared.
 
-    That is so under three words, with a condition, in reported speech, or with several different values.
+    Claims of fewer than three words, with a condition, in reported speech, or with two or more differing values cannot.
     """
     if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
         return None
@@ -215,7 +224,10 @@ def compare_claims(one: Form, other: Form) -> bool | None:
 
 @dataclass(slots=True)
 class Claims(Generic[_T]):
-    """Claims and what they belong to, by their words: the first of equal ones, and at most 50, to keep time linear."""
+    """Claims by their words, each with its owner.
+
+    Keeps the first of equal claims, and at most 50, so that time is linear.
+    """
 
     known: dict[tuple[str, ...], dict[Form, _T]] = field(default_factory=dict)
 
@@ -225,7 +237,7 @@ class Claims(Generic[_T]):
             same.setdefault(form, of)
 
     def compare(self, form: Form) -> Iterator[tuple[bool, _T]]:
-        """Compare a claim with each that it can be compared with; True for those that agree."""
+        """Yield whether each comparable claim agrees with `form`, and the owner of that claim."""
         for other, of in self.known.get(form.words, {}).items():
             agree = compare_claims(form, other)
             if agree is not None:

@@ -1,4 +1,4 @@
-"""The own words of a speaker: quotations, code and URLs are blanked out, character by character."""
+"""The speaker's own words: a text in which quotations, code and URLs are blanked out."""
 
 import re
 
@@ -15,6 +15,6 @@ _WITHOUT = late_pattern(rf"https?://\S+|{_FOREIGN}", re.DOTALL | re.MULTILINE)
 
 
 def own_words(text: str, *, addresses: bool = False) -> str:
-    """`text` at the same length without quotations, code and (unless kept) addresses; line ends stay."""
+    """Blank out quotations, code and (unless kept) addresses, preserving the length and the line ends."""
     pattern = _WITH_ADDRESSES if addresses else _WITHOUT
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text.translate(_STRAIGHT))

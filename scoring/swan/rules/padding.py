@@ -24,7 +24,10 @@ _SHORT = 3  # words that may be repeated: a refrain, "Yes."
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 - padding/words of a turn with at least 8 words of pleasantries and repeated nuggets; see `scoring.words`."""
+    """Score 1 - padding/words for each turn with at least 8 words of padding: pleasantries and repeated nuggets.
+
+    Turns in scripts without blanks between words are measured in characters (see `scoring.words`).
+    """
     found: dict[int, list[Nugget]] = {}
     said: set[tuple[int, str]] = set()
     for one in sight.nuggets:
@@ -56,5 +59,5 @@ PADDING = Rule(
 
 
 def _words(text: str, unit: Unit) -> float:
-    """A length as the number of words that take as long to read."""
+    """Return the length of `text` in words, counting characters as the words that take equally long to read."""
     return length(text, unit) / (CHARACTERS_A_WORD if unit == "characters" else 1)

@@ -1,4 +1,4 @@
-"""`recovery`: whether a turn makes up for one that let the user down ([SWAN] §4.11)."""
+"""`recovery`: whether a turn makes up for an earlier turn that let the user down ([SWAN] §4.11)."""
 
 import re
 from collections.abc import Iterator
@@ -57,15 +57,17 @@ _NAMED = late_pattern(
 
 
 def is_dissatisfied(text: str) -> bool:
-    """True if a user turn says explicitly that the answer before it was bad. English, and a few set phrases of German,
-    French and Spanish; misses what is implied. Quoted words, and words to be translated or written, do not count.
+    """Return whether a user turn says explicitly that the answer before it was bad.
+
+    Knows English, and a few set phrases of German, French and Spanish; misses implied dissatisfaction. Quotations, and
+    text to be translated or written, do not count.
     """
     own = _NAMED.sub(" ", own_words(text))
     return any(one.search(own) for one in (_DISSATISFIED, _ELSEWHERE)) or _REPAIR.fullmatch(own) is not None
 
 
 def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
-    """True if the user says so, gives up, or asks the same again (`asked`: earlier user turns, by `_plain`)."""
+    """Return whether the user complains, gives up or repeats one of the earlier turns `asked` (as `_plain` text)."""
     own = own_words(turn.said)
     reply = before.reply.answer.text if before.reply else ""
     if is_dissatisfied(turn.said) or _plain(turn.said) in asked:
@@ -78,7 +80,7 @@ def _plain(text: str) -> str:
 
 
 def judge_by_label(sight: Sight) -> Iterator[Verdict]:
-    """After a turn labelled `x`: 1 for one labelled `o`, 0 for another `x`."""
+    """Score each turn after a turn labelled `x`: 1 if it is labelled `o`, 0 if it is labelled `x` again."""
     found = {
         after.number: float(after.label == USEFUL)
         for before, after in pairwise(sight.conversation.turns)
@@ -88,7 +90,7 @@ def judge_by_label(sight: Sight) -> Iterator[Verdict]:
 
 
 def judge_by_user(sight: Sight) -> Iterator[Verdict]:
-    """After a user turn that expresses dissatisfaction: whether the user is content with the answer."""
+    """Score each answer to a dissatisfied user turn by whether the user is content with it."""
     turns, outcome = sight.conversation.turns, sight.conversation.outcome
     found: dict[int, float] = {}
     for i, turn in enumerate(turns):
@@ -106,11 +108,12 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
 
 
 def recovery(sign: str = "label") -> Rule:
-    """Score turns that follow a bad one ([SWAN] §4.11). Silent on turns with nothing to recover from.
+    """Score turns that follow a bad turn ([SWAN] §4.11); turns with nothing to recover from get no score.
 
-    sign=label: after a turn labelled `x`, 1 for one labelled `o`, 0 for `x`. sign=user: after a user turn that
-    expresses dissatisfaction, 0 if the system says the same again; else 1 if the user goes on and is content, 0 if the
-    user goes on and is not, or stopped by choice; silent if the protocol ended the conversation.
+    With sign=label, a turn after one labelled `x` scores 1 if it is labelled `o`, and 0 if `x`. With sign=user, a turn
+    after a dissatisfied user turn scores 0 if the system repeats itself; otherwise 1 if the user goes on and is
+    content, and 0 if the user goes on and is not, or chooses to stop. It gets no score if the protocol ended the
+    conversation.
     """
     if sign not in ("label", "user"):
         raise ValueError("sign is label or user")

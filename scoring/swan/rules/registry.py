@@ -1,4 +1,4 @@
-"""The scoring rules by name, and their notation in schema files: `label`, `brevity(words=250)`."""
+"""Scoring rules by name, and their notation in schema files: `label`, `brevity(words=250)`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -69,7 +69,10 @@ _WRITTEN = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
 
 
 def parse_rule(text: str) -> Rule | SetRule:
-    """Parse a rule. Raises ValueError with the list of rules."""
+    """Parse the notation of a rule.
+
+    Raises ValueError, listing the rules, for an unknown name, and for a wrong parameter.
+    """
     match = _WRITTEN.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)
     if name not in RULES:

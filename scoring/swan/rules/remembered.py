@@ -1,4 +1,4 @@
-"""`remembered`: Retentiveness as recalling what the user said about themself, when the user asks for it."""
+"""`remembered`: Retentiveness as recalling users' statements about themselves when they ask for them."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _AGAIN = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A statement of the user about themself: its subject, the words, and their place in that user turn."""
+    """A user's statement about themself: what it is about, the value, and the characters [start, end) of the value."""
 
     key: str
     value: str
@@ -55,7 +55,10 @@ class Told:
 
 
 def told(said: str) -> Iterator[Told]:
-    """The user's statements about themself in an English turn; none under a negation, an `if`, or in a quotation."""
+    """Yield the user's statements about themself in an English turn.
+
+    Statements after a negation or `if`, and in quotations, are left out.
+    """
     plain = own_words(said)
     if plain.rstrip().endswith("?") and plain.count(".") + plain.count("!") == 0:
         return
@@ -70,7 +73,7 @@ def told(said: str) -> Iterator[Told]:
 
 
 def asked_back(said: str) -> str:
-    """The key of the statement that a user turn asks to recall; "" if it asks for none."""
+    """Return the key of the statement that a user turn asks the system to recall, or ""."""
     plain = own_words(said)
     return next((_key(key, found) for key, pattern in _ASKS if (found := pattern.search(plain))), "")
 
@@ -81,9 +84,10 @@ def _key(key: str, found: re.Match[str]) -> str:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """If the user asks to recall a statement: 1 for the nugget that recalls it, or else 0 for the first. If the user
-    asks the system to say it again: 1 for a nugget that does. Silent on all others. Of repeated statements the last
-    counts.
+    """Score recall of the user's statements when the user asks for one of them. The latest version counts.
+
+    The nuggets that recall it score 1; if there are none, the first nugget scores 0. If the user asks the system to
+    repeat itself, nuggets that do score 1. Other nuggets get no score.
     """
     by_turn: dict[int, list[Item]] = {}
     for item in sight.items:

@@ -7,8 +7,9 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """For claims after the first system turn: 0 for one that an earlier turn made in the same words, or whose entities
-    were all given in earlier turns; 1 for one with a new entity. Silent on the rest.
+    """Score claims after the first system turn: 0 for a repetition and 1 for a claim with a new entity.
+
+    A claim is a repetition if an earlier turn had it in the same words or had all of its entities. Others get no score.
     """
     said: dict[str, int] = {}
     given: dict[str, int] = {}

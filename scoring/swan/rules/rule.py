@@ -1,7 +1,7 @@
-"""The declaration of a scoring rule, the rule's view of a conversation, and its verdicts.
+"""Declaration of scoring rules, their view of a conversation, and their verdicts.
 
-A rule does no I/O, reads no clock and draws no random numbers. It scores the items it can judge and is silent about the
-rest: an item without a score is left out of a criterion, but an invented score is not.
+A rule does no I/O, reads no clock and draws no random numbers. It gives scores only to items that it can judge, because
+a missing score is left out of a criterion but an invented one is not.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +19,11 @@ from topics.attributes import AttributeSet
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a rule can see. items: of the criterion, in reading order. nuggets: of both sides, also of type E. entities:
-    links with gains and memberships, () if nothing is known of the topic. attributes: the attribute sets of the topic's
-    type. known: scores that other criteria already have, by criterion and item.
+    """A rule's view of a conversation.
+
+    `items` are those of the criterion, in reading order. `nuggets` are those of both sides, including type E.
+    `entities` are links with gains and memberships, or () if the topic is unknown. `attributes` are the attribute sets
+    of the topic's type. `known` has the scores that other criteria already have, by criterion and item.
     """
 
     conversation: Conversation
@@ -33,7 +35,7 @@ class Sight:
     known: Mapping[str, Mapping[Item, float]] = field(default_factory=lambda: MappingProxyType({}))
 
     def text(self, item: Item) -> str:
-        """The words of an item: of a nugget, or of a whole system turn."""
+        """Return the text of an item, which is a nugget or a whole system turn."""
         for turn in self.conversation.turns:
             if turn.number == item.turn and turn.reply is not None:
                 text = turn.reply.answer.text
@@ -41,13 +43,13 @@ class Sight:
         return ""
 
     def said(self, turn: int) -> str:
-        """The words of the user turn that a system turn answers; "" without one."""
+        """Return the user turn that a system turn answers, or ""."""
         return next((one.said for one in self.conversation.turns if one.number == turn), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rule's score in [0, 1] for an item, the reason, and the words it rests on; () for the item as a whole."""
+    """A rule's score in [0, 1] for an item, the reason, and the spans it is based on; () for the item as a whole."""
 
     item: Item
     value: float
@@ -56,7 +58,7 @@ class Verdict:
 
     @property
     def note(self) -> str:
-        """The reason with the places, as a judgment keeps it: `2 of 3 asked for (user turn 1, characters 5-16)`."""
+        """The reason and its spans, as recorded in a judgment: `2 of 3 asked for (user turn 1, characters 5-16)`."""
         places = [f"{speaker} turn {turn}, characters {start}-{end}" for turn, speaker, start, end in self.spans]
         return f"{self.because} ({'; '.join(places)})".strip() if places else self.because
 
@@ -65,11 +67,11 @@ class Verdict:
 class Rule:
     """A rule that gives scores in [0, 1] to items of one level.
 
-    name: as in a schema file, with its parameter. version: raised whenever the same conversation could be scored
-    differently; it is written on every score. limits: what the rule cannot see, in a sentence, for the table of
-    criteria. silence: why it gives an item no score, in a few words, shown with a criterion that is undefined. judge:
-    gives a score for each item that it can judge, and never raises because of what a system wrote. needs: the criteria
-    whose scores it reads; its own scores are then never kept in a layer, since those may change.
+    `name` is written as in a schema file, with its parameter. `version` is raised whenever the same conversation could
+    be scored differently, and is written on every score. `limits` says what the rule cannot see, for the table of
+    criteria. `silence` says briefly why an item gets no score, and is shown with an undefined criterion. `judge` yields
+    a score for each item that it can judge, and never raises because of the text of a system. `needs` lists the
+    criteria whose scores it reads; its own scores are not recorded in a layer, since the scores it reads may change.
     """
 
     name: str
@@ -86,7 +88,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class SetSight:
-    """All conversations of a system on a topic: its own by trial, and those of each group or arm, {} without groups."""
+    """A rule's view of all conversations of a system on a topic.
+
+    `own` are the system's conversations by trial. `groups` has those of each user group or arm, and is empty without
+    groups.
+    """
 
     system: str
     topic: str
@@ -95,13 +101,13 @@ class SetSight:
 
     @property
     def every(self) -> tuple[Sight, ...]:
-        """The conversations of all groups, or its own if there are none."""
+        """The conversations of all groups, or the system's own if there are no groups."""
         return tuple(one for group in self.groups.values() for one in group) or self.own
 
 
 @dataclass(frozen=True, slots=True)
 class SetVerdict:
-    """The score in [0, 1] that a rule gives a set of conversations, and the reason, in a few words."""
+    """A rule's score in [0, 1] for a set of conversations, and a short reason."""
 
     value: float
     because: str
@@ -109,7 +115,7 @@ class SetVerdict:
 
 @dataclass(frozen=True, slots=True)
 class SetRule:
-    """A rule that gives a set of conversations one score in [0, 1], or None if it cannot; fields are as in `Rule`."""
+    """A rule that gives a set of conversations one score in [0, 1], or None if it cannot. Fields are as in `Rule`."""
 
     name: str
     version: str

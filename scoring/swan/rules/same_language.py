@@ -1,4 +1,4 @@
-"""`same_language`: whether a turn is in the language of the user, or in the one the user asked for."""
+"""`same_language`: whether a turn is in the user's language, or in the language that the user asked for."""
 
 import re
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ _LOOK = 4000  # characters; more do not help
 
 
 def language_of(text: str) -> str:
-    """The language of a text, of `LANGUAGES`, without quotations, code and addresses; "" if unclear or too short."""
+    """Return which of `LANGUAGES` a text is in, ignoring quotations, code and addresses; "" if unclear or too short."""
     plain = own_words(text[:_LOOK])
     letters = sum(letter.isalpha() for letter in plain)
     for name, pattern in _SCRIPTS:
@@ -66,7 +66,7 @@ def language_of(text: str) -> str:
 
 
 def asked_language(said: str) -> str:
-    """The language that an English user turn asks to be answered in, or translated into; "" if it names none."""
+    """Return the language that an English user turn requests for the answer or a translation, or ""."""
     plain = own_words(said)
     for found in _ASKED.finditer(plain):
         if not _NOT_ASKED.search(plain[: found.start()]):
@@ -75,7 +75,7 @@ def asked_language(said: str) -> str:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 for a turn in the language that the user turn asks for, or else is in; 0 for another language."""
+    """Score 1 for a turn in the language that the user asks for, or else writes in, and 0 for another language."""
     for item in sight.items:
         said = sight.said(item.turn)
         wanted, found = asked_language(said) or language_of(said), language_of(sight.text(item))

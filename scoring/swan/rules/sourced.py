@@ -63,7 +63,7 @@ _OF_ITSELF = late_pattern(
 
 
 def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
-    """Whether each claim about the world has a source."""
+    """Score 1 for each claim about the world that has a source and 0 for each that has none."""
     read: dict[int, _Turn] = {}
     rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
     for item in sight.items:
@@ -85,13 +85,13 @@ def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
 
 
 def sourced(reachable: _Opens | None = None) -> Rule:
-    """1 for a claim with a source in its sentence, list item or row, or if the turn ends with a list of sources; else
-    0.
+    """Score 1 for a claim with a source in its sentence, list item or table row, and 0 for a claim without a source.
 
-    A source is a link, a numbered reference that the turn lists, or a named work or body. Silent on code, and on
-    claims about the talk or the system itself. reachable: called with each URL; returns whether it can be opened,
-    or None if that is unknown. A link that cannot be opened is no source, and a claim with unknown links only gets
-    no score. None (the default) opens nothing. Schema files cannot set it; Python can: `sourced(reachable=…)`.
+    A source is a link, a numbered reference that the turn lists, or a named work or organisation. A list of sources at
+    the end of a turn counts for all its claims. Code, and claims about the conversation or the system itself, get no
+    score. `reachable` is called with each URL and returns whether it can be opened, or None if that is unknown. A link
+    that cannot be opened is no source, and a claim that has only links of unknown state gets no score. By default no
+    link is opened. `reachable` can be set only in Python, not in schema files.
     """
     return Rule(
         name="sourced" if reachable is None else "sourced(links=opened)",
@@ -136,7 +136,7 @@ class _Turn:
         return end >= 0 and _RULE.match(self.plain, end + 1) is not None
 
     def source(self, at: int) -> tuple[Span | None, bool]:
-        """The source of the claim that begins there; and whether one was found whose links are unknown."""
+        """Return the source of the claim at `at`, or None, and whether it has only links of unknown state."""
         place = bisect_right(self.spans, (at, len(self.plain))) - 1
         start, end = self.spans[place] if place >= 0 else (at, at + 1)
         found = self._within(start, self._with_link(end)) or self.overall

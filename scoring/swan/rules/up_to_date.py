@@ -1,4 +1,4 @@
-"""`up_to_date`: Adaptability as referring to a year close to that of the conversation ([SWAN] §4.20)."""
+"""`up_to_date`: Adaptability as referring to a year close to the year of the conversation ([SWAN] §4.20)."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _NOT = late_pattern(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
 
 
 def stated_years(text: str) -> Iterator[int]:
-    """The years that an English text states as the present; none in quotations, conditions or history."""
+    """Yield the years that an English text states as the present, except in quotations, conditions and history."""
     plain = own_words(text)
     for sentence in sentences(plain):
         words = plain[sentence.start : sentence.end]
@@ -35,8 +35,10 @@ def stated_years(text: str) -> Iterator[int]:
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """The share of conversations whose newest stated year is that of the conversation or the one before, among those
-    on the newest day that state a year. Merge the runs of several audits to see whether a system is updated.
+    """Score the share of conversations whose newest stated year is at most one year before the conversation.
+
+    Only conversations on the newest day that state a year are counted. Merge the runs of several audits to see whether
+    a system is updated.
     """
     dated = [
         (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
