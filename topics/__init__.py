@@ -1,4 +1,4 @@
-"""Topics: the subjects of conversations, the groups of entities, and what is known to be relevant."""
+"""Topics, the subjects of conversations; groups of entities; and gold tables of relevant entities."""
 
 import lazy_loader
 

@@ -1,5 +1,7 @@
-"""Canonical web addresses, and their parts as a browser would read them. Nothing here raises for any input: text
-that is not an http(s) URL has no parts."""
+"""Canonical web addresses, and their parts as a browser would read them.
+
+Nothing here raises an error for any input: text that is not an http(s) URL has no parts.
+"""
 
 import re
 from functools import lru_cache
@@ -33,7 +35,7 @@ _LONGEST_HOST = 253  # RFC 1035, section 2.3.4; longer ones are not worth a plac
 
 
 class Address(NamedTuple):
-    """The parts of an absolute http(s) URL in canonical form. port: "" if it is the default."""
+    """The parts of an absolute http(s) URL in canonical form. The default port is ""."""
 
     scheme: str
     host: str
@@ -158,7 +160,7 @@ def _resolve_path(path: str) -> str:
 
 
 def _shortest_encoding(text: str, safe: str) -> str:
-    """Return the shortest percent-encoding: nothing encoded unnecessarily, capital hexadecimal digits."""
+    """Return the shortest percent-encoding, with capital hexadecimal digits and nothing encoded unnecessarily."""
 
     def shortest(match: re.Match[str]) -> str:
         if not match[1]:

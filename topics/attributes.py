@@ -1,6 +1,6 @@
 """Attribute sets: the groups of entities, and the share that each group should have.
 
-A value as a page gives it (`1.3M`, `United States; Canada`) becomes a membership vector: one share for each group, in
+A value as written on a page (`1.3M`, `United States; Canada`) becomes a membership vector: one share for each group, in
 the order of the groups, summing to 1. Shares are computed as exact fractions and rounded once, at the end.
 """
 
@@ -26,7 +26,7 @@ REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Mi
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country or territory. alpha2, alpha3: "" if there is no code. iso: whether ISO 3166-1 lists it now."""
+    """A country or territory. `alpha2` and `alpha3` may be "". `iso` says whether ISO 3166-1 lists it now."""
 
     name: str
     alpha2: str
@@ -37,13 +37,13 @@ class Country:
 
     @property
     def shares(self) -> Mapping[str, Fraction]:
-        """Its share in each of its regions; they sum to 1."""
+        """The country's share in each of its regions; the shares sum to 1."""
         return {region: Fraction(1, len(self.regions)) for region in self.regions}
 
 
 @cache
 def countries() -> tuple[Country, ...]:
-    """Return every row of the map, those of ISO 3166-1 first."""
+    """Return the countries in every row of `regions.csv`, beginning with those in ISO 3166-1."""
     text = resources.files("topics").joinpath("regions.csv").read_text(encoding="utf-8")
     head, *rows = [[cell.text for cell in row] for row in csv_rows(text, "regions.csv")]
     return tuple(
@@ -60,18 +60,18 @@ def countries() -> tuple[Country, ...]:
 
 
 def country(name: str) -> Country | None:
-    """Return the country called `name`: any name or code in the map, ignoring case, accents, dots and hyphens."""
+    """Return the country with this name or code, ignoring case, accents, dots and hyphens, or None."""
     return _by_name().get(_fold_region(name))
 
 
 def nearest_names(name: str) -> tuple[str, ...]:
-    """Return at most three names in the map that look like `name`, for messages; never used to decide anything."""
+    """Return at most three country names that look like `name`, for messages only."""
     near = difflib.get_close_matches(_fold_region(name), _by_name(), n=3, cutoff=0.75)
     return tuple(dict.fromkeys(_by_name()[key].name for key in near))
 
 
 def region_totals() -> Mapping[str, Fraction]:
-    """Return the number of entries of ISO 3166-1 in each region, counting halves."""
+    """Return the number of ISO 3166-1 countries in each region. A country in two regions counts half in each."""
     totals = dict.fromkeys(REGIONS, Fraction(0))
     for entry in countries():
         if entry.iso:
@@ -93,8 +93,8 @@ def _by_name() -> Mapping[str, Country]:
 
 
 def _fold_region(name: str) -> str:
-    """Return letters, digits and commas: no accents, no case, no `the`, `St.` and `&` written out. A comma stays,
-    or the list `Austria, Hungary` would be the one country Austria-Hungary."""
+    """Normalise a name to letters, digits and commas, without accents, case and `the`, and with `St.` and `&` written
+    out. Commas stay so that the list `Austria, Hungary` differs from the country Austria-Hungary."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).casefold()
     words = re.sub(r"[^\w,]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).replace(",", " , ").split()
     return " ".join("saint" if word == "st" else word for word in words if word != "the")
@@ -112,13 +112,13 @@ Lookup = Callable[[str], tuple[str, Shares] | None]
 
 @dataclass(frozen=True, slots=True)
 class AttributeSet:
-    """One way to group entities (GFRC §2.1, §3.1).
+    """One way to group entities (GFRC §2.1, §3.1). Raises ValueError if the fields are inconsistent.
 
-    name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: two or more names. gold: the
-    shares that the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their
-    sum). bounds: for ordinal sets of numbers, one fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is
-    group 2, …. mapping: `regions` maps names of countries to groups. of: the meaning of the values, in words.
-    Raises ValueError if these do not agree.
+    `name` is a word such as `RATINGS`. `scale` is `ordinal` if the groups have an order, or `nominal`. `groups` are two
+    or more names. `gold` has the target share of each group; the shares sum to 1 within 1e-5 and are then divided by
+    their sum. `bounds`, for ordinal sets of numbers, are rising and one fewer than groups: x < b₀ is group 1, b₀ ≤ x <
+    b₁ is group 2, …. With the `mapping` `regions`, country names are mapped to groups. `of` describes what the values
+    mean.
     """
 
     name: str
@@ -166,9 +166,9 @@ class AttributeSet:
                 raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
     def membership(self, raw: str) -> tuple[float, ...]:
-        """Return one share in [0, 1] per group, summing to 1, for a value as written: a number, names (separated by
-        `;` or `,`, with equal shares), or a vector like `(0,1/2,0,1/2)`. Raises ValueError with an explanation if
-        the value is not understood or is ambiguous."""
+        """Return one share in [0, 1] per group, summing to 1, for a value as written: a number, names (separated by `;`
+        or `,`, with equal shares), or a vector like `(0,1/2,0,1/2)`. Raises ValueError with an explanation if the value
+        is not understood or is ambiguous."""
         text = raw.strip()
         if not text:
             raise ValueError("no value")
@@ -253,8 +253,8 @@ def uniform(groups: int) -> tuple[float, ...]:
 
 
 def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
-    """Return shares from counts or probabilities by group, 0 for groups without one. Raises ValueError for names
-    that are not groups, for negative or infinite numbers, and if all are 0."""
+    """Return shares from counts or probabilities by group, with 0 for groups that are missing. Raises ValueError for
+    names that are not groups, for negative or infinite numbers, and if all numbers are 0."""
     by_name = {_fold_name(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)
     for name, count in counts.items():
@@ -274,8 +274,7 @@ def _fold_name(name: str) -> str:
 
 
 def _equal_shares(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Shares:
-    """Return equal shares for the names in `text`, each counted once; names may contain commas (`Korea, Republic
-    of`)."""
+    """Return equal shares for the names in `text`, each counted once. A name may have commas (`Korea, Republic of`)."""
     named: dict[str, Shares] = {}
     for part in text.split(";"):
         cells = [cell.strip() for cell in part.split(",")]

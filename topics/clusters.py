@@ -1,9 +1,8 @@
-"""Clusters of topics: those named in a topic file, and requests that are nearly the same.
+"""Clusters of topics: those named in a topic file, and groups of nearly equal requests.
 
-Ten topics that ask two questions in five wordings each are really two topics, and an interval that counts them as
-ten covers only .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then use clusters as
-their units. Whether two topics are answered alike is not visible from outside; but requests that are nearly the
-same are, and are reported.
+Ten topics that ask two questions in five wordings each are really two topics, and an interval that counts them as ten
+covers only .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then use clusters as their
+units. Harvest cannot know which topics get similar answers, but it can find and report nearly equal requests.
 """
 
 import re
@@ -29,7 +28,7 @@ _MOST_NAMED = 3  # in a message
 
 
 def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
-    """Return the cluster number of each topic, from 0 in order; a topic without a cluster has one of its own."""
+    """Return the cluster number of each topic, from 0 in order. A topic without a cluster gets a number of its own."""
     numbers: dict[tuple[str, str], int] = {}
     return tuple(
         numbers.setdefault(("cluster", topic.cluster) if topic.cluster else ("topic", topic.id), len(numbers))
@@ -38,9 +37,9 @@ def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
 
 
 def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
-    """Return the cluster of each topic that has one in any of `sets`, by id. Topics are in one cluster if any set
-    puts them in one, directly or through other topics. It is named after the first of its names in sorted order, so
-    that the order of the sets does not matter."""
+    """Return, by topic id, the cluster of each topic that has one in any of `sets`. Topics are in one cluster if any
+    set puts them in one, directly or through other topics. A joined cluster gets the first of its names in sorted
+    order, so that the order of the sets does not matter."""
     root: dict[tuple[str, str], tuple[str, str]] = {}
     for topics in sets:
         for topic in topics.topics:
@@ -55,7 +54,7 @@ def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
 
 
 def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
-    """Return the topics with their clusters in `clusters`, by id; None for topics that are not in it."""
+    """Return the topics with their cluster in `clusters`, by id, or with None if they are not in it."""
     return tuple(
         topic if topic.cluster == clusters.get(topic.id) else replace(topic, cluster=clusters.get(topic.id))
         for topic in topics
@@ -63,17 +62,16 @@ def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple
 
 
 def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
-    """Return ids of topics that ask for nearly the same but share no cluster, in groups of two or more, in topic
-    order.
+    """Return the ids of topics with nearly equal requests but no common cluster, in groups and in topic order.
 
     Topics of one type are compared by the words of request, turns and fields, each counted once, ignoring order and
-    case. Two topics ask for nearly the same if
+    case. Two requests are nearly equal if
 
     * one has the words of the other and at most one more, or
     * without the words that more than half of the type's topics have, which are their common frame ("Please list up
       movies …"), they share at least three words, and at least three in five of the words that either of them has.
 
-    Groups are joined through topics that are nearly the same as both. Time is nearly linear in the number of
+    If two topics are both nearly equal to a third, all three are in one group. Time is nearly linear in the number of
     topics.
     """
     numbers = clusters_of(topics)
@@ -94,7 +92,7 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
 
 
 def nearly_same_note(topics: Sequence[Topic]) -> str:
-    """Return a sentence about topics that ask for nearly the same but share no cluster, or ""."""
+    """Return a note on topics with nearly equal requests but no common cluster, or ""."""
     groups = nearly_same(topics)
     if not groups:
         return ""
@@ -126,8 +124,8 @@ def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterato
 def _mostly_shared(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
     """Yield pairs of topics that share enough of their words outside the frame.
 
-    If two sets share that much, one of the shared words is among the few rarest of each, so only topics that have one
-    of these in common are compared (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006).
+    Two such sets always share one of the few rarest words of each, so only topics with one of these in common are
+    compared (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006).
     """
     often = Counter(word for at in members for word in said[at])
     own = {at: {word for word in said[at] if 2 * often[word] <= len(members)} for at in members}

@@ -1,16 +1,16 @@
-"""Counts in words: `1 trial`, `3 trials`, `1,250 entities`. All plurals are made here."""
+"""Counts with their nouns: `1 trial`, `3 trials`, `1,250 entities`. All plurals in Harvest are made here."""
 
 import re
 
 
 def pluralize(n: int, one: str, many: str | None = None) -> str:
-    """Return `n` with its noun. one: the noun for exactly 1. many: the noun for any other number, including 0 (by
-    default as in `plural`). Numbers from 10,000 on have commas."""
+    """Return `n` with the noun `one` for exactly 1, and `many` for any other number, including 0. The default plural is
+    made by `plural`. Numbers from 10,000 on have commas."""
     return f"{n:,} {_choose_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_choose_noun(n, one, many)}"
 
 
 def plural(one: str) -> str:
-    """Return the regular English plural of the last word: trials, entities, branches, replies."""
+    """Return the regular English plural of a noun, changing its last word: trials, entities, branches, replies."""
     if re.search(r"[^aeiou]y$", one):
         return f"{one[:-1]}ies"
     return f"{one}es" if one.endswith(("s", "x", "z", "ch", "sh")) else f"{one}s"

@@ -23,7 +23,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell without quotation marks and surrounding white space. line, column: where it begins, from 1."""
+    """A cell without quotation marks and surrounding white space, with the line and column of its start, from 1."""
 
     text: str
     line: int
@@ -31,7 +31,7 @@ class Cell:
 
 
 def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell, ...]]:
-    """Yield the rows of a CSV text, without empty lines. Raises InputError for unbalanced quotation marks."""
+    """Yield the rows of a CSV text except empty lines. Raises InputError for unbalanced quotation marks."""
     unquoted, quotes, opening, ends = _PLAIN[separator], _QUOTED[separator], _OPENING[separator], f"{separator}\r\n"
     position, line, line_start = 0, 1, 0
     row: list[Cell] = []
@@ -73,7 +73,7 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
 
 
 def csv_line(cells: Iterable[str], separator: str = ",") -> str:
-    """Return one row as a line with its end. (The standard writer leaves a lone carriage return unquoted.)"""
+    """Return one row as a line with its line end. (The standard writer leaves a lone carriage return unquoted.)"""
     marks = _NEEDS_QUOTES[separator]
     quoted = ('"' + cell.replace('"', '""') + '"' if marks.search(cell) else cell for cell in cells)
     return separator.join(quoted) + "\n"
@@ -81,7 +81,7 @@ def csv_line(cells: Iterable[str], separator: str = ",") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """head: the first row, or (). rows: the others, except those with only empty cells."""
+    """A table read from CSV: the first row as `head`, () for an empty file, and the other rows that are not blank."""
 
     head: tuple[Cell, ...]
     rows: Iterator[tuple[Cell, ...]]
@@ -94,7 +94,7 @@ def is_utf16(data: bytes) -> bool:
 
 
 def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UTF-8") -> str:
-    """Return the text of a table in UTF-8, or in UTF-16 with its mark. Raises InputError for anything else."""
+    """Decode the text of a table in UTF-8, or in UTF-16 with its byte order mark. Raises InputError for other data."""
     if is_utf16(data):
         try:
             return data.decode("utf-16")
@@ -107,8 +107,8 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
 
 
 def read_table(text: str, path: str, known: Container[str]) -> Table:
-    """Read a table row by row. known: names of its columns in lower case, by which the separator is found if the text
-    does not declare it. Raises InputError as `csv_rows` does, also while iterating over the rows."""
+    """Read a table row by row. If the text does not declare its separator, it is the one that separates most of the
+    `known` column names (in lower case). Raises InputError as `csv_rows` does, also while iterating over the rows."""
     declared = _DECLARED.match(text)
     if declared:  # replaced by blanks, so that lines and columns are still those of the file
         text = text[declared.end() :].rjust(len(text))

@@ -1,4 +1,4 @@
-"""Text that YAML would cut off: a # after a blank begins a comment, even in the middle of what a user should say.
+"""Detection of text that YAML would cut off, because a # after a blank begins a comment even within a request.
 
     request: What became of order #4711?     YAML reads "What became of order"
     request: Is C # or F # the better one?   YAML reads "Is C"
@@ -8,14 +8,14 @@ This also happens at the beginning of a line, before a text, after the | of a bl
     request: What became of                  YAML reads "What became of"
       #4711 that I placed?
 
-Comments that people write behind a value are recognised by their form: two blanks before the # (as yamllint wants it),
-or a value of one word, and a blank after the #. In texts that are said to a system word for word, no comment is
-accepted where the text could go on, except behind quotation marks, with two blanks:
+Intended comments behind a value are recognised by their form: two blanks before the # (as yamllint requires), or a
+value of one word, and a blank after the #. In texts that are sent to a system word for word, no comment is accepted
+where the text could continue, except behind quotation marks, with two blanks:
 
     request: "Where" #4711 is it               YAML reads "Where"
 
-A comment on a line of its own is accepted wherever no text could go on: above a key or an item, indented as deep as
-these or less.
+A comment on a separate line is accepted wherever no text could continue: above a key or an item, indented no deeper
+than that.
 """
 
 import re
@@ -59,8 +59,8 @@ class Mark(Protocol):
 
 
 class Commented(str):
-    """A text with a comment that could belong to it. what: the error message if the text is said to a system. behind:
-    whether it is clearly a comment behind the text."""
+    """A text with a comment that could belong to it. `what` is the error message if the text is sent to a system, and
+    `behind` says whether it is clearly a comment behind the text."""
 
     what: str
     advice: str
@@ -69,9 +69,9 @@ class Commented(str):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The context of a text in its file. before: the position up to which the source was read before it. style: as
-    in YAML (`""` for a plain text). column: of its key or dash, from 0. brackets: `[` or `{` if it is in such, else
-    ""."""
+    """The context of a text in its file. `before` is the position up to which the source was read before it, `style`
+    its YAML style (`""` for plain text), and `column` that of its key or dash, from 0. `brackets` is `[` or `{` if it
+    is inside such brackets, otherwise ""."""
 
     source: str
     before: int
@@ -83,8 +83,8 @@ class Surroundings:
 
 
 class _Comment(NamedTuple):
-    """A comment. text: from the # on. blank: what precedes it on its line; only blanks if it is `alone` there. apart:
-    whether a comma separates it from the text before it."""
+    """A comment, with its text from the # on. `blank` is what precedes it on its line, which is only blanks if it is
+    `alone` there. `apart` says whether a comma separates it from the text before it."""
 
     at: int
     text: str
@@ -102,8 +102,8 @@ class _Comment(NamedTuple):
 
 
 def commented(value: object, path: str, around: Surroundings) -> object:
-    """Return the value, or a `Commented` if it is a text and a comment next to it could belong to it. Raises
-    InputError for a comment behind it that does not have the form of one."""
+    """Return the value, or a `Commented` if it is a text and a comment near it could belong to it. Raises InputError
+    for a comment behind it that does not have the form of a comment."""
     if not isinstance(value, str):
         comments = _comments_after(around)[0] if value is None else []
         comment = comments[0] if comments else None
@@ -131,7 +131,7 @@ def commented(value: object, path: str, around: Surroundings) -> object:
 
 
 def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
-    """Raise InputError for an empty list in brackets that contains a comment, which could be a text."""
+    """Raise InputError for an empty list in brackets if it contains a comment that may have been meant as text."""
     for found in _COMMENT.finditer(source, start.index, end.index):
         comment = _comment_at(source, found.start())
         if not (comment.plausible if comment.alone else comment.behind):
@@ -140,7 +140,7 @@ def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
 
 
 def comment_after(line: str, column: int) -> str:
-    """Return the comment that may have been meant as the text of a value, from `column` (from 1) on, or ""."""
+    """Return the comment from `column` (from 1) on that may have been meant as the text of a value, or ""."""
     found = re.match(r"[ \t]+(#.*)", f" {line[column - 1 :]}", re.DOTALL)
     return found[1] if found else ""
 
@@ -184,7 +184,7 @@ def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
 
 
 def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
-    """Return whether `#4711` is right below a text, as deep as its key: no one begins a comment like that."""
+    """Return whether `#4711` right below a text, as deep as its key, continues the text. No comment begins so."""
     if len(comment.blank) != around.column or not comment.text[1:2].isdigit() or around.brackets:
         return False
     between = around.source[around.end.index : comment.at - len(comment.blank)]
@@ -192,7 +192,7 @@ def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
 
 
 def _comments_after(around: Surroundings) -> tuple[list[_Comment], int]:
-    """Return the comments between a text and the next token except a comma, and that token's column."""
+    """Return the comments between a text and the next token other than a comma, and that token's column."""
     source, apart = around.source, False
     found: list[_Comment] = []
     at = _skip_source(_BLANK, source, around.end.index)

@@ -1,5 +1,7 @@
-"""Our YAML files, validated against their models: the first fault is reported in one sentence at its place.
-`topics.yaml_values` refuses faults in any YAML before that, and defines numbers and truth values."""
+"""Harvest's YAML files, validated against their models. The first fault is reported in one sentence with its place.
+
+`topics.yaml_values` refuses faults in any YAML before that, and defines numbers and truth values.
+"""
 
 from __future__ import annotations
 
@@ -72,14 +74,14 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 
 
 def refusal(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
-    """Return a validator's error that is shown unchanged, at its place, without the value, which may be secret. at:
-    the path from the validated value to the wrong one."""
+    """Return a validator's error that is shown unchanged, at its place, without the value, which may be secret. `at` is
+    the path from the validated value to the faulty one."""
     return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed, "advice": advice, "at": at})
 
 
 class StrictModel(BaseModel):
-    """A mapping in one of our files. Unknown keys are refused by name, and no type is converted silently. Sequences
-    arrive as tuples, so fields are declared `tuple[...]`."""
+    """A mapping in one of Harvest's files. Unknown keys are refused by name, and no type is converted silently.
+    Sequences are parsed as tuples, so fields are declared `tuple[...]`."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
 
@@ -102,8 +104,8 @@ class StrictModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed YAML file. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None. source: the
-    parsed text, for faults inside a value (a word in a template), or ""."""
+    """A parsed YAML file. `value` consists of dicts (string keys, in file order), tuples, strings, numbers, booleans
+    and None. `source` is the parsed text, used for faults inside a value (a word in a template), or ""."""
 
     path: str
     value: object
@@ -112,7 +114,7 @@ class Document:
     source: str = ""
 
     def place(self, loc: Loc = (), *, key: bool = False) -> Place:
-        """Return the place of the value at `loc`, or of its key; without a mark, that of the nearest enclosing
+        """Return the place of the value at `loc`, or of its key; if it has no mark, the place of the nearest enclosing
         value."""
         marks = self.key_marks if key else self.marks
         while loc and loc not in marks:
@@ -127,7 +129,7 @@ class Document:
 
     @contextmanager
     def placing(self, loc: Loc) -> Iterator[None]:
-        """Give an InputError without a place in the block the place of `loc`."""
+        """Add the place of `loc` to an InputError that the block raises without a place."""
         try:
             yield
         except InputError as fault:
@@ -144,7 +146,7 @@ class Document:
 
     def validated(self, model: type[_MODEL]) -> _MODEL:
         """Return the document as `model`. Raises InputError for the first fault in file order. An unknown key of a
-        mapping is reported before its other faults, since a misspelt key is often their cause."""
+        mapping is reported before its other faults, since a misspelt key often causes them."""
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
@@ -165,7 +167,7 @@ class Document:
         return self.another_format(*allowed)
 
     def another_format(self, *allowed: str) -> InputError | None:
-        """Return an error if the file's `format` is one of ours but not one of `allowed`, else None."""
+        """Return an error if the file's `format` is a Harvest format other than those `allowed`, otherwise None."""
         given = self.value.get("format") if isinstance(self.value, dict) else None
         if not isinstance(given, str):
             return None
@@ -176,9 +178,9 @@ class Document:
         return self.error(("format",), f"this is {_FILES[name]} ({given}), not {here} ({', '.join(allowed)})")
 
     def _intended_errors(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
-        """Return the errors worth reporting, each with what would be right. For a value of several possible kinds,
-        pydantic reports an error for each: a deeper error belongs to the intended kind, and errors at one place are
-        merged."""
+        """Return the errors worth reporting, each with the kind of value that is needed. If a value may have several
+        kinds, pydantic reports an error for each: a deeper error belongs to the intended kind, and errors at one place
+        are merged."""
         inside = ("missing", "unknown_key")  # errors of keys are reported one step above
         ways = [self._known_part(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
         found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}
@@ -195,7 +197,7 @@ class Document:
         return [(error, " or ".join(needed)) for error, needed in found.values()]
 
     def _describe_error(self, error: ErrorDetails, needed: str, form: str | None) -> InputError:
-        """Return the InputError for an error of pydantic. form: how a value of the right kind would be written."""
+        """Convert an error of pydantic to an InputError. `form` shows how to write a value of the right kind."""
         kind, context = error["type"], error.get("ctx", {})
         loc: Loc = (*error["loc"], *context.get("at", ()))
         written = self._source_form(loc) if isinstance(error["input"], (bool, int, float)) else ""
@@ -248,7 +250,7 @@ class Document:
         )
 
     def _source_form(self, loc: Loc) -> str:
-        """Return a number or truth value as written in the file, where 1.10 is not 1.1; "" if unknown."""
+        """Return a number or truth value as written in the file, where 1.10 is not 1.1, or "" if unknown."""
         line, column = self.marks.get(self._known_part(loc), (0, 0))
         lines = _split_lines(self.source) if line else ()
         found = re.match(r"[^\s,\[\]{}#]+", lines[line - 1][column - 1 :]) if line <= len(lines) and line else None
@@ -300,8 +302,8 @@ def read_document(path: str | PathLike[str]) -> Document:
 
 
 def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str, made_by: str) -> _MODEL:
-    """Read one of our JSON files as its model. what: the kind of file. made_by: the command that writes it. Raises
-    InputError, with its place, for any other file."""
+    """Read a JSON file of Harvest as its model. `what` names the kind of file, and `made_by` the command that writes
+    it. Raises InputError, with its place, for any other file."""
     write = f"write one with `{made_by}`"
     try:
         value = read_json_value(path)
@@ -313,7 +315,7 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
 
 
 def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
-    """Return a value of one of our JSON files as its model. Raises InputError, with its place, for the first fault."""
+    """Return a value from one of Harvest's JSON files as its model. Raises InputError, with place, for any fault."""
     plain = _tuples(value.value)
     try:
         return model.model_validate(plain)

@@ -1,7 +1,7 @@
 """Errors in a user's files and arguments.
 
-    HarvestError            the root of every error this project raises on purpose
-    └── InputError          a file or an argument is wrong: say what, where, what is allowed, what to do
+    HarvestError            base class of every error that Harvest raises on purpose
+    └── InputError          a file or an argument is wrong: what is wrong, where, what is allowed, what to do
 
 The command line prints an `InputError` without a traceback and exits with 2. The errors of drivers are defined in
 `harvest.systems.driver`, those of a run folder in `recordings.files.errors`.
@@ -14,12 +14,12 @@ from os import PathLike, fspath
 
 
 class HarvestError(Exception):
-    """The root of all errors that Harvest raises on purpose. `str(error)` is a message for people."""
+    """Base class of all errors that Harvest raises on purpose. `str(error)` is a message for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file, printed as `path:line:column`. Line and column are from 1; 0 is unknown and not printed."""
+    """A position in a file, printed as `path:line:column`. Line and column count from 1; 0 means unknown."""
 
     path: str
     line: int = 0
@@ -40,8 +40,8 @@ class Place:
 
 
 class InputError(HarvestError):
-    """A user's mistake in a file or an argument. what: the fault in one clause. place: the file, line and column, if
-    known. allowed: what would be accepted there. advice: what to do."""
+    """A user's mistake in a file or an argument. `what` states the fault in one clause, `place` where it is, if known,
+    `allowed` what would be accepted there, and `advice` what to do."""
 
     def __init__(
         self,

@@ -1,13 +1,12 @@
-"""Full stops that do not end a sentence: of list numbers within a line, ordinals, dates and abbreviations, by
-language.
+"""Full stops that do not end a sentence, by language: in list numbers, ordinals, dates and abbreviations.
 
-    inner_stops(text)        spans whose full stops end no sentence: `am 3. Mai`, `im 19. Jahrhundert`, `3. 5. 2026`
+    inner_stops(text)        spans without the end of a sentence: `am 3. Mai`, `im 19. Jahrhundert`, `3. 5. 2026`
     list_numbers(text, …)    the numbers of an enumeration within a line: `1. Menü. 2. Karte.`
     abbreviates(token)       whether a full stop belongs to the word before it: always, mostly, or never
 
 The differences between languages are data: the words in `_ORDERED` and `_ABBREVIATED`. A word that another language
-uses at the end of a sentence (`ill.`, `max.`, `no.`, `ok.`) is in neither: an extra split can be judged, two sentences
-glued together cannot.
+uses at the end of a sentence (`ill.`, `max.`, `no.`, `ok.`) is in neither: an extra split can be judged, but two
+sentences that were joined cannot.
 """
 
 import re
@@ -88,8 +87,7 @@ _OPENS = ".!?…:;,–—-。！？；：、)\"'”’»"
 
 
 def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
-    """Return whether the full stop after a word belongs to it; `mostly`: unless a new sentence clearly begins after
-    it."""
+    """Return whether the full stop after a word belongs to it. `mostly` means unless a new sentence clearly begins."""
     name = token.lower()
     if name in _INSIDE:
         return "always"
@@ -97,7 +95,7 @@ def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
 
 
 def inner_stops(text: str) -> Iterator[tuple[int, int]]:
-    """Return the spans of dates and ordinals, in which a full stop ends no sentence."""
+    """Yield the spans of dates and ordinals, in which a full stop ends no sentence."""
     for pattern in _INNER:
         for match in pattern.finditer(text):
             yield match.span()
@@ -106,8 +104,8 @@ def inner_stops(text: str) -> Iterator[tuple[int, int]]:
 def list_numbers(text: str, start: int, end: int, inside: Callable[[int], bool]) -> list[tuple[int, int]]:
     """Return the spans of list numbers within [start, end).
 
-    A number belongs to a list if it is 1 after a colon, or one more than the number before it; the first number of
-    a list is at the beginning or after punctuation. inside: whether a position is part of an address, a date or the
+    A number belongs to a list if it is 1 after a colon, or one more than the number before it. The first number of a
+    list is at the beginning or after punctuation. `inside` says whether a position is part of an address, a date or the
     like.
     """
     headed = _HEADED.search(text[max(0, start - 120) : start])

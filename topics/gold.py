@@ -1,13 +1,12 @@
 """Gold tables: which entities are relevant to which topic, and to which groups they belong.
 
-A CSV file with the columns topic, entity, grade, title, and one column for each attribute set:
+A gold table is a CSV file with the columns topic, entity, grade, title, and one column for each attribute set:
 
     topic,entity,grade,title,RATINGS,ORIGIN
     M002,https://www.imdb.com/title/tt0088763/,L2,Back to the Future,1.3M,United States
 
-An entity is a URL of the kind that its topic asks for, stored under its canonical key. Attribute cells contain
-values as found, names of groups, or vectors; an empty cell is an unknown group. A row without a grade waits to be
-judged.
+An entity is a URL of the kind that its topic asks for, stored under its canonical key. Attribute cells contain values
+as found, names of groups, or vectors; an empty cell is an unknown group. A row without a grade is yet to be judged.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ _LARGEST = 16 * 2**20
 class GoldEntry:
     """The judgment of one entity for one topic.
 
-    entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
-    attribute set, without unknown ones; raw: their original values, for writing. place: that of its grade, or None
-    if it is not from a file.
+    `entity` is its canonical key. `grade` is 0 for not relevant, 1 for relevant and 2 for highly relevant. `groups` has
+    the membership vectors by attribute set, except unknown ones, and `raw` their original values, for writing. `place`
+    is the place of the grade, or None if the entry is not from a file.
     """
 
     topic: str
@@ -58,9 +57,9 @@ class GoldEntry:
 class GoldTable:
     """Entries by topic and entity, in file order.
 
-    skipped: the number of rows for topics that were left out of the set. waiting: topic and entity of the rows without
-    a grade. Raises ValueError if two entries for one entity disagree in grade or group; entries that agree are merged,
-    with the first title.
+    `skipped` counts the rows for topics that were left out of the set. `waiting` has topic and entity of the rows
+    without a grade. Raises ValueError if two entries for one entity differ in grade or group; entries that agree are
+    merged, with the first title.
     """
 
     def __init__(self, entries: Iterable[GoldEntry] = (), *, skipped: int = 0) -> None:
@@ -84,7 +83,7 @@ class GoldTable:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Return the ids of the topics that have entries."""
+        """The ids of the topics that have entries."""
         return tuple(self._topics)
 
     def __len__(self) -> int:
@@ -126,13 +125,13 @@ def read_gold(path: str | PathLike[str], topics: TopicSet) -> GoldTable:
 
 
 def gold_table(text: str, topics: TopicSet, path: str) -> Table:
-    """Read the raw rows of a gold table, written by any program. Raises InputError."""
+    """Read the raw rows of a gold table written by any program. Raises InputError."""
     return read_table(text, path, {name.casefold() for name in (*_COLUMNS, *topics.attributes)})
 
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
-    """Read the gold table in a CSV text; `path` names it in messages. Raises InputError. A header alone is a table
-    without judgments, as written by `harvest pool --gold`."""
+    """Read the gold table in a CSV text; `path` names it in messages. Raises InputError. A file with only a header, as
+    written by `harvest pool --gold`, is a table without judgments."""
     found = gold_table(text, topics, path)
     header = found.head
     if not header:
@@ -189,7 +188,7 @@ class _Reader:
         return InputError(what, place=Place(self.path, cell.line, cell.column), allowed=allowed, advice=advice)
 
     def entry(self, row: tuple[Cell, ...]) -> GoldEntry | None:
-        """Return the entry in a row; None for a topic that was left out of the set, and for a row without a grade."""
+        """Return the entry in a row, or None for a row without a grade or for a topic that was left out of the set."""
         if len(row) < len(self.columns) or any(cell.text for cell in row[len(self.columns) :]):
             last = row[min(len(row), len(self.columns) + 1) - 1]
             raise self.error(

@@ -1,5 +1,7 @@
-"""Identities derived from content: hashes over canonical JSON, and seeds. Both use blake2b, never `hash()`, so that
-a value has the same identity in every process, on every machine and in every order of work."""
+"""Identities derived from content: hashes over canonical JSON, and seeds.
+
+Both use blake2b, never `hash()`, so that a value has the same identity in every process and on every machine.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most commands draw nothing
 
 
 def canonical_json(value: object) -> str:
-    """Return JSON with sorted keys, no spaces, real characters and no NaN: one text for one value."""
+    """Return JSON with sorted keys, unescaped characters, no spaces and no NaN: equal values give equal text."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def content_hash(tag: str, value: object, *, size: int = 16) -> str:
-    """Return the hex digest (2·size characters) of `value`; values of different kinds have different tags."""
+    """Return the hex digest (2·size characters) of `value`. Use a different tag for each kind of value."""
     digest = hashlib.blake2b(digest_size=size, person=tag.encode()[:16])
     # Names and replies may contain halves of surrogate pairs, which strict UTF-8 refuses.
     digest.update(canonical_json(value).encode("utf-8", "surrogatepass"))
@@ -25,7 +27,7 @@ def content_hash(tag: str, value: object, *, size: int = 16) -> str:
 
 
 def derived_seed(seed: int, *names: str | int) -> int:
-    """Return a 128-bit seed for one purpose: the same (seed, names) give the same stream, whatever else ran. Names are
+    """Return a 128-bit seed for one purpose. Equal (seed, names) give equal streams, whatever else ran. Names are
     separated by their JSON form, so ("a", "bc") and ("ab", "c") differ."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-seed")
     digest.update(canonical_json([seed, *names]).encode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
 """JSON and JSONL files from users, read strictly: every error names file, line and column.
 
-The standard library reads the file, because it is fast; the text is read again only to place an error. A key that
-appears twice in one object is refused, since one of the two would be lost silently.
+The standard library reads the file, because it is fast; the text is read again only to find the place of an error. A
+key that appears twice in one object is refused, since one of its values would be lost silently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The text of one JSON value. line: the line of the file on which the text begins."""
+    """The text of one JSON value, which begins on line `line` of the file."""
 
     path: str
     text: str
@@ -44,7 +44,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value in a file, with the path to it from the top. The methods check its type, or raise InputError."""
+    """A value in a file, with the path to it from the root. The methods check its type, or raise InputError."""
 
     value: object
     loc: Loc
@@ -67,7 +67,7 @@ class JsonValue:
         return source.place(start_of(source.text, self.loc))
 
     def marks(self) -> tuple[dict[Loc, tuple[int, int]], dict[Loc, tuple[int, int]]]:
-        """Return (line, column) of each value and each key by its path. Reads the text again."""
+        """Return the (line, column) of each value and of each key, by path. Reads the text again."""
         source = self._source
         begins = [0, *(found.end() for found in re.finditer("\n", source.text))]
         values: dict[Loc, tuple[int, int]] = {}
@@ -104,7 +104,7 @@ class JsonValue:
         return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
 
     def text(self, allowed: tuple[str, ...] = ()) -> str:
-        """Return a non-empty text, one of `allowed` if that is given."""
+        """Return a non-empty string, which must be one of `allowed` if any are given."""
         if not isinstance(self.value, str) or not self.value:
             raise self.error(f"{_kind(self.value)} instead of text", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
@@ -129,7 +129,7 @@ class JsonValue:
 
 
 def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
-    """Return the values in the file: one for each non-empty line of `*.jsonl`, else one. Raises InputError."""
+    """Yield the values in the file: one for each non-empty line of `*.jsonl`, otherwise one. Raises InputError."""
     yield from read_json_text(_text(path), fspath(path))
 
 
@@ -138,12 +138,12 @@ def _text(path: str | PathLike[str]) -> str:
 
 
 def read_json_value(path: str | PathLike[str]) -> JsonValue:
-    """Return the single value in the file, whatever its name. Raises InputError."""
+    """Return the single value in a file with any name. Raises InputError."""
     return _parse_text(_Source(fspath(path), _text(path), 1))
 
 
 def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
-    """Read text as `read_json` does; the name in `path` says whether it has one value per line."""
+    """Yield the values in a text as `read_json` does. The name in `path` decides whether it has one value per line."""
     if not path.lower().endswith(".jsonl"):
         yield _parse_text(_Source(path, text, 1), "give a file of one JSON value a line a name that ends in .jsonl")
         return
@@ -168,11 +168,12 @@ def json_lines(
     torn: list[Place] | None = None,
     mend: Mend | None = None,
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text with one value per line, without empty lines. Raises InputError.
+    """Yield the values in a text with one value per line, skipping empty lines. Raises InputError.
 
-    bad: collects the error of each line that is not JSON, and later lines are read; without it, the first is raised.
-    torn: collects the places of lines that contain only the beginning of an object, as left by a writer that was
-    stopped; None makes such a line an error too. mend: says which values are records, if a line may contain many.
+    If `bad` is given, it receives the error of each line that is not JSON, and reading continues; otherwise the first
+    error is raised. `torn` collects the places of lines that contain only the beginning of an object, as left by a
+    writer that was stopped; without it such a line is an error too. `mend` recovers records from a line that may
+    contain many.
     """
     start, number, first = 0, 0, True
     while start < len(text):
@@ -208,7 +209,7 @@ def json_lines(
 def _salvage_values(
     source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is not JSON: records beside bad ones, or joined by a byte order mark."""
+    """Yield the values in a text that is not JSON: records among bad ones, or values joined by a byte order mark."""
     if found := _mend_value(source, bad, mend):
         yield found
         return
@@ -237,8 +238,8 @@ def _mend_value(source: _Source, bad: Callable[[InputError], object], mend: Mend
 def json_values(
     text: str, path: str, bad: Callable[[InputError], object], mend: Mend | None = None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line. bad,
-    mend: as in `json_lines`. Raises InputError if nothing in the text is JSON."""
+    """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line. `bad`
+    and `mend` are as in `json_lines`. Raises InputError if nothing in the text is JSON."""
     text = _BOM_FIRST.sub(" ", text)  # of a file that was appended to another one
     opening, _, rest = text.lstrip().partition("\n")
     if not opening:
@@ -275,8 +276,8 @@ def _is_json(text: str) -> bool:
 
 
 def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
-    """Return the value at a position, its end, and its error; the end is -1 if it is unknown. line: the line of the
-    file on which the text begins."""
+    """Return the value at a position, its end (-1 if unknown), and its error. The text begins on line `line` of the
+    file."""
     end = -1
     try:
         value, end = _STRICT.raw_decode(text, at)
@@ -300,7 +301,7 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
 
 
 def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
-    """Parse a text. of_more: advice if it has more than one value."""
+    """Parse a text with one value. `of_more` is the advice if it has more than one."""
     try:
         value = json.loads(source.text, object_pairs_hook=_unique_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
@@ -339,7 +340,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
 
 
 class NotJsonError(InputError):
-    """A file, or a line of one, is not JSON."""
+    """Error for a file, or a line of a file, that is not JSON."""
 
 
 def _mending_advice(text: str, fault: json.JSONDecodeError) -> str:
@@ -352,7 +353,7 @@ _END = re.compile(r"\s*\Z")
 
 
 class _RepeatedKeyError(Exception):
-    """A key appears twice. The hook that raises it does not know the position in the text."""
+    """Raised for a key that appears twice, by a hook that does not know the position in the text."""
 
 
 class _ConstantError(Exception):

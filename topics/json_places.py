@@ -1,4 +1,4 @@
-"""Positions in a text of JSON. The text is read again to find them, so this is only for errors."""
+"""Positions in a text of JSON. They are found by reading the text again, so this is only for errors."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,8 +11,8 @@ _SPACE = " \t\r\n"
 
 
 def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
-    """Yield (path, "key" or "value", position) for everything in a valid JSON text, in file order. Uses its own stack,
-    so that no text the parser could read is too deep here."""
+    """Yield (path, is key, position) for every key and value in a valid JSON text, in file order. Uses its own stack,
+    so that it can read any nesting that the parser can."""
     decoder, at = JSONDecoder(), 0
     open_: list[tuple[Loc, int]] = []  # the containers around `at`: path, next index (-1 for an object)
     loc: Loc = ()
@@ -47,7 +47,7 @@ def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
 
 
 def start_of(text: str, loc: Loc) -> int:
-    """Return where the value at `loc` begins; 0 if there is none."""
+    """Return the position of the value at `loc`, or 0 if there is none."""
     return next((start for way, key, start in walk(text) if way == loc and not key), 0)
 
 

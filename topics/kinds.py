@@ -18,12 +18,12 @@ from topics.shown_names import shorten
 class UrlKind:
     """A kind of URL that names an entity, for example the title pages of IMDb.
 
-    name: `imdb-title`. hosts: registered names, each with all its subdomains (`imdb.com` covers `m.imdb.com`, not
-    `imdb.com.evil.example`); `*` is any host that looks public. path: a regular expression for the whole path.
-    query: one for a whole `name=value` parameter, or "" if the query does not matter. identity: the canonical form
-    of the entity, with `{id}` filled from the group `(?P<id>…)` of path or query; "" uses the whole address (https,
-    no trailing slash, otherwise as `canonical_url`). also: other forms of the same kind. Raises ValueError if a
-    pattern is invalid, gives no id, or could take too long (`topics.patterns`).
+    `name` is a word such as `imdb-title`. `hosts` are registered names, each with all its subdomains (`imdb.com` covers
+    `m.imdb.com`, not `imdb.com.evil.example`); `*` is any host that looks public. `path` is a regular expression for
+    the whole path, and `query` one for a whole `name=value` parameter, or "" if the query does not matter. `identity`
+    is the canonical form of the entity, with `{id}` filled from the group `(?P<id>…)` of path or query; "" uses the
+    whole address (https, no trailing slash, otherwise as `canonical_url`). `also` has other forms of the kind. Raises
+    ValueError if a pattern is invalid, gives no id, or could take too long (`topics.patterns`).
     """
 
     name: str

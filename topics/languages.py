@@ -1,8 +1,8 @@
-"""The language of a text, as far as its words show it.
+"""The language of a text, as far as its words reveal it.
 
 M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (ACL 2012, System Demonstrations)
 distinguishes 97 languages by character n-grams; the library py3langid, its successor, knows 140. Names and addresses
-say little, and a few words could be of several languages: then the result is empty.
+reveal little, and a few words could be in several languages: the result is then empty.
 """
 
 import re
@@ -83,14 +83,14 @@ _VARIETY = re.compile(r"(?:[^\W\d_]+ )?([^\W\d_]+)(?: \([^\W\d_]+\))?|([a-z]{2,3
 
 
 def language_code(name: str) -> str | None:
-    """Return the code of a language by its name or code, or the name of a variety (`Brazilian Portuguese`), or None."""
+    """Return the code of a language given by code, name or name of a variety (`Brazilian Portuguese`), or None."""
     found = _VARIETY.fullmatch(name.strip())
     word = (found[1] or found[2]).casefold() if found else ""
     return word if word in _NAMED else _CODES.get(word)
 
 
 def language_name(name: str) -> str:
-    """Return the English name of a language for readers, from its code or name."""
+    """Return the English name of a language from its code or name, for readers."""
     return _NAMED.get(name.strip().casefold(), name.strip())
 
 

@@ -1,9 +1,9 @@
-"""URLs in replies: their places and their anchors.
+"""URLs in replies: their positions and their anchors.
 
-Replies are plain text or Markdown, with URLs glued to words, wrapped in brackets and quotation marks, or followed
-by a full stop. Everything here takes time linear in the length of the text, and never raises: text that is not a
-URL is skipped. A reply may be megabytes of links, so no more are returned than a person could follow, and the
-others are counted.
+Replies are plain text or Markdown, with URLs joined to words, wrapped in brackets and quotation marks, or followed by a
+full stop. Everything here takes time linear in the length of the text, and never raises: text that is not a URL is
+skipped. A reply may be megabytes of links, so no more are returned than a person could follow, and the others are
+counted.
 """
 
 import re
@@ -63,7 +63,7 @@ _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as a reader sees it. text: its visible words, or the URL of a bare one. href: the URL it leads to."""
+    """A link as a reader sees it: its visible text, or the URL if it has none, and the URL it leads to."""
 
     text: str
     href: str
@@ -71,7 +71,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    r"""A URL in a text: characters [start, end), and the intended URL (Markdown's `\_` undone, a scheme added)."""
+    """A URL in a text: characters [start, end), and the intended URL (without Markdown's escapes, with a scheme)."""
 
     start: int
     end: int
@@ -80,8 +80,8 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """The links of a reply. links: the first `MOST_LINKS`. left_out: the number of times `http://` or `https://`
-    occurs in the rest of the text, which was not searched; 0 if all of it was searched."""
+    """The first `MOST_LINKS` links of a reply. `left_out` is how often `http://` or `https://` occurs in the rest of
+    the text, which was not searched; 0 if all of it was searched."""
 
     links: tuple[Link, ...]
     left_out: int = 0
@@ -90,10 +90,10 @@ class FoundLinks:
 def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple[Mention, ...]:
     """Return the http and https URLs in `text`, in order, without the punctuation and the brackets around them.
 
-    www: also find `www.example.org/…` without a scheme; its href gets https. most: the largest number of URLs, from
-    twice as many candidates. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a
-    separate URL otherwise (a list without spaces). Longer ones than 32,768 characters are ignored, as browsers do not
-    accept them.
+    With `www`, also find `www.example.org/…` without a scheme; its href gets https. `most` limits the number of URLs,
+    and the number of candidates to twice as many. A URL inside another one is part of it after `/`, `=` or `:`
+    (archives, redirects), and a separate URL otherwise (a list without spaces). URLs longer than 32,768 characters are
+    ignored, as browsers do not accept them.
     """
     if most is None and not www and (plain := _plain_urls(text)) is not None:
         return plain
@@ -126,8 +126,8 @@ def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
 
 
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:
-    """Return at most the first `MOST_LINKS` links of a reply in order: Markdown links with their anchors, bare URLs
-    with themselves as the text. An image is not a link; a link around one has its alternative text as words."""
+    """Return at most the first `MOST_LINKS` links of a reply in order: Markdown links with their anchors, and bare URLs
+    with themselves as the text. An image is not a link; a link around an image has its alternative text."""
     return find_links(text, www=www).links
 
 
@@ -173,8 +173,8 @@ def _plain_urls(text: str) -> tuple[Mention, ...] | None:
 def _url_candidates(
     text: str, www: bool, covered: Sequence[tuple[int, int]] = ()
 ) -> Iterator[tuple[int, Mention | None]]:
-    """Yield the positions where a URL may begin, in order, with the URL or None. covered: spans [start, end) in which
-    no URL may begin, sorted by start."""
+    """Yield the positions at which a URL may begin, in order, with the URL or None. No URL begins in the `covered`
+    spans [start, end), which are sorted by start."""
     i = reach = 0
     # [begin, stop) of a run without white space, from a scheme on (www: or from `www.` on).
     if www:
@@ -238,7 +238,7 @@ def _pieces_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def _url_end(text: str, start: int, limit: int) -> int:
-    """Return where the URL that begins at `start` ends; `start` if there is no host."""
+    """Return the end of the URL that begins at `start`, or `start` if there is no host."""
     scheme = _SCHEME.match(text, start, limit)
     authority = AUTHORITY.match(text, scheme.end() if scheme else start, limit)
     # Before the rest is searched, which may contain the beginnings of a million more.
@@ -267,7 +267,7 @@ def _url_end(text: str, start: int, limit: int) -> int:
 
 
 def _in_emphasis(text: str, start: int) -> bool:
-    """Return whether `_emphasis_` is open where the URL begins: only then is a last `_` not part of the URL."""
+    """Return whether `_emphasis_` is open where the URL begins; only then is a final `_` not part of the URL."""
     before = text[max(0, start - 200) : start]
     before = before[before.rfind("\n") + 1 :] + "h"
     opened = [match.end() for match in _OPENED.finditer(before)]

@@ -1,8 +1,8 @@
-"""Lists of records of which some are not JSON: an unescaped quotation mark, a NaN, a key given twice, a missing end.
+"""Recovery of lists in which some records are not JSON: a stray quotation mark, a NaN, a repeated key, a missing end.
 
 One bad record is no reason to lose the others. `mended` finds where each record of the list ends, and where the next
-one begins after a bad one. Bad records are blanked, so that the rest keeps its lines and columns. Only lists of
-complete records are mended, also within objects: a conversation without one of its messages would be a different
+one begins after a bad one. Bad records are replaced by blanks, so that the rest keeps its lines and columns. Only lists
+of complete records are mended, also within objects: a conversation without one of its messages would be a different
 conversation.
 """
 
@@ -21,9 +21,9 @@ _CUT = "the text is truncated: write the file again, or use a copy"
 
 
 def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
-    """Return the text as valid JSON without bad records, and the error of each, in order; None if it is not a list
-    of records or an object with one. line: the line of the file on which the text begins. is_record: whether a
-    value is a complete record."""
+    """Return the text as valid JSON without bad records, and the error of each, in order. Returns None if it is not a
+    list of records or an object with such a list. The text begins on line `line` of the file. `is_record` says whether
+    a value is a complete record."""
     mending = _Mending(text, path, line, is_record)
     try:
         end = mending.value(0)
@@ -35,11 +35,12 @@ def mended(text: str, path: str, line: int, is_record: Callable[[object], bool])
 
 
 class _LostError(Exception):
-    """The error is not in a record of a list."""
+    """Raised if the fault is not in a record of a list."""
 
 
 class _Mending:
-    """One pass through a text. edits: (start, end, replacement). ends: brackets missing at the end of the text."""
+    """One pass through a text. `edits` are (start, end, replacement), and `ends` the brackets missing at the end of the
+    text."""
 
     def __init__(self, text: str, path: str, line: int, is_record: Callable[[object], bool]) -> None:
         self.text, self.path, self.line, self.is_record = text, path, line, is_record
@@ -60,7 +61,7 @@ class _Mending:
         return found.end() if found else at
 
     def value(self, at: int) -> int:
-        """Return where the value that begins here ends, mending a list or an object with an error."""
+        """Return the end of the value that begins here, mending a list or an object with a fault."""
         at = self.skip(at)
         _, end, fault = value_at(self.text, at, self.path, self.line)
         if fault is None:
@@ -91,7 +92,7 @@ class _Mending:
             at += 1
 
     def records(self, at: int) -> int:
-        """Read the rest of a list. Raises _LostError if it contains no record."""
+        """Read the rest of a list and return its end. Raises _LostError if it contains no record."""
         found, comma, cut_in_record = False, -1, False
         while True:
             at = self.skip(at)
@@ -138,7 +139,7 @@ class _Mending:
         return at + 1
 
     def ends_well(self, at: int, end: int) -> bool:
-        """Return whether a list goes on or ends after a value that ended at `end`. A comma may be missing."""
+        """Return whether a list continues or ends after a value that ended at `end`. A comma may be missing."""
         return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
     def following(self, start: int) -> int:

@@ -1,12 +1,12 @@
 """Regular expressions from a file, with bounded running time.
 
-Python's engine takes exponential time on some patterns, and they are matched against the output of other people's
-systems. So a pattern is refused unless the number of ways to match it from one position is small: nothing that
-contains a choice is repeated, nothing refers back, and the product of all choices is bounded.
+Python's engine takes exponential time on some patterns, and patterns are matched against the output of other people's
+systems. So a pattern is refused unless the number of ways to match it from one position is small: nothing that contains
+a choice is repeated, there are no backreferences, and the product of all choices is bounded.
 
-`searchable` is for a pattern that is searched in a long text: nothing repeats without a bound. `matchable` is for one
-that must match a whole short text: `.*` is one way for each character of it, so two such repeats are within the bound
-and three are not. Groups may have names, and lookahead is allowed.
+`searchable` is for a pattern that is searched in a long text: nothing repeats without a limit. `matchable` is for a
+pattern that must match a whole short text: `.*` counts as one way for each character, so two such repeats are within
+the limit and three are not. There, groups may have names, and lookahead is allowed.
 """
 
 import re
@@ -46,7 +46,7 @@ def searchable(pattern: str) -> str:
 
 
 def matchable(pattern: str) -> str:
-    """Return `pattern` if it matches a text of `LONGEST_MATCHED` characters quickly, or raise ValueError."""
+    """Return `pattern` if it can be matched quickly on a text of `LONGEST_MATCHED` characters, or raise ValueError."""
     ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:
         raise ValueError(
@@ -56,7 +56,8 @@ def matchable(pattern: str) -> str:
 
 
 def _measure_pattern(pattern: str, most: int, unbounded: int) -> tuple[int, int]:
-    """Return (ways, longest match). most: characters of the pattern. unbounded: the value of `*`; 0 refuses it."""
+    """Return (ways, longest match) of a pattern of at most `most` characters. `*` counts as `unbounded` characters and
+    is refused if that is 0."""
     if len(pattern) > most:
         raise ValueError(f"is longer than {most} characters")
     try:

@@ -1,4 +1,4 @@
-"""Plug-ins of other distributions, found by entry points of a group, each name once."""
+"""Plug-ins from other distributions, found by the entry points of a group. Each name may be used once."""
 
 from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -14,8 +14,8 @@ _LOADED: dict[str, None] = {}
 
 
 def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name. what: their kind, in the plural. taken: Harvest's own names. Raises
-    InputError for a name that is taken or that two distributions define."""
+    """Return the entry points of a group by name. `what` is their kind in the plural, and `taken` has Harvest's own
+    names. Raises InputError for a name that is taken or that two distributions define."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
         if entry.name in taken or entry.name in found:
@@ -28,8 +28,8 @@ def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, Entr
 
 
 def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
-    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable one. what: its kind
-    for messages, such as `the driver`. Raises InputError for any failure, because the code is not ours."""
+    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable one. `what` is its
+    kind for messages, such as `the driver`. Raises InputError for any failure, because the code is not Harvest's."""
     try:
         found = made(entry.load())
         _LOADED[f"{what} {entry.name!r} of {source(entry)}"] = None
@@ -46,7 +46,7 @@ def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any],
 
 
 def loaded() -> tuple[str, ...]:
-    """Return the plug-ins loaded in this process, as text for people."""
+    """Return descriptions of the plug-ins loaded in this process."""
     return tuple(_LOADED)
 
 

@@ -1,7 +1,7 @@
 """Numbers as written by pages and people: `1.3M`, `898K`, `1,234`, `12.5 thousand`, `1 300 000`, `under 100`.
 
-A text is read as one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. The caller
-accepts the text if all readings lead to the same result.
+A text is read as one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. The caller accepts
+the text if all readings lead to the same result.
 """
 
 import re
@@ -13,7 +13,7 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers from low to high; None means no limit on that side. below: high itself is excluded."""
+    """The numbers from `low` to `high`, or without a limit for None. If `below`, `high` itself is excluded."""
 
     low: Fraction | None
     high: Fraction | None
@@ -34,10 +34,10 @@ _BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 
 def quantity(text: str) -> tuple[Range, ...]:
-    """Return all possible readings of `text`; normally one range of one number.
+    """Return all possible readings of `text`, which is normally one range of one number.
 
     A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.
-    Ambiguous are `1.234`, `12,5` and `1,234K`. Raises ValueError if the text is not a quantity.
+    `1.234`, `12,5` and `1,234K` are ambiguous. Raises ValueError if the text is not a quantity.
     """
     plain = _SPACES.sub(" ", text.strip()).lower()
     if len(plain) > 100:

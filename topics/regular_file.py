@@ -1,5 +1,8 @@
-"""Reading of regular files only: a pipe could block for ever, and a device may have no end. Files that were found
-in a folder are read without following links, as a folder from elsewhere may link to any file of this machine."""
+"""Reading of regular files only, since a pipe could block forever and a device may have no end.
+
+Files that were found in a folder are read without following links, because a folder from elsewhere may link to any file
+on this machine.
+"""
 
 import errno
 import os
@@ -16,7 +19,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
-    """Return the bytes of the regular file at `path`, at most `most` of them (-1: all); symbolic links are followed.
+    """Return the bytes of the regular file at `path`, at most `most` of them (-1: all). Symbolic links are followed.
     Raises OSError immediately, with an explanation in `strerror`, if it is missing or not a regular file."""
     with open_regular(path) as file:
         return file.read(most)
@@ -58,9 +61,9 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
 
 
 def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
-    """Return the entries of `folder` that match a path of patterns, one for each level, sorted. Unlike `Path.glob`
-    it follows no links below `folder`: a link in the place of a folder is returned itself, so that reading it
-    reports what it is."""
+    """Return the entries of `folder` that match a path of patterns, one for each level, sorted. Unlike `Path.glob` it
+    follows no links below `folder`: a link in the place of a folder is itself returned, so that reading it reports an
+    error."""
     found = [Path(folder)]
     for level, pattern in enumerate(patterns):
         inside: list[Path] = []
@@ -103,9 +106,9 @@ def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:
-    """Return the bytes of a file that a person named. kind: what it should be (`YAML text`). largest: in bytes, -1
-    for any size. advice: what to do about a larger one. Raises InputError if it is missing, not a regular file, or
-    too large, or if its name is not a path."""
+    """Return the bytes of a file that a user named. `kind` is what it should be (`YAML text`). `largest` is in bytes,
+    -1 for any size, and `advice` says what to do about a larger file. Raises InputError if it is missing, not a regular
+    file, or too large, or if its name is not a path."""
     place = Place.of(path)
     try:
         data = read_regular(path, largest + 1 if largest >= 0 else -1)
@@ -126,7 +129,7 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
 
 
 def kind_of(path: str | PathLike[str]) -> str:
-    """Return "" for a regular file, else its kind (`a pipe`); links are not followed. Raises OSError."""
+    """Return "" for a regular file, otherwise its kind (`a pipe`). Links are not followed. Raises OSError."""
     mode = os.lstat(path).st_mode
     return "" if stat.S_ISREG(mode) else _kind_name(mode)
 

@@ -2,9 +2,9 @@
 
     sentences(text)   the sentences with their spans, in order, separated only by white space and markers
 
-Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item, a heading and the row of a table
-each begin one, and so does an item of a list within a line; a fenced block of code is one. Every sentence has a word:
-the number of an item or a mark alone joins its neighbour or is dropped. Takes time linear in the length of the text.
+Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item (also within a line), a heading and a
+table row each begin a sentence, and a fenced block of code is one sentence. Every sentence has a word: an item number
+or a mark on its own is joined to its neighbour or dropped. Time is linear in the length of the text.
 """
 
 import re
@@ -45,8 +45,8 @@ _STARTS = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Characters [start, end) of a text, without markers and surrounding white space. shape: the kind of block. leads:
-    it ends with a colon and something follows in the turn."""
+    """Characters [start, end) of a text, without markers and surrounding white space. `shape` is the kind of block, and
+    `leads` says whether it ends with a colon and something follows in the turn."""
 
     start: int
     end: int
@@ -79,7 +79,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 class _Covered:
-    """Positions where a full stop ends no sentence: URLs, Markdown links, inline code, dates and ordinals."""
+    """Positions at which a full stop ends no sentence: URLs, Markdown links, inline code, dates and ordinals."""
 
     def __init__(self, text: str) -> None:
         spans = [match.span() for match in _INLINE.finditer(text)]
@@ -148,7 +148,7 @@ def _text_blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
 
 
 def _block_sentences(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of a block. A piece without a word joins the one before it."""
+    """Yield the sentences of a block. A piece without a word is joined to the piece before it."""
     begun, ended, worded = -1, start, False
     for first, last in _sentence_spans(text, start, end, covered):
         if not text[first:last].strip():
@@ -174,7 +174,7 @@ def _sentence_spans(text: str, start: int, end: int, covered: _Covered) -> Itera
 
 
 def has_word(text: str) -> bool:
-    """Return whether a text has a letter, or a figure that is not the number of an item, and so could be judged."""
+    """Return whether a text has a letter, or a digit outside an item number, so that it could be judged."""
     if any(map(str.isalpha, text)):
         return True
     bare = text.strip(" \t*_|")

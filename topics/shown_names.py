@@ -1,4 +1,4 @@
-"""Names and texts as tables and messages show them. Names that differ only in blanks or capitals look alike there."""
+"""Names and texts in the form that tables and messages show, in which blanks and capitals make no difference."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a name in lower case with single blanks."""
+    """Return a name in lower case with single blanks, for comparison."""
     return " ".join(name.split()).casefold()
 
 

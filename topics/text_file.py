@@ -1,4 +1,4 @@
-"""Text files from users, read whole: UTF-8, of a reasonable size, and only text."""
+"""Text files from users, read completely: UTF-8, of a reasonable size, and only text."""
 
 from os import PathLike
 
@@ -20,14 +20,14 @@ _BINARY = {
 
 
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
-    """Return the text of the file at `path`, without a byte order mark. kind: what it should be (`YAML text`).
-    largest: in bytes. advice: what to do about a larger one. Raises InputError, with line and column, if it is
-    missing, not a regular file, too large, binary or not UTF-8."""
+    """Return the text of the file at `path`, without a byte order mark. `kind` is what it should be (`YAML text`).
+    `largest` is in bytes, and `advice` says what to do about a larger file. Raises InputError, with line and column, if
+    it is missing, not a regular file, too large, binary or not UTF-8."""
     return decode(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
 
 
 def decode(data: bytes, path: str, kind: str) -> str:
-    """Return `data` as text. Raises InputError at the first byte that UTF-8 text cannot contain."""
+    """Decode UTF-8 text. Raises InputError at the first byte that UTF-8 text cannot contain."""
     refuse_binary(data, path, kind)
     nul = data.find(b"\0")
     if nul >= 0:

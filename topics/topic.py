@@ -1,4 +1,4 @@
-"""Topics: what a conversation is about, and what a useful answer must contain."""
+"""Topics, which say what a conversation is about and what a useful answer must contain."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def check_topic_id(name: str) -> None:
 class TopicType:
     """A kind of topic, for example movies.
 
-    name: `movie`. asks_for: the content of each line of an answer (`movie title, IMDb URL`). url: the kind of URL
-    that names an entity of this type; None if answers contain none. attributes: names of the attribute sets that
-    group entities of this type.
+    `name` is a word such as `movie`. `asks_for` is the content of each line of an answer (`movie title, IMDb URL`).
+    `url` is the kind of URL that names an entity of this type, or None if answers contain none. `attributes` names the
+    attribute sets that group entities of this type.
     """
 
     name: str
@@ -51,11 +51,11 @@ class TopicType:
 class Topic:
     """One thing that a user asks a system for.
 
-    id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format. subject:
-    a short phrase; "" if the file gives none. turns: seed turns, for protocols that say the same fixed turns to
-    every system. fields: further texts by name, for protocol templates (`topic.fields.year`). format: what each
-    line of an answer should contain, if that differs from its type; else "". cluster: the name of the cluster of
-    related topics, such as wordings of one question, or None; only intervals use it.
+    `id` is unique in its set (`M002`). `request` is what the user wants, in the user's words, without the format.
+    `subject` is a short phrase, or "". `turns` are seed turns, for protocols that say the same fixed turns to every
+    system. `fields` are further texts by name, for protocol templates (`topic.fields.year`). `format` is what each line
+    of an answer should contain if that differs from the topic's type, otherwise "". `cluster` names a cluster of
+    related topics, such as wordings of one question, or is None; only intervals use it.
     """
 
     id: str
@@ -77,8 +77,8 @@ class Topic:
 class TopicSet:
     """Topics in file order, with the attribute sets that they refer to.
 
-    left_out: ids of topics in the file that are not played; a gold table may still contain them. `topics["M002"]`
-    returns one topic; an unknown id raises InputError with the nearest one.
+    `left_out` has the ids of topics in the file that are not played; a gold table may still contain them.
+    `topics["M002"]` returns one topic, and an unknown id raises InputError.
     """
 
     name: str
@@ -98,11 +98,11 @@ class TopicSet:
 
     @property
     def clusters(self) -> dict[str, str]:
-        """The cluster of each topic that names one, by id."""
+        """The cluster names by topic id, for topics that have one."""
         return {topic.id: topic.cluster for topic in self.topics if topic.cluster}
 
     def only(self, ids: Iterable[str]) -> TopicSet:
-        """Return the set with only the topics called `ids`, in its own order. Raises InputError for an unknown id."""
+        """Return the set with only the topics in `ids`, in the set's order. Raises InputError for an unknown id."""
         known = {topic.id for topic in self.topics}
         chosen = {name if name in known else self[name].id for name in ids}  # which raises for an unknown one
         kept = tuple(topic for topic in self.topics if topic.id in chosen)

@@ -103,7 +103,7 @@ def read_topics(document: Document) -> TopicSet:
 
 
 def encode_topics(topics: TopicSet) -> dict[str, Any]:
-    """Return the set as a JSON value. Raises InputError if two topics have different types of one name."""
+    """Return the set as a JSON value. Raises InputError if two different topic types have one name."""
     types: dict[str, TopicType] = {}
     for topic in topics.topics:
         if types.setdefault(topic.type.name, topic.type) != topic.type:
@@ -149,7 +149,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
 
 
 def decode_topics(value: object, path: str = "run.json") -> TopicSet:
-    """Return the set from the value of `encode_topics`; `path` names it in messages. Raises InputError."""
+    """Return the set encoded by `encode_topics`; `path` names it in messages. Raises InputError."""
     marks: dict[Loc, tuple[int, int]] = {}
     plain = _as_tuples(value, (), marks)
     return read_topics(Document(path, plain, marks, marks))

@@ -1,7 +1,7 @@
 """Invisible characters in YAML that was pasted from a web page or a word processor.
 
-A no-break space is a letter to YAML: it neither indents nor separates. U+0085, U+2028 and U+2029 end a line for
-YAML and for hardly any editor. Systems read such characters in user turns although people do not see them.
+YAML treats a no-break space as a letter: it neither indents nor separates. U+0085, U+2028 and U+2029 end a line in
+YAML, but in hardly any editor. Systems read such characters in user turns although people do not see them.
 """
 
 import re
@@ -25,8 +25,8 @@ _JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
 
 
 def unseen_in(text: str) -> dict[str, None]:
-    """Return the invisible characters of a text, each once: those without a shape, and blanks other than ordinary
-    ones, line ends and tabs."""
+    """Return the invisible characters of a text, each once: those without a shape, and blanks other than spaces, line
+    ends and tabs."""
     if text.isascii() and text.isprintable():
         return {}
     before = ""
@@ -75,8 +75,8 @@ def named(character: str) -> str:
 
 
 def culprit(text: str, line: int) -> int:
-    """Return the position of an invisible character that explains a YAML error on `line` (from 0, as YAML counts),
-    or just above; else -1."""
+    """Return the position of an invisible character on `line` (from 0, as YAML counts) or just above that explains a
+    YAML error, or -1."""
     begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
     first, last = begins[max(0, min(line, len(begins) - 1) - 2)], begins[min(line + 1, len(begins) - 1)]
     found = _SUSPECT.search(text[first:last])
@@ -92,8 +92,8 @@ def surrounds(key: str) -> str:
 
 
 def refuse_lost_breaks(text: str, path: str, value: object) -> None:
-    """Raise InputError if a line end that only YAML sees has changed a text. U+0085 becomes a blank, and blanks around
-    the others are dropped. Within quotation marks U+2028 is kept, as in JSON."""
+    """Raise InputError if a line end that only YAML recognises has changed a text. YAML turns U+0085 into a blank and
+    drops blanks around U+2028 and U+2029. Within quotation marks U+2028 is kept, as in JSON."""
     found = re.search(f"[{_BREAKS}]", text)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Texts that must have one form, checked by a regular expression and explained in words."""
+"""Validation of strings by a regular expression, with an explanation in words."""
 
 import re
 
@@ -10,7 +10,7 @@ MISWRITTEN = "string_pattern_mismatch"
 
 
 def written_form(expression: str, words: str) -> AfterValidator:
-    """Return a validator for text that `expression` matches completely. words: what it allows, for errors."""
+    """Return a validator for strings that `expression` matches completely. `words` says in errors what it allows."""
     compiled = re.compile(expression)
 
     def check(text: str) -> str:

@@ -1,8 +1,8 @@
-"""YAML text, read strictly: every value has its line and column, and nothing is guessed.
+"""Strict reading of YAML text: every value has its line and column, and nothing is guessed.
 
-Refused are duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags, several documents in
-one file, lone surrogates, nesting that exhausts the stack, and two things that would silently change the words of a
-text: a # in it (`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
+It refuses duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags, several documents in one
+file, lone surrogates, nesting that exhausts the stack, and two things that would silently change a text: a # in it
+(`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
 """
 
 import math
@@ -52,7 +52,7 @@ def number_advice(text: str) -> str | None:
 
 
 def plain_number(bound: object) -> object:
-    """Return a number as it would be written in a file: 1 and not 1.0."""
+    """Return a number as written in a file: 1, not 1.0."""
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
@@ -69,8 +69,8 @@ _DEEPEST = 60  # Python's own recursion ends at 1,000 frames, and each level tak
 
 @dataclass(frozen=True, slots=True)
 class YamlValues:
-    """The values of a text. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None. marks,
-    key_marks: the place of each value and each key."""
+    """The values of a text. `value` consists of dicts (string keys, in file order), tuples, strings, numbers, booleans
+    and None. `marks` and `key_marks` have the place of each value and each key."""
 
     value: object
     marks: Marks
@@ -119,8 +119,8 @@ def read_yaml(text: str, path: str) -> YamlValues:
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:
-    """Return the node of a text by libyaml, which is ten times as fast, or None if it is missing or finds an error.
-    The words and the place of an error come from PyYAML."""
+    """Compose a text with libyaml, which is ten times as fast, or return None if it is missing or finds an error.
+    PyYAML then reports the error with its place."""
     if not yaml.__with_libyaml__:
         return None
     reader, loader = _Reader(path, text), yaml.CSafeLoader(text)
@@ -156,7 +156,7 @@ class _Reader:
         return InputError(f"{what} is not allowed", place=self.place(mark), advice=advice)
 
     def check(self, event: yaml.Event) -> None:
-        """Refuse what must not even be composed: aliases that expand, tags, and nesting that exhausts the stack."""
+        """Refuse events that must not even be composed: expanding aliases, tags, nesting that exhausts the stack."""
         if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
             return  # nearly all of them
         mark = event.start_mark
@@ -181,7 +181,8 @@ class _Reader:
                 raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
     def value(self, node: yaml.Node, loc: Loc, column: int = -1, brackets: str = "") -> object:
-        """Return the value of a node. column: of its key or dash, from 0. brackets: `[` or `{` around it, or ""."""
+        """Return the value of a node. `column` is that of its key or dash, from 0; `brackets` is `[` or `{` around it,
+        or ""."""
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
         if isinstance(node, yaml.MappingNode):

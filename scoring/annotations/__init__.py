@@ -1,1 +1,1 @@
-"""Dialogues with annotations by many people: their files, predictions of the annotations, and scores of these."""
+"""Dialogues annotated by many people: their files, predictions of the annotations, and scores of the predictions."""

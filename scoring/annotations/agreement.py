@@ -1,8 +1,8 @@
-"""Agreement of people who judged the same things, plain and beyond chance.
+"""Agreement between people who judged the same items, with and without correction for chance.
 
-Source: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, with the difference function of interval
-data, or that of nominal data for values without an order. If all scores are 0 or 1 the two are equal. The interval of
-alpha is that of `scoring.inference.alpha`.
+Source: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, with the difference function for interval
+data, or for nominal data if values have no order. If all scores are 0 or 1, both functions give the same alpha. The
+interval of alpha comes from `scoring.inference.alpha`.
 """
 
 import math
@@ -22,14 +22,14 @@ Rows = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """things: how many were judged by at least two people. pairs: pairs of judgments of one thing. equal: the share of
-    pairs that agree, in [0, 1]; "does not apply" is a judgment too. alpha: Krippendorff's alpha over scores or values
-    only, at most 1; 1 is full agreement, 0 agreement by chance, below 0 less than by chance. scored: how many things
-    have at least two scores; alpha is over these. interval: of alpha. rare: how many of these things have a judgment
-    other than the most frequent one; alpha depends on them.
+    """Agreement over the items that at least two people judged.
 
-    equal is NaN without a pair; alpha is NaN if no thing has two scores, or if all those scores are the same, since
-    chance would then agree just as well.
+    `things` is the number of such items and `pairs` the number of pairs of judgments of one item. `equal` is the share
+    of pairs that agree, in [0, 1], where "does not apply" is a judgment too; NaN without a pair. `alpha` is
+    Krippendorff's alpha over scores or values only: 1 is full agreement, 0 agreement by chance, and below 0 less than
+    by chance. It is NaN if no item has two scores, or if all scores are equal, since chance would then agree just as
+    well. `scored` is the number of items with at least two scores, which alpha is computed over. `rare` counts the
+    items among them with a judgment other than the most frequent one; alpha depends on them.
     """
 
     things: int
@@ -44,10 +44,10 @@ class Agreement:
 def agreement(
     judgments: Iterable[Sequence[float | str | None]], units: Iterable[Hashable] | None = None, *, level: float = 0.95
 ) -> Agreement:
-    """Compute the agreement of `judgments`: for each thing one judgment of each person, in any order.
+    """Compute the agreement of `judgments`, which has one row per item with one judgment per person, in any order.
 
-    A judgment is a score, a value as text, or None for "does not apply"; scores and values are not mixed. units: the
-    unit that each thing is part of, for example its conversation; None if each thing is its own unit.
+    A judgment is a score, the name of a value, or None for "does not apply"; scores and values are not mixed. `units`
+    are the units that the items are part of, for example their conversations; by default each item is its own unit.
     """
     rows = [list(row) for row in judgments]
     named = list(range(len(rows))) if units is None else list(units)
@@ -78,7 +78,10 @@ def agreement(
 
 
 def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
-    """The (people, d) judgments of each thing; values are corners of a simplex, half the squared distance 1 apart."""
+    """Return each item's judgments as (people, d) rows.
+
+    Values are corners of a simplex, so half squared distances are 1.
+    """
     place = {
         value: column
         for column, value in enumerate(sorted({one for row in rows for one in row if isinstance(one, str)}))

@@ -1,15 +1,15 @@
-"""Files of breakdown annotations and of predictions, recognized by their content.
+"""Files of breakdown annotations and of predictions, recognised by their content.
 
 annotations
-    dialogues: [{id, turns: [{i, c: [O, T, X], cr}]}]       compact: counts of the workshop (c) and revised ones (cr)
-    dialogue-id, turns: [{turn-index, annotations: […]}]    DBDC's *.log.json: one object an annotator
-    {dialogue, turn, system, counts: [O, T, X]}             ours: JSONL, one turn a line
+    dialogues: [{id, turns: [{i, c: [O, T, X], cr}]}]       compact: counts of the workshop (c) and revised counts (cr)
+    dialogue-id, turns: [{turn-index, annotations: […]}]    DBDC's *.log.json: one object per annotator
+    {dialogue, turn, system, counts: [O, T, X]}             our own: JSONL, one turn per line
 
 predictions
-    dialogue-id, turns: [{turn-index, labels: […]}]         DBDC's *.labels.json: one file a dialogue
-    {dialogue, turn, probabilities: [O, T, X], label}       ours; a line may have both
+    dialogue-id, turns: [{turn-index, labels: […]}]         DBDC's *.labels.json: one file per dialogue
+    {dialogue, turn, probabilities: [O, T, X], label}       our own; a line may have both
 
-A folder is read with all `*.json` and `*.jsonl` below it, in the order of their paths.
+From a folder, all `*.json` and `*.jsonl` files below it are read in the order of their paths.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,10 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedTurn:
-    """counts: annotators who chose O, T, X, at least one in all. system: "" if the file names none."""
+    """A turn with the numbers of annotators who chose O, T and X, at least one in all.
+
+    `system` is "" if the file names none.
+    """
 
     dialogue: str
     turn: int
@@ -45,7 +48,7 @@ class AnnotatedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """probabilities: of O, T, X, sum 1. label: index into `LABELS`; the argmax if the file gives none."""
+    """Predicted probabilities of O, T and X, which sum to 1, and an index into `LABELS`, by default their argmax."""
 
     probabilities: tuple[float, float, float]
     label: int
@@ -53,7 +56,7 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """name: of the file or folder it came from. turns: all annotated turns, possibly others too."""
+    """Predictions from the file or folder `name` for all annotated turns, and possibly for others."""
 
     name: str
     turns: dict[Key, Predicted]
@@ -61,7 +64,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class BreakdownMaterial:
-    """gold: in the order of the files. notes: sentences about what was left out."""
+    """The annotated turns in the order of the files, the submissions, and notes on what was left out."""
 
     gold: tuple[AnnotatedTurn, ...]
     submissions: tuple[Submission, ...]
@@ -143,11 +146,11 @@ class _Collected:
 
 
 def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") -> BreakdownMaterial:
-    """Read all files and check them against one another. counts: which annotation of the compact form is the gold.
+    """Read all files and check them against each other.
 
-    A submission is a JSONL file, or a folder; label files that are given one by one are one submission together. Every
-    annotated turn must be in every submission; predictions of turns that nobody annotated are counted and left out.
-    Raises InputError, with file:line:column if a single value is at fault.
+    `counts` selects which annotations of the compact form are the gold. A submission is a JSONL file or a folder; label
+    files that are given separately form one submission. Every submission must predict every annotated turn; predictions
+    of other turns are counted and left out. Raises InputError, with file:line:column if a single value is at fault.
     """
     collected = _Collected(counts)
     for path in paths:

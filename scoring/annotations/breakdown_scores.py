@@ -1,7 +1,7 @@
 """Scores of breakdown predictions, compared with baselines that do not look at the turn.
 
 A submission is never scored alone. On turns that are mostly breakdowns, a predictor that always says X has a high
-F1(PB+B); and the distance between two halves of the annotators shows how close to the gold a predictor can be expected
+F1(PB+B), and the distance between two halves of the annotators shows how close to the gold a predictor can be expected
 to come.
 """
 
@@ -47,9 +47,10 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class _Predictor:
-    """predicted, gold: (deals · turns, 3). labels, gold_labels: (deals · turns,). note: what it knows.
+    """A predictor's predictions with the gold that they are compared with.
 
-    deals: how many times the turns are repeated one after another, each time with another gold.
+    `predicted` and `gold` are (deals · turns, 3), and the labels are (deals · turns,). `deals` is how many times the
+    turns are repeated, each time with another gold. `note` says what the predictor is based on.
     """
 
     name: str
@@ -61,7 +62,10 @@ class _Predictor:
     deals: int = 1
 
     def figures(self, where: npt.NDArray[np.bool_]) -> tuple[Figure, ...]:
-        """The measures over the turns in `where`. Both sides of their ratios are means over the deals."""
+        """Return the measures over the turns selected by `where`.
+
+        Numerators and denominators are means over the deals.
+        """
         deals, here = self.deals, np.tile(where, self.deals)
         found = figures(self.predicted[here], self.gold[here], self.labels[here], self.gold_labels[here])
         if deals == 1:
@@ -87,12 +91,12 @@ def breakdown_rows(
     level: float = 0.95,
     replications: int = 2000,
 ) -> tuple[ScoreRow, ...]:
-    """Long-form rows: for each submission, then each baseline, all measures over all turns, then by system.
+    """Return rows in long form: all measures of each submission and each baseline, over all turns and then by system.
 
-    `system` of a row is the predictor; `topic_type` is the system whose turns were predicted, None over all. training:
-    annotated turns for the priors; without any, the prior of a turn is the mean of the other dialogues, or with
-    held_out="system" of the other systems (the prior of the system itself is then unknown and left out). n counts turns
-    (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
+    `system` of a row is the predictor, and `topic_type` is the system whose turns were predicted, or None for all.
+    `training` turns are for the priors. Without them, the prior of a turn is the mean of the other dialogues, or with
+    held_out="system" of the other systems (the baseline by system is then unknown and left out). n counts turns (labels
+    for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
     """
     if not 0 < level < 1:
         raise InputError(f"level {level} is not a confidence level", allowed="a number between 0 and 1")

@@ -1,7 +1,7 @@
 """Splits by whole units, so that a prediction never uses other parts of the same dialogue (or system).
 
-Turns of one dialogue are alike, and so are dialogues of one system: a split by turns would let a predictor learn the
-answers it is tested on. Baselines, and detectors that are trained elsewhere, use these splits.
+Turns of one dialogue are not independent, nor are dialogues of one system: a split by turns would let a predictor learn
+the answers it is tested on. Baselines, and detectors that are trained elsewhere, use these splits.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -16,11 +16,11 @@ Mask = npt.NDArray[np.bool_]
 def splits(
     units: Sequence[Hashable], *, folds: int | None = None, rng: np.random.Generator | None = None
 ) -> Iterator[tuple[Mask, Mask]]:
-    """Yield (train, test) masks over the rows: every row is in exactly one test mask, and no unit is on both sides.
+    """Yield (train, test) masks over the rows: every row is in exactly one test mask, and no unit is in both masks.
 
-    units: (rows,) the dialogue, or the system, of each row; at least two different ones. folds: None holds out each
-    unit in turn; else the units, shuffled by `rng`, are dealt into this many parts of nearly equal size. Raises
-    ValueError for fewer than two units, and for an impossible number of folds.
+    `units` are (rows,): the dialogue or the system of each row, at least two different ones. By default each unit is
+    held out in turn; otherwise the units, shuffled by `rng`, are divided into `folds` parts of nearly equal size.
+    Raises ValueError for fewer than two units, and for an impossible number of folds.
     """
     numbers = _numbers(units)
     count = int(numbers.max(initial=-1)) + 1
@@ -42,9 +42,9 @@ def splits(
 
 
 def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Sequence[Hashable] | None = None) -> Floats:
-    """The mean of the rows of all other units for each row; with `within`, only of units with the same value there.
+    """Return for each row the mean of the rows of all other units, or of those with an equal value in `within`.
 
-    rows: (n, C). units, within: (n,). Returns (n, C), NaN if no other unit has a row.
+    `rows` are (n, C); `units` and `within` are (n,). The result is (n, C), NaN if no other unit has a row.
     """
     values = np.asarray(rows, dtype=np.float64)
     groups = np.zeros(len(values), dtype=np.int64) if within is None else _numbers(within)

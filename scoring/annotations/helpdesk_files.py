@@ -1,13 +1,14 @@
-"""Files of annotated helpdesk dialogues (STC-3, DialEval) and of predictions, recognized by their content.
+"""Files of annotated helpdesk dialogues (STC-3, DialEval) and of predictions, recognised by their content.
 
     {customer_types, helpdesk_types, quality_scale, dialogues: [{id, turns: [{sender, n}], quality: {A: […]}}]}
         annotations, compact: how many annotators gave each type and each level, in the order of the head
     [{id, turns: [{sender}], annotations: [{nugget: [type, …], quality: {A: level}}]}]
-        annotations, official: those of each annotator; types and levels are those of STC-3
+        annotations, official: those of each annotator, with the types and levels of STC-3
     [{id, nugget: [{type: p}], quality: {A: {level: p}}}]
         a submission, official; either part may be missing
 
-A `*.jsonl` file has the same objects, one a line. A turn of these files is a block: all that one side says in a row.
+A `*.jsonl` file has such objects, one per line. A turn of these files is a block: everything that one side says in a
+row.
 """
 
 import re
@@ -31,8 +32,10 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedDialogue:
-    """sides: of each block. nuggets: (blocks,) rows over the side's types. quality: by question, over `levels`. All
-    rows sum to 1. types: by side. Questions that nobody answered are left out.
+    """A dialogue with the annotators' distributions; all rows sum to 1.
+
+    `sides` and `nuggets` are (blocks,): each block's side and its row over that side's `types`. `quality` has a row
+    over `levels` for each question that anybody answered.
     """
 
     name: str
@@ -53,7 +56,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskSubmission:
-    """name: of its file. nuggets, quality: whether it takes part in that subtask; then it predicts all dialogues."""
+    """A submission, named after its file.
+
+    `nuggets` and `quality` say whether it predicts all dialogues in that subtask.
+    """
 
     name: str
     estimates: Mapping[str, Estimate]
@@ -63,7 +69,7 @@ class HelpdeskSubmission:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskMaterial:
-    """gold: in the order of the files. notes: sentences about what was left out."""
+    """The annotated dialogues in the order of the files, the submissions, and notes on what was left out."""
 
     gold: tuple[AnnotatedDialogue, ...]
     submissions: tuple[HelpdeskSubmission, ...]
@@ -97,11 +103,10 @@ class _Collected:
 
 
 def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
-    """Read all files and check them against one another; each file of predictions is a submission, named after it.
+    """Read all files and check them against each other. Each file of predictions is a submission, named after the file.
 
     Raises InputError, with file:line:column if a single value is at fault: a distribution that does not sum to 1, a
-    type or level that is missing or unknown, a number of blocks other than the dialogue's, a dialogue that a submission
-    leaves out.
+    type or level that is missing or unknown, a wrong number of blocks, or a dialogue that a submission leaves out.
     """
     collected = _Collected()
     for path in paths:

@@ -29,11 +29,11 @@ def helpdesk_rows(
     level: float = 0.95,
     replications: int = 2000,
 ) -> tuple[ScoreRow, ...]:
-    """Long-form rows: for each submission, then each baseline, the measures of the subtasks it takes part in.
+    """Return rows in long form: the measures of each submission and each baseline in the subtasks that it predicts.
 
-    `NMD(A)` is the plain mean over dialogues of the divergence for question A, `RNSS(nugget)` that of the dialogue
-    score; 0 is good. `-log2 NMD(A)` is the form in official tables; it is infinite, and null in JSON, for a perfect
-    predictor. n counts dialogues; intervals resample them.
+    `NMD(A)` is the unweighted mean over dialogues of the divergence for question A, and `RNSS(nugget)` that of the
+    dialogue score; 0 is good. `-log2 NMD(A)` is the form in official tables; it is infinite, and null in JSON, for a
+    perfect predictor. n counts dialogues; intervals resample them.
     """
     if not 0 <= alpha <= 1:
         raise InputError(f"alpha {alpha} is not a weight", allowed="0 to 1")
@@ -71,7 +71,10 @@ def _uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
 
 
 def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
-    """By side and question, the mean of all other dialogues; None without any, or if types and levels differ."""
+    """Predict the mean of all other dialogues by side and question.
+
+    Returns None if there are no others, or if types or levels differ between dialogues.
+    """
     if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}
@@ -108,7 +111,7 @@ def _others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[fl
 
 
 def _values(gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate], alpha: float) -> dict[str, Floats]:
-    """measure -> (dialogues,) values, NaN for a dialogue without data; quality first, then nuggets."""
+    """Return (dialogues,) values by measure, first quality and then nuggets; NaN for a dialogue without data."""
     asked: dict[str, dict[int, list[int]]] = {}  # question -> number of levels -> dialogues, to group rows of one shape
     found: dict[str, Floats] = {}
     for number, dialogue in enumerate(gold):

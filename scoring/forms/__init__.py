@@ -1,1 +1,1 @@
-"""Measures over many conversations of a system at once."""
+"""Measures over many conversations of a system."""

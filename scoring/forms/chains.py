@@ -110,7 +110,7 @@ def _shown(share: Share) -> str:
 
 
 def _labels(pool: Pool) -> npt.NDArray[np.int8]:
-    """(topics, trials, turns) codes of the labels, without turns that the protocol cannot take on a topic."""
+    """Return the codes of the labels, (topics, trials, turns), with ABSENT for turns that the protocol cannot reach."""
     scores = pool.scores
     most = max(scores.turns[topic.id] for topic in scores.topics)
     cells = np.full((len(scores.topics), len(scores.trials), max(most, 1)), ABSENT, dtype=np.int8)

@@ -1,4 +1,4 @@
-"""The pooled readings: SWAN over all nuggets together, GF over all turns, and GF of the pooled distribution."""
+"""Pooled readings: SWAN over all nuggets together, GF over all turns, and GF of the pooled distribution."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 
 def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
-    """The pooled reading of GF, or GF of the pooled distribution."""
+    """Yield the pooled reading of GF, or GF of the pooled distribution."""
     scores, resampler = pool.scores, pool.resampler
     by_topic: dict[str, list[Conversation]] = {}
     for one in pool.conversations:
@@ -118,7 +118,7 @@ def _reading(
 
 
 def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
-    """SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
+    """Yield SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
     scores, resampler, judgments = pool.scores, pool.resampler, pool.judged().judgments
     schema = weighted_schema(pool.judged().schema, measure.base)
     own = [one for one in pool.assessments if one.key.system == scores.system]
@@ -175,7 +175,7 @@ def _of_swan(
     judgments: Judgments,
     resampler: Resampler,
 ) -> Interval:
-    """The interval of SWAN over pooled nuggets, by the same draws as that of WAN, all criteria together.
+    """Return the interval of SWAN over pooled nuggets, drawn as for WAN but for all criteria together.
 
     A criterion of sets has one score for a topic, which is divided evenly over the topic's trials.
     """

@@ -1,6 +1,6 @@
-"""The worst case over many conversations: quantile, CVaR, minimum and maximum, and the rate of values beyond a bound.
+"""Worst cases over many conversations: quantile, CVaR, minimum and maximum, and the rate of values beyond a bound.
 
-The measure declares which end is the worst: the smallest R, the greatest latency.
+The measure declares which end is the worst: the smallest R, or the greatest latency.
 """
 
 import math
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """Read the inner measure of a worst case, and its number. Raises InputError."""
+    """Read the inner measure and the parameters of a worst case. Raises InputError."""
     base = asking.inner(term)
     term = Term(term.name, (base.term,), term.parameters)
     event = base.declaration.event
@@ -71,19 +71,19 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def worst_end(measure: Measure) -> Worst:
-    """Whether the inner measure's smallest or greatest values are the worst; the smallest if neither end is good."""
+    """Return "low" or "high" for the worse values of the inner measure; "low" if neither end is good."""
     return "high" if measure.declaration.better(measure.base) == "low" else "low"
 
 
 def tail_words(measure: Measure) -> tuple[str, str]:
-    """The words for the smallest and the greatest values in a sentence."""
+    """Return the words for the smallest and the greatest values, such as "fastest" and "slowest"."""
     if measure.declaration.better(measure.base) == "neither":
         return "lowest", "highest"
     return measure.declaration.called or ENDS[worst_end(measure)]
 
 
 def tail_kind(measure: Measure) -> TailKind:
-    """The tail that the form reads."""
+    """Return which tail statistic the measure reports."""
     return "quantile" if measure.form is QUANTILE else "cvar"
 
 
@@ -105,7 +105,7 @@ def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure,
 
 
 def _tail_note(measure: Measure) -> str:
-    """The words for the conversations of the tail if it is at the end of the greatest values; "" at the usual end."""
+    """Describe the conversations in the tail, or return "" if low values are the worst."""
     beta = measure.number
     if worst_end(measure) == "low" or measure.form not in (CVAR, QUANTILE):
         return ""
@@ -142,7 +142,10 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 
 def _tail_within_topics(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
-    """Raise InputError if the run plans too few trials; if some are lost or not played yet, the value is undefined."""
+    """Return the mean tail of topics. Raises InputError if the run plans too few trials.
+
+    If trials are lost or not played yet, the value is undefined instead.
+    """
     beta, kind = _beta(measure), tail_kind(measure)
     known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
     try:
@@ -162,7 +165,7 @@ def _tail_within_topics(names: list[str], values: Floats, measure: Measure, plan
 
 
 def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Floats, topic_type: str) -> Tail:
-    """The tail over all topics and trials together; topics of one cluster are one unit."""
+    """Return the tail over all topics and trials together, with the topics of one cluster as one unit."""
     rng, settings, design = (
         generator(pool.seed, "forms", measure.name, topic_type),
         pool.scores.settings,
@@ -192,7 +195,7 @@ def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Flo
 
 
 def _why_no_interval(design: Design, names: Sequence[str], values: Floats) -> str:
-    """Why a worst case over several topics has no interval under the design; "" if it may have one."""
+    """Return why a worst case over several topics has no interval under the design, or "" if it may have one."""
     if design.these:
         return "intervals of the worst conversations speak of topics like these alone"
     if design.continued:
@@ -202,7 +205,7 @@ def _why_no_interval(design: Design, names: Sequence[str], values: Floats) -> st
 
 
 def _beta(measure: Measure) -> float:
-    """The share of the worst conversations. The minimum ignores it, so any value will do."""
+    """Return the share of the worst conversations, or 1 for the minimum, which ignores it."""
     return measure.number if measure.number == measure.number else 1.0
 
 
@@ -211,7 +214,7 @@ def _inner_end(term: Term, inner: Good) -> Good:
 
 
 def _good_end_of_rate(term: Term, inner: Good) -> Good:
-    """The good end of a rate: a high rate below a bound is good if low scores are; events are always bad."""
+    """Return the good end of a rate. A high rate below a bound is good if low scores are; events are always bad."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
 

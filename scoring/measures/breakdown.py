@@ -1,18 +1,18 @@
 """Dialogue breakdown detection (DBDC3): how well a predictor predicts the annotators' labels of each system turn.
 
-Each annotator calls a system turn O (not a breakdown, NB), T (a possible breakdown, PB) or X (a breakdown, B). The gold
-of a turn is the distribution of its annotators, and its gold label is the most frequent one; ties go to O before T
-before X. A predictor gives a distribution, and a label (or its argmax with the same ties).
+Each annotator labels a system turn O (not a breakdown, NB), T (a possible breakdown, PB) or X (a breakdown, B). The
+gold distribution of a turn is that of its annotators, and its gold label is the most frequent one; ties go to O before
+T before X. A predictor gives a distribution, and a label (or its argmax with the same ties).
 
-    accuracy                share of turns whose label is the gold one                         1 is good
+    accuracy                share of turns with the gold label                                 1 is good
     P(B), R(B), F1(B)       precision, recall and F1 of the label X                            1 is good
-    P(PB+B) …               the same with T and X as one label                                 1 is good
+    P(PB+B) …               precision, … with T and X as one label                             1 is good
     JSD(O,T,X) …            mean over turns of the divergence, in bits                         0 is good
     MSE(O,T,X) …            mean over turns of the mean over bins of (p - q)²                  0 is good
     rate(B), rate(PB+B)     mean over turns of the predicted probability: a level, not a quality
 
-The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3], the two-bin forms in
-[0, 1]; all others lie in [0, 1]. Every figure is a ratio of sums over turns, so all turns weigh the same.
+The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3]; its two-bin forms
+and all other measures lie in [0, 1]. Every figure is a ratio of sums over turns, so all turns weigh the same.
 
 F1(PB+B) alone means little: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on its
 evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
@@ -48,7 +48,7 @@ _POSITIVE: Mapping[str, tuple[int, ...]] = MappingProxyType({"B": (2,), "PB+B": 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """One measure, by turn: its declaration, both sides of the ratio, (turns,) each, and `n` turns or labels."""
+    """A measure as a ratio over turns: `above` and `below` are (turns,), and `n` counts turns or labels."""
 
     measure: str
     of: Declaration
@@ -58,13 +58,16 @@ class Figure:
 
     @property
     def value(self) -> float:
-        """Sum of `above` over sum of `below`; NaN if that is 0."""
+        """The sum of `above` over the sum of `below`; NaN if the latter is 0."""
         whole = math.fsum(self.below.tolist())
         return math.fsum(self.above.tolist()) / whole if whole > 0 else math.nan
 
 
 def shares(counts: npt.ArrayLike) -> Floats:
-    """(..., 3) distributions over O, T, X. counts: (..., 3) annotators who chose each, at least one in a row."""
+    """Return (..., 3) distributions over O, T, X from (..., 3) numbers of annotators.
+
+    Raises ValueError for counts that are negative or not finite, and for a row of zeros.
+    """
     rows = np.asarray(counts, dtype=np.float64)
     whole = rows.sum(axis=-1, keepdims=True)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (whole > 0).all()):
@@ -74,13 +77,13 @@ def shares(counts: npt.ArrayLike) -> Floats:
 
 
 def labels_of(weights: npt.ArrayLike) -> Indices:
-    """(...) indices of the largest weight, with ties O before T before X. weights: (..., 3) counts or probabilities."""
+    """Return the (...) indices of the largest of the (..., 3) weights. Ties go to O before T before X."""
     found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax returns the first of equals
     return found
 
 
 def sum_bins(rows: npt.ArrayLike, grouping: str) -> Floats:
-    """(..., 3) over O, T, X -> (..., C) over the bins of one of `GROUPINGS`."""
+    """Sum (..., 3) values over O, T, X to (..., C) values over the bins of one of `GROUPINGS`."""
     values = np.asarray(rows, dtype=np.float64)
     return np.stack([values[..., list(bins)].sum(axis=-1) for bins in GROUPINGS[grouping]], axis=-1)
 
@@ -91,11 +94,12 @@ def figures(
     labels: npt.ArrayLike | None = None,
     gold_labels: npt.ArrayLike | None = None,
 ) -> tuple[Figure, ...]:
-    """All quality measures of one predictor, in the order of the module's table.
+    """Return all quality measures of one predictor in the order of the module's table.
 
-    predicted, gold: (turns, 3) probabilities of O, T, X. labels, gold_labels: (turns,) indices into `LABELS`; None
-    derives them from the distributions. NaN with n = 0 without turns, for a precision without a predicted label, a
-    recall without a gold one, or an F1 without either.
+    `predicted` and `gold` are (turns, 3) probabilities of O, T, X. `labels` and `gold_labels` are (turns,) indices into
+    `LABELS`; None derives them from the distributions. A figure is NaN with n = 0 without turns, for a precision
+    without a predicted label, a recall without a gold label, or an F1 without any label. Raises ValueError if the
+    shapes do not match.
     """
     p, q = np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     said = labels_of(p) if labels is None else np.asarray(labels, dtype=np.int64)
@@ -123,7 +127,7 @@ def figures(
 
 
 def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
-    """rate(B) and rate(PB+B): the expected share of annotators who choose X, or T or X. predicted: (turns, 3)."""
+    """Return rate(B) and rate(PB+B), the expected shares of annotators for X and for T or X, from (turns, 3) values."""
     p = np.asarray(predicted, dtype=np.float64)
     one = np.ones(len(p))
     return tuple(
@@ -133,11 +137,11 @@ def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
 
 
 def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Deal each turn's annotators at random into two halves, to see how well people predict other people.
+    """Split each turn's annotators at random into two halves, to see how well people predict other people.
 
-    counts: (..., 3) whole numbers, at least two annotators a turn. Returns two arrays (..., 3) of probabilities; if the
-    number of annotators is odd, the first half has one fewer. Counts do not identify an annotator across turns, so the
-    annotators of each turn are dealt separately.
+    `counts` are (..., 3) whole numbers, with at least two annotators per turn. Returns two (..., 3) arrays of
+    probabilities; if the number of annotators is odd, the first half has one fewer. Counts do not identify annotators
+    across turns, so each turn is split separately.
     """
     rows = np.asarray(counts, dtype=np.int64)
     sizes = rows.sum(axis=-1)

@@ -1,6 +1,6 @@
-"""Signal detection over topics: d' and c if topics have several trials, which are alike.
+"""Signal detection over topics: d' and c if topics have several trials, which are not independent.
 
-Point estimates are those of `scoring.measures.signal_detection`, from the counts of all topics together. The intervals
+Point estimates are computed by `scoring.measures.signal_detection` from the pooled counts of all topics. The intervals
 do not assume that trials of one topic are independent:
 
     1. for each rate the interval of a share over topics (`scoring.measures.usefulness.share`);
@@ -8,14 +8,14 @@ do not assume that trials of one topic are independent:
        contributes to them:   lower end of z(H) - z(F):  d' - sqrt(a² + b² - 2 r a b),  a = z(H) - z(low of H),
                               b = z(high of F) - z(F), and so on; for c with -r.
 
-r is needed because topics on which a system gives way more often move both rates together: that leaves d' unchanged and
-makes c uncertain. If every topic has one trial, nothing is nested, and the intervals are those of `signal_detection`.
-With fewer than FEWEST topics there is no interval: r is then an accident (over two topics always -1 or 1), and
-intervals that treat it as known cover as little as .72. Coverage of the nominal 95% in simulation:
+r is needed because topics on which a system gives way more often move both rates together, which leaves d' unchanged
+and makes c uncertain. If every topic has one trial, nothing is nested, and the intervals are those of
+`signal_detection`. With fewer than FEWEST topics there is no interval: r is then arbitrary (over two topics always -1
+or 1), and intervals that treat it as known cover as little as .72. For coverage of the nominal 95% in simulation, see
 docs/simulators/probe.md.
 
-Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). Combining it
-with intervals over topics is our own; the simulation supports it.
+Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). The
+combination with intervals over topics is our own; the simulation supports it.
 """
 
 import math
@@ -40,9 +40,10 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class ClusteredDetection:
-    """Signal detection over `units` topics with a trial; NaN, with a note, if fewer than FEWEST have several trials.
+    """Signal detection over the `units` topics that have a trial.
 
-    correlation: of the two rates over units, in [-1, 1]; 0 if nothing is nested, NaN for too few units.
+    The intervals are NaN, with a note, if topics have several trials and there are fewer than FEWEST topics.
+    `correlation` of the two rates over units is in [-1, 1]; 0 if nothing is nested, NaN for too few units.
     """
 
     detection: Detection
@@ -59,10 +60,10 @@ def detection_over(
     *,
     level: float = 0.95,
 ) -> ClusteredDetection:
-    """d' and c of one system over topics (or, within one topic, over its trials).
+    """Return d' and c of one system over topics or, within one topic, over its trials.
 
-    units: (U,) names. hits, signals, false_alarms, noises: (U,) counts of each. Without trials of one kind d' and c are
-    NaN, with both counts. Raises ValueError as `signal_detection`.
+    `units` are (U,) names; the other arrays are (U,) counts. Without trials of one kind, d' and c are NaN, but both
+    counts are given. Raises ValueError as `signal_detection` does.
     """
     h, s, f, n = (np.asarray(part, dtype=np.float64) for part in (hits, signals, false_alarms, noises))
     if not h.shape == s.shape == f.shape == n.shape == (len(units),):
@@ -103,7 +104,7 @@ def detection_over(
 
 
 def _correlation(h: Floats, s: Floats, f: Floats, n: Floats) -> float:
-    """Correlation of the errors of the two rates, from the leverage of each unit; 0 if one has no spread."""
+    """Return the correlation of the two rates' errors, from the leverage of each unit; 0 if either has no spread."""
     first = (h - h.sum() / s.sum() * s) / s.sum()
     second = (f - f.sum() / n.sum() * n) / n.sum()
     spread = float((first**2).sum() * (second**2).sum())

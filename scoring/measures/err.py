@@ -1,8 +1,8 @@
-"""ERR: expected reciprocal rank of a ranked list, and the decay behind it, which iRBU and the GF of lists share.
+"""ERR, the expected reciprocal rank of a ranked list, and the decay that iRBU and the GF of lists share with it.
 
-A user reads from the top and stops, satisfied, at a document with the probability that its grade earns. Source:
-Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; in the form of [GFRC] §2.1 and Sakai, Kim and Kang, TOIS 2023
-(arXiv 2204.00280), where gains are free and gmax is the largest of them.
+A user reads from the top and stops, satisfied, at a document with a probability that depends on its grade. Source:
+Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; in the form of [GFRC] §2.1 and Sakai, Kim and Kang, TOIS 2023 (arXiv
+2204.00280), where gains can be chosen freely and gmax is the largest of them.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
-    """g / (gmax + 1), in [0, 1): how likely a document of this gain satisfies its reader.
+    """Return g / (gmax + 1), in [0, 1), the probability that a document of this gain satisfies its reader.
 
-    highest: gmax, above 0, the largest gain of the whole collection. Raises ValueError for gains out of range.
+    `highest` is gmax, the largest gain of the whole collection, above 0. Raises ValueError for gains out of range.
     """
     found = np.asarray(gains, dtype=np.float64)
     if not np.isfinite(highest) or highest <= 0:
@@ -28,7 +28,10 @@ def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def decay(gains: npt.ArrayLike, highest: float) -> Floats:
-    """The share of users who stop at rank k, stop_k · product over j < k of (1 - stop_j), (..., K); sum below 1."""
+    """Return the (..., K) shares of users who stop at each rank k, which sum to less than 1.
+
+    They are stop_k · product over j < k of (1 - stop_j).
+    """
     stops = stop_probability(gains, highest)
     if stops.ndim == 0:
         raise ValueError("gains need a last axis: the ranks")
@@ -39,8 +42,10 @@ def decay(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def err(gains: npt.ArrayLike, highest: float) -> Floats:
-    """Return ERR of (..., K) gains: the sum over k of decay_k / k, in [0, 1); 0 for a list without a relevant
-    document."""
+    """Return ERR of (..., K) gains: the sum over k of decay_k / k, in [0, 1).
+
+    It is 0 for a list without a relevant document.
+    """
     shares = decay(gains, highest)
     value: Floats = (shares / np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value

@@ -1,4 +1,4 @@
-"""GF of many conversations at once, with the same bits as `scoring.fairness` computes for each of them.
+"""GF of many conversations at once, equal to the last bit to what `scoring.fairness` computes for each of them.
 
 For one conversation numpy takes many times as long as the cached functions there, which also compute single turns,
 notes, and settings that are not `taken_alike`.
@@ -28,7 +28,7 @@ _SURE = 4e-10
 
 @dataclass(frozen=True, slots=True)
 class FairnessColumns:
-    """GF of one attribute set by one divergence; all arrays are (conversations,), as in `scoring.fairness`."""
+    """GF for one attribute set and one divergence; all arrays are (conversations,), as in `scoring.fairness`."""
 
     divergence: str
     value: Floats
@@ -37,14 +37,20 @@ class FairnessColumns:
 
 
 def taken_alike(settings: Settings) -> bool:
-    """True if all turns that count weigh the same and contain a relevant nugget; other settings are rare and slower."""
+    """Return whether all turns that count have equal weights and a relevant nugget.
+
+    Other settings are rare and slower.
+    """
     return settings.irrelevant != "uniform" and settings.turn_weight == "one"
 
 
 def fairness_columns(
     many: Conversations, attribute: AttributeSet, settings: Settings, *, cumulative: bool = False
 ) -> tuple[FairnessColumns, ...]:
-    """`group_fairness` of many conversations, under settings that are `taken_alike`, by each of its divergences."""
+    """Return `group_fairness` of many conversations by each divergence of the attribute set.
+
+    The settings must be `taken_alike`.
+    """
     slots = _Slots.of(many)
     shares, sure = many.memberships(attribute.name), ~many.unknown(attribute.name)
     here, count = slots.sums(shares), slots.count.astype(np.float64)
@@ -71,7 +77,7 @@ def fairness_columns(
 
 
 def _unsure(certain: Floats) -> Counts:
-    """The rows whose sum differs from 1 in nine decimals: some of their entities are of unknown group."""
+    """Return the rows whose sum differs from 1 in nine decimals because the groups of some entities are unknown."""
     near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)
     kept = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
     unsure: Counts = near[np.array(kept, dtype=bool)]
@@ -79,7 +85,7 @@ def _unsure(certain: Floats) -> Counts:
 
 
 def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int) -> Floats:
-    """(n,) `combine` of each conversation. values: (n,) by attribute set."""
+    """Return the (n,) weighted means over attribute sets, equal to `combine` for each conversation."""
     scale = [weights.get(name, 1.0) for name in values]
     whole = math.fsum(scale)
     if whole <= 0:
@@ -94,7 +100,10 @@ def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int)
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """Turns with a relevant nugget: each nugget's turn, (turns,) counts, and (n,) conversations' sizes and starts."""
+    """The turns with a relevant nugget, conversation after conversation.
+
+    `slot` has each nugget's turn, `count` is (turns,); `sizes` and `starts` are (n,), the turns of each conversation.
+    """
 
     slot: Counts
     count: Counts
@@ -114,14 +123,14 @@ class _Slots:
         return cls(slot, np.bincount(slot, minlength=0), sizes, np.cumsum(sizes) - sizes)
 
     def sums(self, shares: Floats, only: npt.NDArray[np.bool_] | None = None) -> Floats:
-        """(turns, groups) sums over the nuggets, or over some of them, added one after the other."""
+        """Return (turns, groups) sums over all nuggets or the selected ones, added one after the other."""
         slot = self.slot if only is None else self.slot[only]
         rows = shares if only is None else shares[only]
         each = [np.bincount(slot, weights=column, minlength=len(self.count)) for column in rows.T]
         return np.stack(each, axis=1)
 
     def cumulated(self, rows: Floats) -> Floats:
-        """(turns, columns) sums over each turn and the earlier ones of its conversation, added one after the other."""
+        """Return (turns, columns) cumulative sums over the turns of each conversation, added one after the other."""
         found = rows.copy()
         place = np.arange(len(rows)) - np.repeat(self.starts, self.sizes)
         for further in range(1, int(place.max(initial=0)) + 1):

@@ -1,11 +1,11 @@
-"""GF and GFR of a ranked list: group fairness weighted by where users stop, and its mean with a utility.
+"""GF and GFR of a ranked list: group fairness weighted by the ranks at which users stop, and its mean with a utility.
 
     GF-X = sum over k of decay_k · (1 - X(achieved at k, gold)),   X one of JSD, NMD, RNOD
     GFR  = unweighted mean of one utility (ERR or iRBU) and one GF for each attribute set
 
-achieved at k is the mean membership of *all* the top k documents, relevant or not; a document of unknown groups is
-uniform. The GF of a conversation (`scoring.fairness`) uses relevant nuggets only: the two are not on one scale and must
-not be compared.
+The achieved distribution at k is the mean membership of *all* the top k documents, relevant or not; a document of
+unknown groups counts as uniform. The GF of a conversation (`scoring.fairness`) uses relevant nuggets only: the two are
+on different scales and must not be compared.
 
 Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.
 """
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def mean_membership(memberships: npt.ArrayLike) -> Floats:
-    """(..., K, C) mean membership of the top k documents, for every k, from rows of probabilities."""
+    """Return the (..., K, C) mean membership of the top k documents for every k, from rows of probabilities."""
     rows = np.asarray(memberships, dtype=np.float64)
     sums: Floats = np.cumsum(rows, axis=-2)
     return sums / np.arange(1, rows.shape[-2] + 1)[:, None]
@@ -34,11 +34,11 @@ def mean_membership(memberships: npt.ArrayLike) -> Floats:
 def list_fairness(
     gains: npt.ArrayLike, memberships: npt.ArrayLike, gold: npt.ArrayLike, highest: float, divergence: Divergence
 ) -> Floats:
-    """GF-X of a list for one attribute set.
+    """Return GF-X of a list for one attribute set, (...) in [0, 1).
 
-    gains: (..., K) of the documents from the top, in [0, highest]. memberships: (..., K, C), rows of probabilities.
-    gold: (C,). highest: gmax of the collection. divergence: X, JSD for nominal groups, NMD or RNOD for ordinal ones.
-    Returns (...) in [0, 1). A list that is empty or has no relevant document has GF 0, since no user stops in it:
+    `gains` are (..., K), from the top document on, in [0, highest], where `highest` is gmax of the collection.
+    `memberships` are (..., K, C) rows of probabilities, and `gold` is (C,). `divergence` is X: JSD for nominal groups,
+    NMD or RNOD for ordinal ones. A list that is empty or has no relevant document has GF 0, since no user stops in it:
     fairness counts only where users are served. Raises ValueError for a row that is not a distribution.
     """
     shares = decay(gains, highest)
@@ -50,7 +50,7 @@ def list_fairness(
 
 
 def gfr(utility: float, fairness: Sequence[float]) -> float:
-    """GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1); the utility is ERR or iRBU.
+    """Return GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1); the utility is ERR or iRBU.
 
     NaN if M is 0 or a part is NaN: a utility alone does not measure fairness.
     """

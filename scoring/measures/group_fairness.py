@@ -1,6 +1,6 @@
-"""The fairness measures of a conversation: GF of each attribute set and of all, by both methods, GFR(C), DistrSim.
+"""Fairness measures of a conversation: GF by attribute set and over all sets, both also cumulative, GFR(C), DistrSim.
 
-They are computed together, because they share expensive steps (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
+They are computed together because they share expensive steps (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def attribute_of(term: Term) -> str:
-    """The attribute set of a GF; "" for GF over all sets."""
+    """Return the attribute set of a GF, or "" for GF over all sets."""
     return str(term.arguments[0]) if term.arguments else ""
 
 
@@ -58,7 +58,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """Figures that are computed together; with `cumulative`, each turn counts with all relevant entities up to it."""
+    """Measures that are computed together. With `cumulative`, each turn counts with all relevant entities up to it."""
 
     cumulative: bool
     fairness: str
@@ -87,7 +87,7 @@ class _Family:
         return found
 
     def columns(self, many: Conversations) -> Sequence[Column] | None:
-        """The columns of `_figures`; None under settings for which conversations are scored one by one."""
+        """Return the columns of `_figures`, or None under settings that require scoring conversations one by one."""
         settings, earning = many.grounds[0].settings, many.counts > 0
         if not taken_alike(settings):
             return None
@@ -187,7 +187,7 @@ class _Family:
 
 
 def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
-    """(value, worst, best) over all sets; the bounds are computed only if a group is unknown."""
+    """Return (value, worst, best) over all sets, computing the bounds only if a group is unknown."""
     value = combine({name: one.value for name, one in sets.items()}, settings.weights)
     if all(one.worst == one.value == one.best for one in sets.values()):
         return value, value, value

@@ -1,6 +1,6 @@
-"""iRBU: intentwise rank-biased utility of a ranked list, ERR with a gentler utility.
+"""iRBU: intentwise rank-biased utility of a ranked list, which differs from ERR in the utility of a rank.
 
-A user who stops at rank k has gained the utility p^k: with p near 1 it matters much whether a user is satisfied at all,
+A user who stops at rank k has gained the utility p^k: with p near 1 it matters much whether users are satisfied at all,
 and little at which rank. Source: Sakai and Zeng, SIGIR 2019; in the form of Sakai, Kim and Kang, TOIS 2023 (arXiv
 2204.00280).
 """
@@ -16,10 +16,10 @@ PERSISTENCE = 0.99
 
 
 def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTENCE) -> npt.NDArray[np.float64]:
-    """iRBU = sum over k of decay_k · p^k, in [0, 1); 0 for a list that is empty or has no relevant document.
+    """Return iRBU, the sum over k of decay_k · p^k, in [0, 1); 0 for a list that is empty or has no relevant document.
 
-    highest: gmax of the collection. persistence: p in (0, 1]; 1 is the share of users who are ever satisfied. Raises
-    ValueError for gains or p out of range.
+    `highest` is gmax of the collection. `persistence` is p in (0, 1]; with 1, iRBU is the share of users who are ever
+    satisfied. Raises ValueError for gains or p out of range.
     """
     if not 0 < persistence <= 1:
         raise ValueError(f"persistence lies in (0, 1], not {persistence}")

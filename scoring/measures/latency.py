@@ -27,7 +27,7 @@ def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], 
 
 
 def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
-    """A sentence for each system that answered several turns at the same time, since load slows answers."""
+    """Yield a note for each system that answered several turns at once, since load slows answers."""
     times: dict[str, list[tuple[float, float]]] = {}
     for one in conversations:
         for turn in one.turns:

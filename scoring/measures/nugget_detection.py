@@ -1,14 +1,14 @@
 """Nugget detection (STC-3, DialEval): how well a predictor predicts the annotators' nugget types in a dialogue.
 
-A block is all that one side says before the other side speaks. Annotators give it one type of its side; predicted and
-gold are distributions over the types, which have no order, so RNSS and JSD compare them.
+A block is everything that one side says before the other side speaks. Annotators give it one type of its side;
+predictions and gold are distributions over the types, which have no order, so RNSS and JSD compare them.
 
     customer    CNUG0 states the problem · CNUG useful to the helpdesk · CNUG* says that it is solved · CNaN none
     helpdesk    HNUG useful to the customer · HNUG* gives the solution · HNaN none
 
 A dialogue's score is alpha times the mean over customer blocks plus (1 - alpha) times the mean over helpdesk blocks
-([STC3] Eq. 12), so a talkative side weighs no more than the other; if one side says nothing, it is the mean of the
-other. A predictor's score is the plain mean over dialogues (Eq. 13). In [0, 1], 0 is good.
+([STC3] Eq. 12), so that a talkative side does not weigh more; if one side says nothing, it is the mean of the other. A
+predictor's score is the unweighted mean over dialogues (Eq. 13), in [0, 1], and 0 is good.
 
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, §3.2.4.
 """
@@ -52,7 +52,7 @@ NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by fo
 
 
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
-    """Mean divergence over one side's (blocks, T) distributions over its types; NaN without blocks."""
+    """Return the mean divergence of one side's (blocks, T) distributions over its T types; NaN without blocks."""
     if len(predicted) != len(gold):
         raise ValueError(f"{len(predicted)} predicted blocks and {len(gold)} gold ones")
     if not len(gold):
@@ -62,9 +62,10 @@ def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike],
 
 
 def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:
-    """Eq. 12 from the means of the two sides, with `alpha` in [0, 1] the weight of the customer's.
+    """Return Eq. 12 from the means of the two sides. `alpha`, in [0, 1], is the weight of the customer side.
 
-    If one side has no blocks (NaN), the other side's mean, even if its weight is 0. NaN if neither side has blocks.
+    If one side has no blocks (NaN), the result is the other side's mean, even if its weight is 0. NaN without any
+    blocks.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must lie in [0, 1], not {alpha}")

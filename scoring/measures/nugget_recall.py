@@ -1,8 +1,8 @@
-"""Recall and W-recall of a text: the share of the known nuggets that it contains, unweighted and weighted.
+"""Recall and W-recall of a text: the unweighted and weighted share of the known nuggets that it contains.
 
-The known nuggets of a conversation are the entities that the gold table calls relevant to its topic, weighted by their
-gains. The vital string of an entity is its address, which is one word (or one character); offsets are in the unit of
-the conversation, see `scoring.words`. Position has no effect.
+The known nuggets of a conversation are the entities that the gold table marks as relevant to its topic, weighted by
+their gains. The vital string of an entity is its address, which is one word (or one character); offsets are in the unit
+of the conversation, see `scoring.words`. Position has no effect.
 
 Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them.
 """
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:
-    """(N,) offset in characters of the first match of each gold nugget, NaN for a nugget that is not in the text.
+    """Return the (N,) offsets in characters of the first match of each gold nugget, NaN for nuggets not in the text.
 
     Raises ValueError for an offset below 0 and for a match of a nugget that is not gold.
     """
@@ -46,13 +46,13 @@ def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) 
 
 
 def recall(offsets: npt.ArrayLike) -> float:
-    """The share of gold nuggets that are in the text, whose (N,) offsets are not NaN; NaN for N = 0."""
+    """Return the share of gold nuggets whose (N,) offsets are not NaN because they are in the text; NaN for N = 0."""
     places = np.asarray(offsets, dtype=np.float64)
     return float((~np.isnan(places)).mean()) if places.size else math.nan
 
 
 def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
-    """W-recall: the weight of nuggets in the text (offset not NaN) over that of all; NaN if (N,) weights sum to 0."""
+    """Return W-recall: the weight of the nuggets in the text (offset not NaN) over all weight; NaN if that is 0."""
     shares, places = np.asarray(weights, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if shares.shape != places.shape:
         raise ValueError(f"{shares.size} weights for {places.size} nuggets")
@@ -64,8 +64,10 @@ def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownNuggets:
-    """The relevant entities of a topic. weights: (N,) gains. lengths: (N,) of their vital strings, 1 each. offsets:
-    (N,) words, or characters, read up to the end of the first link to each; NaN if it is not in the conversation.
+    """The N relevant entities of a topic, as (N,) arrays.
+
+    `weights` are gains, and `lengths` of vital strings are 1 each. `offsets` count the words, or characters, read up to
+    the end of the first link to each entity; NaN for entities not in the conversation.
     """
 
     weights: Floats
@@ -90,7 +92,7 @@ def known_nuggets(material: Material) -> KnownNuggets:
 
 
 def figure_of_named(material: Material, measure: Measure, value: float, note: str = "") -> Figure:
-    """The figure of a value over the relevant entities in the conversation."""
+    """Return the figure for a value over the relevant entities in the conversation."""
     return Figure(measure.name, value, known_nuggets(material).found, unjudged=material.unjudged, note=note)
 
 

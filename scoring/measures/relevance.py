@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 def hard_normaliser(patience: int) -> float:
-    """N = (L + 1)/2, Eq. 7: the sum of pw over L words, all of them relevant nuggets."""
+    """Return N = (L + 1)/2, Eq. 7: the sum of pw over L words if each word is a relevant nugget."""
     return (patience + 1) / 2
 
 
 def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
-    """R(C) = (1/N) · sum over the nuggets of pw(n)·g(n), Eq. 3.
+    """Return R(C) = (1/N) · sum over the nuggets of pw(n)·g(n), Eq. 3, in [0, 1].
 
-    patience: L in the unit of their positions. In [0, 1]; 1 is out of reach in practice, so values are small: compare
-    them, and print four digits or more. 0 (not NaN) for a conversation without relevant nuggets.
+    `patience` is L in the unit of the positions. Values are small, since 1 cannot be reached in practice: compare them,
+    and print four digits or more. A conversation without relevant nuggets has 0, not NaN.
     """
     earning = [nugget for nugget in nuggets if nugget.relevant]
     if not earning:
@@ -42,7 +42,7 @@ def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
 
 
 def relevances(many: Conversations) -> npt.NDArray[np.float64]:
-    """(conversations,) `relevance` of each, to the last bit."""
+    """Return (conversations,) values equal to `relevance` to the last bit."""
 
     def make() -> npt.NDArray[np.float64]:
         products = position_weight(many.position, many.limit[many.of]) * many.gain
@@ -58,7 +58,7 @@ def relevances(many: Conversations) -> npt.NDArray[np.float64]:
 
 
 def _whole(value: Value) -> float:
-    """A number of words or characters. Fractions are returned as they are, and the settings refuse them."""
+    """Return a whole number as an int, and a fraction unchanged, so that the settings can refuse it."""
     number = a_number(value)
     return int(number) if number.is_integer() else number
 
@@ -72,7 +72,7 @@ LIMITS = (
 
 
 def in_characters(material: Material) -> str:
-    """A note with the unit and L, for figures that count characters instead of words."""
+    """Return a note with the unit and L for figures that count characters, or "" for figures that count words."""
     return f"in characters, L = {material.patience}" if material.unit == "characters" else ""
 
 

@@ -1,9 +1,9 @@
-"""S-measure and S-flat of a text: weighted nugget recall, each nugget worth less the later it is read.
+"""S-measure and S-flat of a text: weighted nugget recall in which a nugget is worth less the later it is read.
 
     S-measure = sum over the nuggets found of w·max(0, L - offset) / the same sum over the pseudo-minimal output
 
-The pseudo-minimal output is the shortest possible text: the vital strings of all gold nuggets and no more, the heaviest
-first, the shortest of equal ones first. It corresponds to the ideal list of nDCG.
+The pseudo-minimal output is the shortest possible text: the vital strings of all gold nuggets by decreasing weight, and
+the shortest first among equal weights. It corresponds to the ideal list of nDCG.
 
 Source: Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2. NTCIREVAL's `1click` gives the same values (tests).
 """
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:
-    """(N,) end of each gold nugget in the pseudo-minimal output, in characters, from (N,) weights and lengths."""
+    """Return the (N,) ends, in characters, of the gold nuggets in the pseudo-minimal output."""
     heavy, long = _nuggets(weights, lengths)
     order = np.lexsort((long, -heavy))
     found = np.empty(len(heavy))
@@ -37,14 +37,14 @@ def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Fl
 
 
 def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.ArrayLike, patience: float) -> float:
-    """S-measure of one text for one question.
+    """Return the S-measure of one text for one question, at least 0.
 
-    weights, lengths: (N,) of the gold nuggets. offsets: (N,) of the first occurrence of each, in characters, NaN if it
-    does not occur; an offset at or past the patience earns nothing. patience: L in characters, above 0 (1CLICK: 1000,
-    two minutes of reading Japanese).
+    `weights` and `lengths` are (N,), of the gold nuggets. `offsets` are (N,), of the first occurrence of each in
+    characters, NaN for nuggets that do not occur; an offset of `patience` or more earns nothing. `patience` is L in
+    characters, above 0 (1CLICK: 1000, two minutes of reading Japanese).
 
-    At least 0; it may exceed 1 if a text is denser than the vital strings, which S-flat cuts off. NaN without a gold
-    nugget, or without one that a reader with this patience could reach. Raises ValueError for values out of range.
+    The value may exceed 1 if a text is denser than the vital strings; S-flat caps it. NaN if there is no gold nugget
+    that a reader with this patience could reach. Raises ValueError for values out of range.
     """
     heavy, long = _nuggets(weights, lengths)
     places = np.asarray(offsets, dtype=np.float64)
@@ -60,7 +60,7 @@ def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.Array
 
 
 def s_flat(value: float) -> float:
-    """S-flat = min(1, S-measure); NaN stays NaN."""
+    """Return S-flat = min(1, S-measure); NaN stays NaN."""
     return value if math.isnan(value) else min(1.0, value)
 
 
@@ -78,7 +78,7 @@ def _nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Fl
 
 
 def of_conversation(material: Material) -> float:
-    """S-measure of a conversation over the relevant entities of its topic, in words or characters ([GFRC] Eq. 2)."""
+    """Return the S-measure of a conversation over the relevant entities of its topic, in words or characters."""
     known = known_nuggets(material)
     return s_measure(known.weights, known.lengths, known.offsets, material.patience)
 

@@ -1,4 +1,4 @@
-"""T-measure and T-flat of a text: how much of it is needed, a precision for nuggets.
+"""T-measure and T-flat of a text: the share of the text that its nuggets need, a precision for nuggets.
 
 Source: Sakai and Kato, "One Click One Revisited", AIRS 2012; NTCIREVAL's `1click` gives the same values (tests).
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float) -> float:
-    """T-measure: the sum of the vital string lengths of the nuggets found, over the length of the text.
+    """Return the T-measure: the sum of the vital string lengths of the nuggets found, over the length of the text.
 
-    lengths: (N,) vital string lengths of the gold nuggets, from 0. offsets: (N,), NaN for a nugget that is not in the
-    text. text_length: characters of the text. At least 0; it may exceed 1 if a text expresses a nugget in fewer
-    characters than its vital string, which T-flat cuts off. NaN for an empty text.
+    `lengths` of the vital strings are (N,), from 0. `offsets` are (N,), NaN for nuggets that are not in the text.
+    `text_length` is in characters. The value is at least 0 and may exceed 1 if a text expresses a nugget in fewer
+    characters than its vital string; T-flat caps it. NaN for an empty text.
     """
     long, places = np.asarray(lengths, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if long.shape != places.shape:
@@ -36,12 +36,12 @@ def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float
 
 
 def t_flat(value: float) -> float:
-    """T-flat = min(1, T-measure); NaN stays NaN."""
+    """Return T-flat = min(1, T-measure); NaN stays NaN."""
     return value if math.isnan(value) else min(1.0, value)
 
 
 def of_conversation(material: Material) -> float:
-    """T-measure of a conversation (user turns too) over its topic's relevant entities, each of length 1."""
+    """Return the T-measure of a conversation, including user turns, over relevant entities, of length 1 each."""
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 

@@ -1,6 +1,6 @@
 """U-IA: intent-aware U-measure, for a query that different users mean differently.
 
-The intent is latent: one branch at the root of all possible paths, after which the same trailtext earns different
+The intent is latent: it is one branch at the root of all possible paths, after which one trailtext can earn different
 gains.
 
 Source: Sakai and Dou, SIGIR 2013; [SWAN] §3 names it as one of the two ancestors of stochastic SWAN.
@@ -12,5 +12,5 @@ from scoring.measures.u_measure import expected_utility
 
 
 def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """U-IA = Σ P(i)·U_i over (I,) intents; NaN for I = 0, and if an intent that can happen has no U."""
+    """Return U-IA = Σ P(i)·U_i over (I,) intents; NaN for I = 0, and if a possible intent has no U."""
     return expected_utility(intents, utilities)

@@ -1,11 +1,11 @@
-"""U-measure of a trailtext: the gains of all that a user read, each discounted by how much was read before it.
+"""U-measure of a trailtext: the gains of everything a user read, each discounted by how much was read before it.
 
     U = (1/N) · sum over the pieces of g · max(0, 1 - pos/L)
 
-A *trailtext* is everything a user read, in the order of reading: a list's snippets and the pages that were clicked, a
+A *trailtext* is everything a user read, in reading order: a list's snippets and the pages that were clicked, a
 conversation, a summary and the pages behind its links. U uses neither ranks nor turns, so it makes all of these
 comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2; for scripts without blanks
-between words, both count characters, with L = 1000 ([GFRC] §2.2).
+between words, pos and L count characters, with L = 1000 ([GFRC] §2.2).
 
 Source: Sakai and Dou, SIGIR 2013 (U with N = 1); [GFRC] Eq. 2 for the same discount.
 """
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text with its length in one unit, its nugget or None, and the intent whose layer its link opens."""
+    """A stretch of text with its length, its nugget or None, and the intent whose text its link opens or None."""
 
     length: float
     nugget: str | None = None
@@ -40,7 +40,10 @@ class Piece:
 
 
 def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
-    """D(pos) = max(0, 1 - pos/L): 1 before anything is read, 0 from L on. positions: (...) from 0. L: above 0."""
+    """Return D(pos) = max(0, 1 - pos/L) for (...) positions from 0: 1 before anything is read, 0 from L on.
+
+    `patience` is L, above 0.
+    """
     places = np.asarray(positions, dtype=np.float64)
     if not math.isfinite(patience) or patience <= 0:
         raise ValueError(f"patience is a length above 0, not {patience}")
@@ -51,7 +54,7 @@ def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
 
 
 def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
-    """By nugget, the length read up to the end of its first piece: repetitions cost length and earn nothing."""
+    """Return the length read up to the end of each nugget's first piece. Repetitions cost length and earn nothing."""
     found: dict[str, float] = {}
     position = 0.0
     for piece in trailtext:
@@ -64,11 +67,12 @@ def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
 
 
 def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *, normaliser: float = 1.0) -> float:
-    """U of one trailtext.
+    """Return U of one trailtext.
 
-    gains: (n,) from 0. positions: (n,) how much was read before each gain. patience: L, in the unit of the positions.
-    normaliser: N above 0. N = 1 gives the U of the paper, which grows with the number of gains; with N the largest
-    possible sum, U lies in [0, 1]. 0 for a trailtext without gains: it was read, and contained nothing.
+    `gains` are (n,), from 0, and `positions` are (n,), the amount read before each gain. `patience` is L, in the unit
+    of the positions. `normaliser` is N, above 0: with N = 1, U is that of the paper and grows with the number of gains;
+    with N as the largest possible sum, U lies in [0, 1]. A trailtext without gains has 0, since it was read and
+    contained nothing.
     """
     worth, discount = np.asarray(gains, dtype=np.float64), linear_discount(positions, patience)
     if worth.shape != discount.shape:
@@ -81,7 +85,7 @@ def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *
 
 
 def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """Sum of P·U over the (n,) cases a user may be in; NaN for n = 0, and if a possible case has no utility.
+    """Return the sum of P·U over (n,) cases; NaN for n = 0, and if a possible case has no utility.
 
     Raises ValueError if the probabilities are not a distribution, which sums to 1 within 1e-6.
     """

@@ -4,19 +4,19 @@
     ave%useful          mean over conversations of the share of its turns that were useful, a `-` being one of its turns
     %recovery           conversations with `x` in turn 1 and `o` in turn 2 / conversations with `x` in turn 1
 
-These are figures of one trial. Over several, %useful and ave%useful are means over topics of each topic's mean over its
-conversations, and %recovery is one ratio of sums over topics and trials. If every conversation has the same number of
-turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
+These are figures of one trial. Over several trials, %useful and ave%useful are means over topics of each topic's mean
+over its conversations, and %recovery is one ratio of sums over topics and trials. If every conversation has the same
+number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
 A turn is `-` if the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have had
 this turn: `recordings.conversations.endings` counts them. It is `·` if nothing was asked and nothing is missing: such a
-turn is in no numerator and no denominator, as if the protocol were shorter there.
+turn is in no numerator and no denominator, as if the protocol ended before it.
 
 All are shares in [0, 1], shown as percentages, and NaN with n = 0 if nothing was observed. A trial that failed for
-reasons of infrastructure is invalid: it is in no numerator and no denominator, is counted next to the value, and
+reasons of infrastructure is invalid: it is in no numerator and no denominator, but is counted next to the value.
 `Share.worst` and `Share.best` are the values if every invalid trial had been useless, or useful.
 
-Units: trials of one topic are alike, so topics are the units. They are weighted at random, together with part of an
+Trials of one topic are not independent, so topics are the units. They are weighted at random, together with part of an
 unseen topic (`scoring.inference.unseen_topic`).
 """
 
@@ -54,9 +54,11 @@ NOT_ASKED = "·"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """value: in [0, 1], NaN for n = 0. n: answers in the denominator. topics: how many topics they come from. units:
-    how many independent units the interval is over; for topics and sessions together, the smaller number. worst,
-    best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then `o`).
+    """A share in [0, 1] with its interval; NaN for n = 0.
+
+    `n` is the number of answers in the denominator, from `topics` topics. `units` is the number of independent units of
+    the interval; for topics and sessions together, the smaller number. `worst` and `best` are the values if all invalid
+    trials were useless or useful (for %recovery: `x` then not `o`, or `x` then `o`).
     """
 
     value: float
@@ -69,9 +71,9 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) labels: `o`, `x`, `-` prevented by a bad end, `·` not asked, `?` for any other or no label.
+    """Return (turns,) labels: `o`, `x`, `-` prevented by a bad end, `·` not asked, or `?` for any other or no label.
 
-    A last user turn without an answer is `-` if the conversation ended badly, else `·`.
+    A last user turn without an answer is `-` if the conversation ended badly, and `·` otherwise.
     """
     unanswered = MISSING if ended_badly(conversation.outcome) else NOT_ASKED
     row = [
@@ -83,23 +85,23 @@ def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
 
 
 def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
-    """(turns,) of labels -> 1.0 for `o`, NaN for `?` and `·`, else 0.0."""
+    """Map (turns,) labels to 1.0 for `o`, NaN for `?` and `·`, and 0.0 for others."""
     return tuple(
         1.0 if label == USEFUL_LABEL else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row
     )
 
 
 def useful_share(row: Sequence[str]) -> tuple[float, int]:
-    """(ave%useful of one conversation's labels in [0, 1], number of turns that count); (NaN, 0) without such a turn."""
+    """Return ave%useful of one conversation, in [0, 1], and the number of turns that count; (NaN, 0) if none do."""
     cells = [cell for cell in useful_cells(row) if not math.isnan(cell)]
     return (math.fsum(cells) / len(cells) if cells else math.nan), len(cells)
 
 
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
-    """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN if a label is missing.
+    """Return (recovered, failed first) of one conversation, each 0.0 or 1.0; both NaN if a label is missing.
 
-    Any first label but `o` is a failure. A conversation that broke down after it did not recover. One that could not
-    recover, because no second turn was asked or the protocol has only one, counts in neither.
+    Any first label but `o` is a failure. A conversation that broke down after it did not recover. A conversation that
+    could not recover, because no second turn was asked or the protocol has only one, counts in neither.
     """
     first, second = useful_cells((*row[:2], NOT_ASKED, NOT_ASKED)[:2])
     if math.isnan(first) or (first == 0 and math.isnan(second)):
@@ -110,7 +112,10 @@ def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
 def shares(
     above: npt.ArrayLike, below: npt.ArrayLike, invalid: npt.ArrayLike, whole: npt.ArrayLike, *, pooled: bool
 ) -> list[Share]:
-    """Shares of many parts at once, without intervals; arguments as for `share`, with parts as their first axis."""
+    """Return the shares of many parts, without intervals.
+
+    Arguments are those of `share`, with the parts as first axis.
+    """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     seen = ~(np.isnan(top) | np.isnan(bottom))
     top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)
@@ -143,15 +148,15 @@ def share(
     unit: str = "topic",
     design: Design = INDEPENDENT,
 ) -> Share:
-    """A share over topics and trials, with its interval and its bounds.
+    """Return a share over topics and trials, with its interval and its bounds.
 
-    topics: (topics,) names. above, below: (topics, trials) useful answers and answers, NaN without a valid trial or
-    label. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each. pooled:
-    compute the ratio of the sums (%recovery); else average each trial's share over the trials of a topic, and then over
-    topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer turns
-    weighs less. resampler: bootstrap instead of random weights with an unseen topic. unit: what the rows are, if they
-    are trials of one topic. design: how topics and trials depend on each other; the bootstrap is for independent topics
-    only.
+    `topics` are (topics,) names. `above` and `below` are (topics, trials) useful answers and answers, NaN without a
+    valid trial or label. `invalid` marks the (topics, trials) that never became valid; `whole` answers were lost in
+    each. If `pooled`, compute the ratio of the sums (%recovery); otherwise average each trial's share over the trials
+    of a topic, and then over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a
+    conversation with fewer turns weighs less. A `resampler` replaces random weights with an unseen topic by the
+    bootstrap, for independent topics only. `unit` is "trial" if the rows are trials of one topic. `design` describes
+    how topics and trials depend on each other.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     (found,) = shares(top[None], bottom[None], np.asarray(invalid)[None], whole, pooled=pooled)
@@ -172,7 +177,7 @@ def with_interval(
     unit: str = "topic",
     design: Design = INDEPENDENT,
 ) -> Share:
-    """Add the interval to a share that `shares` computed. The other arguments are those of `share`."""
+    """Add the interval to a share computed by `shares`. The other arguments are those of `share`."""
     seen = ~(np.isnan(above) | np.isnan(below))
     top, bottom = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
     interval, units = no_interval("no value"), found.units
@@ -235,9 +240,9 @@ def _dependent_interval(
 
 
 def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
-    """(topics, trials) numerators and denominators whose sums have the share as their ratio, NaN without a trial.
+    """Return (topics, trials) numerators and denominators whose sums give the share; NaN without a trial.
 
-    Pooled, they are answers; else shares of trials, and 1 over the number of trials of a topic.
+    If pooled, they are answers; otherwise shares of trials, and 1 over the number of trials of a topic.
     """
     if pooled:
         return np.where(seen, top, np.nan), np.where(seen, bottom, np.nan)
@@ -258,7 +263,7 @@ def _values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
 
 
 def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats]:
-    """(..., topics) both sides of each topic's share: its answers if pooled, else its trials' own shares."""
+    """Return the (..., topics) numerators and denominators: of answers if pooled, otherwise of the shares of trials."""
     if pooled:
         return top.sum(axis=-1), bottom.sum(axis=-1)
     there = bottom > 0
@@ -269,7 +274,7 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
 def _unit_interval(
     above: Floats, below: Floats, value: float, answers: float, pooled: bool, level: float, unit: str
 ) -> Interval:
-    """The interval over independent units. above, below: (units,) sums. answers: the total number of answers."""
+    """Return the interval over independent units from (units,) sums and the total number of answers."""
     seen = below > 0
     if answers == seen.sum():
         useful = float(np.round(above.sum(), 9))
@@ -305,9 +310,10 @@ def _exact_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 
 
 def _effective_answers(parts: Floats, weights: Floats, value: float, answers: float) -> float:
-    """How many independent answers vary as much as these: p(1-p)/Var, with Var from the spread between topics.
+    """Return how many independent answers would vary as much as these: p(1-p)/Var, with Var from the spread of topics.
 
-    At least the number of topics and at most that of answers; the number of topics if all answers are the same.
+    It lies between the number of topics and the number of answers, and is the number of topics if all answers are
+    equal.
     """
     units = len(parts)
     if units == 1 or not 0 < value < 1:

@@ -1,7 +1,7 @@
-"""share_of(Criterion, VALUE): the share of a conversation's turns, nuggets or dialogues with a value, not a score.
+"""share_of(Criterion, VALUE): the share of a conversation's turns, nuggets or dialogues with a value that is no score.
 
-If several people judged one thing, all votes count alike, so the shares of all values are the mean of the annotators'
-distributions, such as DialEval's nugget types; `--judgments` chooses otherwise.
+If several people judged one item, all votes have equal weights, so the shares of all values are the mean of the
+annotators' distributions, such as DialEval's nugget types; `--judgments` can select another rule.
 """
 
 from __future__ import annotations

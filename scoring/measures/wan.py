@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def criterion_of(measure: Measure, schema: Schema) -> str:
-    """The measure's criterion, as the schema names it."""
+    """Return the name of the measure's criterion in the schema."""
     return schema[str(measure.base.arguments[0])].name
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """The schema with a SWAN's or WAN's weighting; criteria of dialogues and sets have no position and keep theirs."""
+    """Return the schema with the weighting of a SWAN or WAN. Criteria of dialogues and sets keep theirs."""
     weights = term.get("weights")
     if weights is None:
         return schema
@@ -34,14 +34,14 @@ def weighted_schema(schema: Schema, term: Term) -> Schema:
 
 
 def with_weights(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """The measure with its weighting in canonical form. Raises InputError for an invalid weighting."""
+    """Return the measure with its weighting in canonical form. Raises InputError for an invalid weighting."""
     if term.get("weights") is not None:
         term = Term(term.name, term.arguments, (("weights", parse(str(_weighting(term)))),))
     return (Measure(term, term, asking.settings, declaration),)
 
 
 def without_scorers(term: Term, own: int) -> Term:
-    """The term without its scorers, which tables print but nobody asks for. own: the number of its arguments."""
+    """Return the term without the scorers that tables print after its `own` arguments and that users need not write."""
     if all(str(value) in (*SCORERS.values(), CORRECTED, UNCHECKED) for value in term.arguments[own:]):
         return Term(term.name, term.arguments[:own], term.parameters)
     return term
@@ -56,7 +56,7 @@ def _weighting(term: Term) -> Weighting:
 
 
 def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool = False) -> tuple[Measure, ...]:
-    """The measure that a term names. sets: accept criteria of sets. Raises InputError."""
+    """Return the measure that a term names, also for a criterion of sets if `sets`. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
     term, schema = without_scorers(term, 1), asking.schema
     refuse_arguments(declaration, term)

@@ -1,1 +1,1 @@
-"""Ranked lists: NTCIREVAL's file formats, read strictly, and the figures of the lists."""
+"""Ranked lists: a strict reader of NTCIREVAL's file formats, and the figures of the lists."""

@@ -1,6 +1,6 @@
-"""Text files of columns separated by white space, as tools that evaluate ranked lists exchange them.
+"""Text files of columns separated by white space, as exchanged by tools that evaluate ranked lists.
 
-They may be large (a run of a million lines), so lines are plain lists of text, and the column of a fault is computed
+They may be large (a run of a million lines), so lines are plain lists of strings, and the column of a fault is computed
 only for an error.
 """
 
@@ -23,7 +23,7 @@ _CELL = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class ColumnFile:
-    """A file read as a whole: its path as given, its text, and the kind expected, for messages."""
+    """A file that was read completely: its path as given, its text, and the expected kind for messages."""
 
     path: str
     text: str
@@ -44,7 +44,7 @@ class ColumnFile:
     def fault(
         self, line: int, cell: int, what: str, *, allowed: str | None = None, advice: str | None = None
     ) -> InputError:
-        """Return an error at a cell (from 0; the last one if there are fewer), ready to raise."""
+        """Return an error at a cell (from 0; the last cell if the line has fewer), ready to raise."""
         found = list(_CELL.finditer(self.text.split("\n")[line - 1]))
         column = found[min(cell, len(found) - 1)].start() + 1 if found else 1
         return InputError(what, place=Place(self.path, line, column), allowed=allowed, advice=advice)
@@ -54,7 +54,7 @@ class ColumnFile:
         return InputError(f"the file holds no {what}", place=Place(self.path, 1, 1), allowed=self.kind)
 
     def probability(self, line: int, cell: int, text: str) -> float:
-        """Return a number from 0 to 1. Raises InputError at its cell."""
+        """Return a number from 0 to 1. Raises InputError at its cell for any other text."""
         try:
             value = float(text)
         except ValueError:
@@ -65,5 +65,5 @@ class ColumnFile:
 
 
 def quote_cell(text: str) -> str:
-    """Return a cell for a message: quoted, and cut if it is long."""
+    """Return a cell in quotation marks for a message, shortened if it is long."""
     return repr(text if len(text) <= 60 else f"{text[:59]}…")

@@ -1,10 +1,10 @@
 """Attribute sets of ranked documents: NTCIREVAL's membership files (gmemb) and gold distributions (golddistr).
 
-    gmemb       `topic document p1 … pC`, a line each: the document's shares of the C groups, summing to 1
+    gmemb       `topic document p1 … pC` on each line: the document's shares of the C groups, summing to 1
     golddistr   one probability per line, C lines: the target shares of the groups
 
-A set belongs to the topics in its membership file. Its name is that of the gold file without `.golddistr`
-(`M-RATINGS.golddistr`), and its membership file ends in `.NAME.gmemb` or is `NAME.gmemb`.
+A set belongs to the topics in its membership file. It is named after the gold file without `.golddistr`
+(`M-RATINGS.golddistr`), and its membership file is `NAME.gmemb` or ends in `.NAME.gmemb`.
 """
 
 import re
@@ -46,7 +46,7 @@ class DocumentGroups:
     memberships: Mapping[str, Mapping[str, tuple[float, ...]]]
 
     def rows(self, topic: str, documents: Iterable[str]) -> tuple[npt.NDArray[np.float64], int]:
-        """Return (K, C) memberships of the documents, and the number of those without any, which are uniform."""
+        """Return the documents' (K, C) memberships, uniform if unknown, and the number of unknown ones."""
         known = self.memberships.get(topic, {})
         size = len(self.gold)
         uniform = (1 / size,) * size
@@ -56,7 +56,10 @@ class DocumentGroups:
 
 
 def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
-    """Return files by the name of their attribute set, from NAME=FILE or the file's own name. Raises InputError."""
+    """Return files by the name of their attribute set, taken from NAME=FILE or from the file name.
+
+    Raises InputError for a file without a valid name and for two files with one name.
+    """
     found: dict[str, str] = {}
     for given in files:
         name, mark, path = given.partition("=")
@@ -82,11 +85,11 @@ def read_groups(
     golds: Mapping[str, str | PathLike[str]],
     scales: Mapping[str, Scale] = MappingProxyType({}),
 ) -> tuple[DocumentGroups, ...]:
-    """Read attribute sets, in the order of their names.
+    """Read attribute sets and return them sorted by name.
 
-    `memberships` and `golds` are files by name of the set, and `scales` the known scales; the sets of NTCIR FairWeb are
-    recognised by the last part of their names. Raises InputError for a set with one file only, for sizes that do not
-    agree, and, with line and column, for the first fault in a file.
+    `memberships` and `golds` are files by name of the set, and `scales` has the known scales; the sets of NTCIR FairWeb
+    are recognised by the last part of their names. Raises InputError for a set with one file only, for sizes that do
+    not match, and, with line and column, for the first fault in a file.
     """
     for name, path in (*memberships.items(), *golds.items()):
         other = "gold distribution" if name not in golds else "membership file"

@@ -1,4 +1,7 @@
-"""The figures of ranked lists in long form: ERR, iRBU, GF and GFR for each topic of each run, and their means."""
+"""The figures of ranked lists in long form: ERR, iRBU, GF and GFR for each topic of each run, and their means.
+
+Relevance assessments (qrels) are in NTCIREVAL's format: `topic document L<n>` on each line, with L0 for nonrelevant.
+"""
 
 import math
 import re
@@ -34,7 +37,7 @@ class Qrels:
     grades: Mapping[str, Mapping[str, int]]
 
     def check_gains(self, gains: Mapping[int, float]) -> None:
-        """Raise InputError, with its place, for a grade that has no gain."""
+        """Raise InputError, with its place in the file, for a grade that has no gain."""
         known = {0, *gains}
         if all(grade in known for judged in self.grades.values() for grade in judged.values()):
             return
@@ -105,9 +108,10 @@ _EMPTY = "no documents: an empty list serves nobody"
 class ListSettings:
     """Settings of the figures. Raises InputError for values that are not allowed.
 
-    gains: gain of each relevance grade from 1 on, from 0 to 10^6; gmax is the largest of them. cutoff: the number of
-    documents of a list that count, None for all. persistence: p of iRBU, in (0, 1]. level: confidence of the
-    intervals, from .5 to .9999. replications: bootstrap draws, from 100 to 1,000,000.
+    `gains` has the gain of each relevance grade from 1 on, from 0 to 10^6; gmax is the largest of them. `cutoff` is the
+    number of top documents that count, or None for all. `persistence` is p of iRBU, in (0, 1]. `level` is the
+    confidence of the intervals, from .5 to .9999, and `replications` the number of bootstrap draws, from 100 to
+    1,000,000.
     """
 
     gains: Mapping[int, float] = field(default_factory=lambda: GAINS)
@@ -147,7 +151,7 @@ class ListSettings:
 
 @dataclass(frozen=True, slots=True)
 class ListScores:
-    """Scores by run: topics in the order of the qrels, then the means over them; and notes for readers."""
+    """Scores of each run, by topic in the order of the qrels and then as means, with notes for readers."""
 
     rows: tuple[ScoreRow, ...]
     settings: ListSettings
@@ -182,11 +186,11 @@ def list_scores(
 ) -> ListScores:
     """Score every run on every topic of the qrels.
 
-    A run's list for a topic may be missing: it is then empty, and every measure 0. A document that is not judged is
-    nonrelevant and counted (`unjudged`); one without a membership is uniform and counted (`unknown`). A set applies to
-    the topics in its membership file, and GFR of a topic uses all sets of that topic. Topics that only the run has are
-    left out, with a note. One number is drawn from `rng`, for the bootstrap over topics. Raises InputError for two
-    runs of one name, and for a grade without a gain.
+    If a run has no list for a topic, its list counts as empty and every measure is 0. A document that is not judged is
+    nonrelevant and counted (`unjudged`); a document without a membership is uniform and counted (`unknown`). A set
+    applies to the topics in its membership file, and GFR of a topic uses all sets of that topic. Topics that are not in
+    the qrels are left out, with a note. One number is drawn from `rng`, for the bootstrap over topics. Raises
+    InputError for two runs with one name, and for a grade without a gain.
     """
     qrels.check_gains(settings.gains)
     names = [run.name for run in runs]

@@ -1,4 +1,4 @@
-"""A run in TREC format: `topic dummy document rank score name`, a line each; the first line may be `<SYSDESC>…`."""
+"""Runs in TREC format: `topic dummy document rank score name` on each line; the first line may be `<SYSDESC>…`."""
 
 import math
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 class Run:
     """Ranked lists of one system.
 
-    name: its sixth column. description: the text of <SYSDESC>, or "". rankings: the documents from the top, by topic,
-    in the order of the file. The rank column decides, not the score. tied: the number of documents with the rank of
-    the one before them; they are in the order of the file. rising: the number of documents with a score above that of
-    the one before them, so that rank and score disagree.
+    `name` is the sixth column, and `description` the text of <SYSDESC>, or "". `rankings` has the documents from the
+    top, by topic in the order of the file; ranks decide, not scores. `tied` counts documents with the rank of the
+    document before them, which stay in the order of the file. `rising` counts documents with a higher score than the
+    document before them, so that rank and score disagree.
     """
 
     name: str
