@@ -1,4 +1,4 @@
-"""The command line, with a module for each command that is imported when the command is called."""
+"""The command line. Each command has a module, which is imported when the command is called."""
 
 from harvest.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`harvest annotate`: extract nuggets, score them by rules, and exchange sheets with people who judge."""
+"""`harvest annotate`: extract nuggets, score them by rules, and exchange sheets with human judges."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -131,9 +131,9 @@ def command(
 ) -> int:
     """Extract nuggets, score them by rules, and let people judge them.
 
-    Without --serve, --export, --import, --extract and --pairs, RUN gets the nuggets of every finished conversation
-    and all scores that rules can give, as layers of judgments. Layers are added and never changed, so people's scores
-    stay as they are.
+    Without --serve, --export, --import, --extract, --triage and --pairs, the nuggets of every finished conversation and
+    all scores that rules can give are added to RUN as layers of judgments. A layer is never changed once it is written,
+    so people's scores stay as they are.
     """
     if pairs is not None:
         others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each, once)
@@ -232,7 +232,7 @@ def _extract_nuggets(
     tries: int,
     keys_in_clear: bool,
 ) -> int:
-    """Add a layer of nuggets by a model; return 3 if a conversation is incomplete."""
+    """Let a model extract nuggets and store them as a layer. Returns 3 if a conversation is incomplete, else 0."""
     from harvest.judging.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
     from harvest.judging.extraction.extracting import account, extract
 

@@ -1,4 +1,4 @@
-"""`harvest attribute`: attribute the difference of a figure between two audits to its causes."""
+"""`harvest attribute`: split the difference of a figure between two runs into shares of its causes."""
 
 from pathlib import Path
 
@@ -28,9 +28,9 @@ def command(
 ) -> None:
     """Attribute the difference between two runs to its causes.
 
-    Splits the difference between BEFORE and AFTER into shares that add up to it: of the system, of the simulated
-    users, of the protocol's rules, of how pages were read, and of topics that only one run has. Contacts no system:
-    stored pages are read again with today's code, and all answers are labelled by both protocols.
+    The difference between BEFORE and AFTER is split into shares that add up to it: the shares of the system, the
+    simulated users, the protocol's rules, the reading of pages, and the topics that only one run has. No system is
+    contacted: stored pages are read again with today's code, and all answers are labelled by both protocols.
     """
     runs = [read(before), read(after)]
     output.show(attribution_form(study_attribution(*runs, systems=systems, measures=measures), runs))

@@ -28,8 +28,8 @@ from topics.errors import InputError, Place
 def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: str, replace: bool) -> None:
     """Make recorded runs the baseline of later audits.
 
-    The file contains counts and content hashes but no text of any conversation, so it can be committed. Four runs at
-    different hours or days show how much audits vary by themselves.
+    The baseline file contains counts and content hashes but no text of any conversation, so it can be committed. Four
+    runs at different hours or on different days show how much audits vary by themselves.
     """
     other = "give another --out"
     there = out.read_bytes() if out.is_file() else b""

@@ -1,4 +1,4 @@
-"""`harvest annotate --pairs`: a sheet of blind pairs for people, and its key."""
+"""`harvest annotate --pairs`: write a sheet of blind pairs for people, and the key to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _SHORT = 2
 def write_blind_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> None:
-    """Write a sheet of blind pairs and its key. most: the largest number of pairs of every two systems."""
+    """Write a sheet of blind pairs and its key. Each two systems are compared in at most `most` pairs; None sets no
+    limit."""
     sheet_ending(sheet)
     _refuse_existing(sheet, key_file(sheet))
     _write_sheet(sheet, _draw_pairs(runs, systems, topics, most, seed), seed)
@@ -46,7 +47,7 @@ def serve_blind_pairs(
     people: Sequence[str],
     port: int,
 ) -> None:
-    """Show the pairs of `drawn_pairs` on a page."""
+    """Let people judge the pairs of a sheet on a local page. The sheet and its key are written if they do not exist."""
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
     from harvest.judging.serving.desk import PAIR_CHOICES
@@ -63,8 +64,10 @@ def serve_blind_pairs(
 def drawn_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
-    """Return the pairs of a sheet. If the sheet and its key do not exist, they are written; otherwise they must contain
-    the same pairs."""
+    """Return the pairs of a sheet, which is written together with its key if the key does not exist.
+
+    Raises InputError if an existing key lists other pairs than these arguments draw.
+    """
     return _drawn_once(runs, sheet, systems, topics, most, seed).blind
 
 

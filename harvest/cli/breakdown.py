@@ -1,4 +1,4 @@
-"""`harvest breakdown`: train a breakdown detector, predict, and compare predictions with baselines."""
+"""`harvest breakdown`: train a breakdown detector, make predictions, and compare predictions with baselines."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,10 +92,9 @@ def evaluate(
 ) -> None:
     """Evaluate predictions of breakdown against the labels of annotators.
 
-    FILE... can be annotations and predictions, which are told apart by their content, or folders of such files; a
-    line of JSONL may have both. Every JSONL file or folder of predictions is one submission. If annotated dialogues
-    have their words, the detector's own predictions are compared, too; without any predictions, the baselines are
-    printed.
+    FILE... are annotations and predictions, or folders of both; their content shows which is which, and a line of JSONL
+    may have both. Every JSONL file or folder of predictions is one submission. If all annotated dialogues contain their
+    text, the detector's own predictions are compared, too. Without any predictions, the baselines are printed.
     """
     material = read_breakdown_files(files, counts=counts)
     material = with_predictions(material, files, counts, detector, held_out if cross_validate else None, seed)

@@ -1,4 +1,4 @@
-"""`harvest breakdown train` and `predict`, and the detector's predictions for `eval`."""
+"""`harvest breakdown train` and `predict`, and the detector's predictions in `harvest breakdown eval`."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -48,8 +48,8 @@ _SHOWN = 5  # features behind each prediction
 def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int, force: bool) -> None:
     """Train a detector of breakdown on annotated dialogues.
 
-    FILE... are DBDC dialogues with words and annotations, or folders of them. The same data and seed give the same
-    file, in any order of FILE...
+    FILE... are DBDC dialogues with text and annotations, or folders of them. The same data and seed give the same
+    detector file, whatever the order of FILE...
     """
     check_output_file(out, replace=force, other="choose another name, or --force")
     examples = training_examples(annotated(files, counts))
@@ -72,9 +72,9 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
 def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path | None, force: bool) -> None:
     """Predict the annotators' labels for every system turn, including empty ones.
 
-    RUN is a folder of recorded conversations, of which the valid attempt of each trial counts; FILE is a file of DBDC
-    dialogues. Writes a line of JSON for each system turn: probabilities of O (no breakdown), T (possible breakdown)
-    and X (breakdown). For FILE, `harvest breakdown eval` reads them.
+    RUN is the folder of a run; the valid attempt of each trial is read. FILE is a file of DBDC dialogues. The output
+    has a line of JSON for each system turn, with the probabilities of O (no breakdown), T (possible breakdown) and X
+    (breakdown). The predictions for a FILE can be passed to `harvest breakdown eval`.
     """
     if out is None:
         for line in _predictions(paths, load_detector(detector), why):
@@ -113,7 +113,8 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
 
 
 def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
-    """Yield, for each conversation, the start of its lines, its turns, and the place of each system turn by number."""
+    """Yield, for each conversation, the keys common to its lines, its turns, and the index of each system turn by
+    number."""
     for path in paths:
         if is_run(path):
             for conversation in read(path).finished:
@@ -143,7 +144,11 @@ def with_predictions(
     cross_validated: Literal["dialogue", "system"] | None,
     seed: int,
 ) -> BreakdownMaterial:
-    """Add the detector's predictions if all annotated dialogues of `files` have their words."""
+    """Add the detector's predictions if `files` contain the text of all annotated dialogues.
+
+    Otherwise `material` is returned unchanged. Raises InputError if predictions were requested by `detector` or
+    `cross_validated` but the text is missing, or if both are given.
+    """
     if cross_validated and detector:
         raise InputError("--detector does not go with --cross-validate", advice="leave one of them out")
     dialogues = _with_words(files, counts)
@@ -181,7 +186,10 @@ def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
 
 
 def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
-    """Yield, for each submission, predicted and observed breakdowns in ten bins, over all turns and by system."""
+    """Yield a reliability table for each submission: predicted and observed rates of breakdown in ten bins.
+
+    The bins are given over all turns and, if there are several systems, for each system.
+    """
     gold = shares([turn.counts for turn in material.gold])[:, 2]
     systems = np.array([turn.system for turn in material.gold])
     for one in material.submissions:

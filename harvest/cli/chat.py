@@ -1,4 +1,4 @@
-"""`harvest chat`: a person plays the user and is recorded like any other user."""
+"""`harvest chat`: let a person play the user, and record the conversation like any other."""
 
 import os
 import sys
@@ -47,8 +47,9 @@ def command(
     AUDIT is a file, or a shipped name such as `demo`. It provides the topics and the systems; its protocol is not
     played.
 
-    Type a turn and Enter; what is pasted is one turn. A \ at the end of a line goes on in the next. /stop, or ctrl-D
-    on an empty line, ends the conversation; ctrl-C interrupts it, and everything said until then stays recorded.
+    Type a turn and press Enter; pasted text is one turn. A \ at the end of a line continues the turn on the next line.
+    /stop, or ctrl-D on an empty line, ends the conversation. Ctrl-C interrupts it, and everything said until then stays
+    recorded.
     """
     resolved = load_audit(audit, keys_in_clear=keys_in_clear)
     topic = resolved.topics[topic_id]
@@ -71,7 +72,7 @@ def _chosen_system(audit: Audit, name: str | None) -> System:
 
 
 def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
-    """Return how the conversation ended; None if it was interrupted."""
+    """Play one conversation and return its outcome. Returns None if the user stops before the first turn."""
     watcher = _Watcher()
     # As a run's, without the protocol, so that neither command can continue in the folder of the other.
     header = make_header(
@@ -153,7 +154,7 @@ class _Watcher:
         self.outcome = outcome
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
-        """Do nothing: the message of the attempt reports it."""
+        """Do nothing, because the message about the attempt already reports it."""
 
     def asked_less(self, system: str, why: str) -> None:
-        """Do nothing: one person asks slowly."""
+        """Do nothing, because one person asks slowly anyway."""

@@ -1,4 +1,4 @@
-"""`harvest check`: validate an audit and print its plan; sends nothing."""
+"""`harvest check`: validate an audit and print its plan, without sending anything."""
 
 import json
 import shlex
@@ -49,11 +49,11 @@ _TURNS, _TURN_ENDS = 6, 3
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @keys_in_clear_option
 def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) -> None:
-    """Validate an audit and print its plan; sends nothing.
+    """Validate an audit and print its plan, without sending anything.
 
-    AUDIT is a file, or a shipped name such as `demo`. First it prints everything that the audit makes this machine
-    do: the code that it runs, the servers that it contacts, and the environment variables with their recipients. Only
-    then does it import the functions that the audit names.
+    AUDIT is a file, or a shipped name such as `demo`. The command first prints everything that the audit makes this
+    machine do: the code to run, the servers to contact, and the environment variables with their recipients. Only then
+    does it import the functions that the audit names.
     """
     show = partial(show_exposures, err=as_json)
     resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
@@ -220,8 +220,10 @@ def _echo(text: str) -> None:
 
 
 def _openings(audit: Audit) -> Iterator[str]:
-    """Show both ends of the first turn on some topics, and of their seed turns, so that people notice words that a file
-    lost or split into several turns."""
+    """Yield the first and last words of the first turn and of the seed turns on some topics.
+
+    They let people notice text that a file lost, or that was split into several turns.
+    """
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
@@ -233,7 +235,7 @@ def _openings(audit: Audit) -> Iterator[str]:
 
 
 def _both_ends(text: str, most: int) -> str:
-    """Return a text on one line, with at most `most` words of its beginning and of its end."""
+    """Return `text` on one line, shortened to its first and last `most` words if it is longer."""
     words = printable(show_unseen(text), line=True).split()
     return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
 
@@ -254,7 +256,7 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
 
 
 def _address(audit: Audit, system: System) -> str | None:
-    """Return the address of a system (a URL, a program, a function, a run) if it fits on a line."""
+    """Return the address of a system: a URL, program, function or run. Returns None if its options name none."""
     if system.driver == "browser":
         from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
 

@@ -1,4 +1,4 @@
-"""`harvest compare`: differences between systems, over the topics that all of them were asked."""
+"""`harvest compare`: compare systems over the topics that all of them were asked."""
 
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,9 @@ def command(
 ) -> int:
     """Compare systems over common topics.
 
-    Shows for each pair of systems in which measures one is better, by how much, and which differences are undecided.
-    p is corrected over all pairs of systems. Exit codes: 0 compared; 3 no measure has a value to compare.
+    For each pair of systems, the command shows which one is better by which measures, by how much, and which
+    differences are undecided. p is corrected over all pairs of systems. Exit codes: 0 the systems were compared; 3 no
+    measure has a value to compare.
     """
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     if not all(names):

@@ -1,4 +1,4 @@
-"""`harvest completion`: a script that completes the command line in a shell."""
+"""`harvest completion`: print a script with which a shell completes the command line."""
 
 import click
 from click.shell_completion import get_completion_class

@@ -1,4 +1,4 @@
-"""`harvest simulate counterfactual`: estimate figures with another user than the one that played."""
+"""`harvest simulate counterfactual`: estimate the figures that another user would have produced."""
 
 import json
 from pathlib import Path
@@ -38,9 +38,9 @@ from scoring.notation import Term
 def command(run: Path, other: str, measures: tuple[Term, ...], as_json: bool, judges: Judges, **changes: Any) -> None:
     """Estimate the figures of a run with another user.
 
-    RUN is the folder of a run with simulated users that can list their possible acts. No system is asked: each
-    conversation is weighted by how much more, or less, often the other user would have led it. Figures that cannot be
-    estimated are listed with the reason.
+    RUN is the folder of a run with simulated users that can list their possible acts. No system is contacted: each
+    conversation is weighted by how much more or less often the other user would have chosen the same acts. Figures that
+    cannot be estimated are listed with the reason.
     """
     check_judges(judges, measures)
     found = counterfactual(read(run), other, measures=measures, changes=changes, judges=judges)

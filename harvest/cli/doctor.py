@@ -1,4 +1,4 @@
-"""`harvest doctor`: check this machine and installation, and say how to correct faults."""
+"""`harvest doctor`: check this machine and installation, and explain how to correct faults."""
 
 import json
 import os
@@ -38,7 +38,7 @@ _START = 20.0  # seconds for a browser to start, which takes several on a cold d
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of the check. state: `ok`, `note` (works, worth knowing) or `fault`."""
+    """One result of the check. The state is `ok`, `note` (it works, with a caveat) or `fault`."""
 
     what: str
     state: str
@@ -101,7 +101,7 @@ def _check_shipped_files() -> Iterator[Finding]:
 
 
 def _check_disk() -> Finding:
-    """Time an fsync in the folder of runs, since every recorded turn waits for one."""
+    """Measure how long an fsync takes in the folder of runs, because every recorded turn waits for one."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
             started = REAL_CLOCK.monotonic()
@@ -117,7 +117,7 @@ def _check_disk() -> Finding:
 
 
 def _check_browser() -> Finding:
-    """Start the driver's browser once, without a window. A missing one is no fault: other drivers need none."""
+    """Start the driver's browser once, without a window. A missing browser is only a note, as other drivers need none."""
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser

@@ -1,4 +1,4 @@
-"""`harvest export`: write a run's conversations, or people's scores, in formats of other tools."""
+"""`harvest export`: write a run's conversations or people's scores in the formats of other tools."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -45,9 +45,9 @@ def command(
 ) -> None:
     """Write a run's conversations, or people's scores, for others.
 
-    `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line, `answers` a
-    record of the TREC RAG tracks on each line, `dbdc` a folder of dialogues as in the Dialogue Breakdown Detection
-    Challenges, `validation` a CSV of people's scores (id, target, split).
+    The formats are `gfrc` (annotated transcripts as in the GFRC paper), `messages` (a JSON object on each line),
+    `answers` (a record of the TREC RAG tracks on each line), `dbdc` (a folder of dialogues as in the Dialogue Breakdown
+    Detection Challenges) and `validation` (a CSV of people's scores with the columns id, target and split).
     """
     if form != "validation" and (criterion or schema):
         raise InputError("--criterion and --schema go with --format validation")
@@ -105,7 +105,7 @@ def command(
 
 
 def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
-    """Return the parts of answers that a format cannot represent, with numbers of answers; "" if there are none."""
+    """Describe the parts of answers that a format cannot represent, and how many answers have them; "" if none do."""
     kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
     of = Counter(
         name

@@ -1,4 +1,4 @@
-"""Show what a file makes this machine do before any of it is done, and allow keys to be sent in clear text."""
+"""Show what a file makes this machine do before it happens, and let people allow keys to be sent in clear text."""
 
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
@@ -18,8 +18,11 @@ keys_in_clear_option = click.option(
 
 
 def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
-    """Yield lines for the code to run, the servers to contact, and the environment variables with their recipients.
-    They name the systems if there are several."""
+    """Yield a line each for the code to run, the servers to contact, the proxies, and the variables with their
+    recipients.
+
+    If there are several exposures, the lines name the system of each item.
+    """
     every = tuple(exposures)
 
     def listed(verb: str, items: Iterable[tuple[str, Exposure]]) -> Iterator[str]:
@@ -45,12 +48,15 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
 
 
 def _shown_origin(origin: str) -> str:
-    """Return an address, with its ASCII form if the host has other letters, because it may look like another host."""
+    """Return an origin, with a note if its host is not ASCII, because such a host may look like another one."""
     return f"{origin} ({note})" if (note := host_note(origin)) else origin
 
 
 def host_note(url: str) -> str:
-    """Return a note on a URL whose host has letters beyond ASCII, which may look like ASCII letters, or ""."""
+    """Return a note with the ASCII form of a URL's host. Returns "" if the host is ASCII already.
+
+    Characters of other scripts may look like ASCII letters.
+    """
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""
@@ -59,6 +65,6 @@ def host_note(url: str) -> str:
 
 
 def show_exposures(exposures: Iterable[Exposure], *, err: bool = False) -> None:
-    """Print the exposures, on standard output or standard error."""
+    """Print the lines of `exposure_lines` on standard output, or on standard error if `err` is true."""
     for line in exposure_lines(exposures):
         click.echo(wrap_lines(line, prose_width(), hang=4), err=err)

@@ -1,4 +1,4 @@
-"""`harvest simulate findings`: findings of probes about the systems of a run."""
+"""`harvest simulate findings`: show what probing users found out about the systems of a run."""
 
 from pathlib import Path
 

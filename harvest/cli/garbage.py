@@ -1,4 +1,4 @@
-"""Spare large recordings from garbage collection."""
+"""Suspend garbage collection while large recordings are processed."""
 
 import gc
 from collections.abc import Iterator
@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected(many: int = 200_000) -> Iterator[None]:
-    """Suspend garbage collection for commands that keep millions of values, none of them in a cycle, until they end.
-    Collection would take up to a seventh of their time and find nothing. If there are more than `many` values, which
-    take about a tenth of a second to look through, they are also exempt from later collections."""
+    """Suspend garbage collection for a command that keeps millions of objects, none of them in a cycle, until it ends.
+
+    Collection would take up to a seventh of the command's time and free nothing. If more than `many` objects were
+    created, which take about a tenth of a second to traverse, they are also exempt from later collections.
+    """
     gc.disable()
     try:
         yield

@@ -1,4 +1,4 @@
-"""`harvest gfr`: relevance and group fairness of ranked lists, read from NTCIREVAL's file formats."""
+"""`harvest gfr`: score ranked lists in NTCIREVAL's file formats by relevance and group fairness."""
 
 import json
 import re
@@ -31,7 +31,7 @@ _SPREAD = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
 class _SpreadCommand(click.Command):
-    """Accept `--run A B C` for `--run A --run B --run C`, which shells make of `--run toy/*`."""
+    """A command that accepts `--run A B C` for `--run A --run B --run C`, because shells expand `--run toy/*` to it."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
@@ -48,7 +48,7 @@ class _SpreadCommand(click.Command):
 
 
 def _as_gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
-    """Read `L1=1,L2=3` as a mapping, also from several options."""
+    """Parse `L1=1,L2=3`, possibly split over several options, as a mapping from grade to gain."""
     found: dict[int, float] = {}
     for part in ",".join(value).split(",") if value else ():
         read = _GAIN.fullmatch(part.strip())
@@ -91,8 +91,8 @@ def command(
 ) -> None:
     """Score ranked lists: ERR, iRBU, GF and GFR.
 
-    Files are in NTCIREVAL's formats. A membership file and a gold file belong together by name: toy.M-RATINGS.gmemb
-    and M-RATINGS.golddistr, or NAME=FILE. Options that take several files take them as --run A B C too.
+    Files are in NTCIREVAL's formats. A membership file and a gold file are matched by name, as toy.M-RATINGS.gmemb and
+    M-RATINGS.golddistr are, or named explicitly as NAME=FILE. Options that take several files also accept --run A B C.
     """
     settings = ListSettings(gains, cutoff, persistence, level, replications)
     both = set(ordinal) & set(nominal)
@@ -118,7 +118,7 @@ def command(
     console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
     def suits(row: ScoreRow) -> bool:
-        """False for a divergence that does not fit the scale of its groups; only JSON includes it."""
+        """Return False for a divergence that does not fit the scale of its groups. Only JSON output includes such rows."""
         term = parse(row.measure)
         by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
         return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")

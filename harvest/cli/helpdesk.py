@@ -1,4 +1,4 @@
-"""`harvest helpdesk eval`: evaluate predictions of dialogue quality and nugget types (STC-3, DialEval)."""
+"""`harvest helpdesk eval`: evaluate predicted dialogue quality and nugget types (STC-3, DialEval)."""
 
 from pathlib import Path
 
@@ -43,8 +43,8 @@ def evaluate(
 ) -> None:
     """Evaluate predicted dialogue quality and nugget types against human annotations.
 
-    FILE... can be annotations and predictions, which are told apart by their content. Every file of predictions is
-    one submission and may leave out a subtask. With annotations alone, the baselines are printed.
+    FILE... are annotations and predictions; their content shows which is which. Every file of predictions is one
+    submission and may leave out a subtask. If only annotations are given, the baselines are printed.
     """
     material = read_helpdesk_files(files)
     rows = helpdesk_rows(material, alpha=alpha, seed=seed, level=level, replications=replications)

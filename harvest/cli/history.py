@@ -1,4 +1,4 @@
-"""`harvest history`: the figures of a watched audit, look by look."""
+"""`harvest history`: show the figures of a watched audit at each look."""
 
 from pathlib import Path
 
@@ -23,8 +23,8 @@ from topics.errors import InputError, Place
 def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], output: Output) -> None:
     """Show the figures of a watched audit over time.
 
-    HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl. With eight audits or
-    more, change points are shown, too.
+    HISTORY is the file AUDIT.history.jsonl that `harvest reaudit` writes next to its baseline. From eight audits on,
+    change points are shown, too.
     """
     if not history.exists():
         raise InputError(

@@ -1,4 +1,4 @@
-"""`harvest import`: make a run from annotated transcripts or messages files."""
+"""`harvest import`: make a run from annotated transcripts or from files of messages."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -29,8 +29,7 @@ _LISTED = 10
 
 
 def _format_help() -> str:
-    """Describe the formats. Those of other packages are only named, because their code must not run for every
-    `--help`."""
+    """Describe the formats. Formats of other packages are only named, because `--help` must not run their code."""
     others = [name for name in formats() if name not in IMPORTERS]
     return "\n\n".join(
         (

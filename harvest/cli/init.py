@@ -40,7 +40,7 @@ def command(folder: str, driver: str) -> None:
 
 
 def _check_folder(name: str) -> Path:
-    """Return the folder `name`. Raises InputError if no audit can be created there."""
+    """Return `name` as a path. Raises InputError if no audit can be created there."""
     folder = Path(name)
     if not name.strip():
         raise InputError(f"{name!r} does not name a folder", allowed="the path of a folder, or . for this one")
@@ -57,7 +57,7 @@ def _check_folder(name: str) -> Path:
 
 
 def begin(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all files or none, without replacing any, even if another process writes at the same time."""
+    """Write all files or none, without replacing any, even if another process writes there at the same time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

@@ -1,6 +1,8 @@
-"""Check that the top-level packages of this installation are ours alone. Their names (`topics`, `protocols`,
-`recordings`, …) are plain words, and a distribution with a package of that name would silently mix its files with
-ours."""
+"""Check that no other distribution shares the top-level packages of this installation.
+
+Their names (`topics`, `protocols`, `recordings`, …) are plain words, and the files of a distribution with a package
+of such a name would silently mix with ours.
+"""
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
@@ -12,7 +14,7 @@ PACKAGES = ("harvest", *BESIDE)
 
 
 def owners_by_package() -> dict[str, set[str]]:
-    """Return the installed distributions with files in each of our top-level packages."""
+    """Return the names of the installed distributions that have files in each of our top-level packages."""
     found: dict[str, set[str]] = {package: set() for package in PACKAGES}
     for distribution in distributions():
         name = distribution.metadata["Name"] or "?"
@@ -23,7 +25,7 @@ def owners_by_package() -> dict[str, set[str]]:
 
 
 def foreign_owners(owners: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return a sentence for each of our names that another distribution uses, too."""
+    """Return a sentence for each of our packages that another distribution also installs."""
     return [
         f"the package {package!r} is also installed by {', '.join(sorted(others))}: uninstall it, or use an "
         f"environment of its own for {DISTRIBUTION}"

@@ -1,8 +1,8 @@
-"""Stopping a command from outside: by ctrl-C (SIGINT), a scheduler (SIGTERM) or a closed terminal (SIGHUP).
+"""Interruption of a command by ctrl-C (SIGINT), a scheduler (SIGTERM) or a closed terminal (SIGHUP).
 
-All three are treated alike. The first signal closes everything in good order; after it, a second SIGINT or SIGTERM
-ends the command at once. Recorded turns are safe either way, and no started program or browser is left behind.
-Signals that were ignored when the command began, as by nohup, stay ignored.
+All three signals are treated alike. The first one closes everything in order; after it, a second SIGINT or SIGTERM
+ends the command at once. Recorded turns are safe in both cases, and no started program or browser is left running.
+Signals that were ignored when the command began, for example because of nohup, stay ignored.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(HarvestError):
-    """The command was stopped and exits with `CODE`. The text says what is saved."""
+    """The command was interrupted and exits with `CODE`. The message says what is saved."""
 
 
 def interruptible() -> None:
-    """Make the first signal raise KeyboardInterrupt; later ones reach a command that is ending."""
+    """Make the first signal raise KeyboardInterrupt, and a second SIGINT or SIGTERM end the process at once."""
     restore = _terminal_restorer()
 
     def came(_: int, __: FrameType | None) -> None:
@@ -47,7 +47,10 @@ def interruptible() -> None:
 
 
 def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
-    """Run `asyncio.run(work)`. The first signal cancels it, and KeyboardInterrupt is raised once it is closed."""
+    """Run `asyncio.run(work)` and return its result. Raises KeyboardInterrupt if a signal came.
+
+    The first signal cancels the task; the exception is raised after the task has closed its resources.
+    """
     import asyncio  # late: most commands need none of it
 
     stop = _Stop()
@@ -102,7 +105,10 @@ class _Stop:
 
 
 def _ignore_signals(restore: Callable[[], None]) -> None:
-    """Ignore further signals, because they would change the exit code."""
+    """Stop raising exceptions on further signals, as they would change the exit code.
+
+    A further SIGINT or SIGTERM restores the terminal and ends the process.
+    """
 
     def came(number: int, _: FrameType | None) -> None:
         if number != signal.SIGHUP:  # a closing terminal may send the signal twice
@@ -119,7 +125,7 @@ def _heard() -> list[signal.Signals]:
 
 
 def _ignore_at_exit() -> None:
-    """Ignore signals at exit, where Python restores their defaults and one more would change the exit code."""
+    """Ignore signals during exit, when Python has restored their defaults and one more would change the exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

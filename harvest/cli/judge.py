@@ -1,4 +1,4 @@
-"""`harvest judge`: a model scores nuggets, turns and conversations, or chooses between two."""
+"""`harvest judge`: let a model score nuggets, turns and conversations, or choose between two conversations."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def command(
 ) -> int:
     """Let a model judge nuggets, turns, conversations or blind pairs.
 
-    Its judgments become a layer of kind `model`; `harvest score RUN --judges model -m 'WAN(NAME)'` uses it. If people
-    judged at least two things of each topic, such a figure is corrected by their judgments; otherwise it is marked as
-    unchecked. Things that the model could not judge stay unjudged, with a reason. The same command resumes and asks
-    nothing twice.
+    The judgments become a layer of kind `model`, which `harvest score RUN --judges model -m 'WAN(NAME)'` uses. If
+    people judged at least two items of each topic, such a figure is corrected by their judgments; otherwise it is
+    marked as unchecked. Items that the model could not judge stay unjudged, with a reason. Running the command again
+    resumes it without asking anything twice.
     """
     from harvest.judging.models.bias_card import order_sentence
     from harvest.judging.models.judge_file import check_criteria, read_judge  # brings httpx

@@ -1,5 +1,6 @@
-"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select the criteria and judgments for SWAN
-and WAN."""
+"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select the criteria and the judgments behind
+SWAN and WAN.
+"""
 
 from collections.abc import Callable, Collection
 from functools import wraps
@@ -19,7 +20,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def judgment_options(command: _Command) -> _Command:
-    """Add the four options, passed on as they were given."""
+    """Add the four options to a command, which receives their values unchanged."""
     for option in (
         click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules']."),
         click.option(
@@ -39,7 +40,7 @@ def judgment_options(command: _Command) -> _Command:
 
 
 def judges_options(command: _Command) -> _Command:
-    """Add the four options, passed on as one argument `judges`."""
+    """Add the four options to a command, which receives them as one argument `judges`."""
 
     @judgment_options
     @wraps(command)
@@ -65,7 +66,7 @@ def judges_options(command: _Command) -> _Command:
 
 
 def check_judges(judges: Judges, measures: Collection[Term]) -> None:
-    """Refuse the options if no measure needs judgments, because they would have no effect."""
+    """Raise InputError if the options are given but no measure needs judgments, because they would have no effect."""
     known = [one for term in measures if (one := declared(term.name)) is not None]
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return

@@ -1,4 +1,4 @@
-"""`harvest login`: open a window in which a person logs in, and store the log-in in a file."""
+"""`harvest login`: open a window in which a person logs in, and store the session in a file."""
 
 import asyncio
 import contextlib
@@ -45,11 +45,11 @@ def command(
 ) -> None:
     """Open a window to log in by hand, and store the log-in in a file.
 
-    SITE_OR_URL is the page's address, or a site file that names it. Log in as you would, then press Enter in the
-    terminal or close the window. Cookies and storage go to FILE (mode 600), which is the browser driver's option
-    `login`; an existing log-in is loaded and renewed.
+    SITE_OR_URL is the page's address, or a site file that contains it. Log in as usual, then press Enter in the
+    terminal or close the window. Cookies and storage are written to FILE (mode 600), for the option `login` of the
+    browser driver. A log-in that is already in FILE is loaded and renewed.
 
-    Give the options that the audit gives: some sites tie a log-in to them.
+    Give the same options as the audit, because some sites tie a log-in to them.
     """
     url, name = site, ""
     if not re.match(r"https?://", site):
@@ -90,7 +90,7 @@ def command(
 async def logged_in(
     settings: BrowserSettings, url: str, done: Callable[[], Coroutine[Any, Any, None]]
 ) -> dict[str, Any]:
-    """Return the cookies and storage of a browser when the person has finished. Raises DriverError."""
+    """Return the browser's cookies and storage once the person has finished. Raises DriverError."""
     browser = await Browser.launch(settings)
     try:
         window = await browser.open_window(settings)
@@ -102,7 +102,7 @@ async def logged_in(
 
 
 async def _wait_for_enter() -> None:
-    """Return when Enter is pressed; never return without a terminal."""
+    """Wait until Enter is pressed. Without a terminal, this never returns."""
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     keyboard = sys.stdin.fileno()
 
@@ -135,7 +135,7 @@ def _driver_options(url: str, given: dict[str, str | None]) -> Options:
 
 
 def _check_target(target: Path) -> bool:
-    """Return True if a log-in exists there. Raises InputError if none may be stored there."""
+    """Return whether the file already contains a log-in. Raises InputError if none may be stored there."""
     folder = Path(os.path.realpath(target)).parent
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
     if run is not None:

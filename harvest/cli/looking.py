@@ -1,7 +1,7 @@
-"""Judge a dated run against the baseline and add a look to the history.
+"""Judgment of a dated run against the baseline, which adds a look to the history.
 
-A re-audit can be stopped at any moment. So each command names the runs that earlier ones left without a look, and every
-message about such a run gives the command that continues it.
+A re-audit can be stopped at any moment. Therefore each command names earlier runs that have no look yet, and every
+message about such a run shows the command that continues it.
 """
 
 import contextlib
@@ -37,8 +37,12 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class Reaudit:
-    """The arguments of a re-audit. audit: as given. base: the baseline's file. blessed: its content. log: the history's
-    file. further: options to repeat in every suggested command. given: names of the rules given as options."""
+    """The arguments of a re-audit.
+
+    `audit` is the audit as given, `base` the baseline's file and `blessed` its content, and `log` the history's file.
+    `further` are the options to repeat in every suggested command. `given` are the names of the rules that were set by
+    options.
+    """
 
     audit: str
     base: Path
@@ -49,12 +53,15 @@ class Reaudit:
     given: Collection[str]
 
     def command(self, option: str, run: Path) -> str:
-        """Return the command that judges a run, or resumes it."""
+        """Return the shell command that judges a run (`--run`) or resumes it (`--resume`)."""
         return shlex.join(["harvest", "reaudit", self.audit, option, str(run), *self.further])
 
     def name_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
-        """Name the runs without a look. placebo: the audit has one, so judging alone is not enough. but: the resumed
-        run."""
+        """Print a note for each earlier run without a look, except the run that is being resumed (`but`).
+
+        If the audit has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete
+        run.
+        """
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:
@@ -69,7 +76,7 @@ class Reaudit:
 
     @contextlib.contextmanager
     def playing(self, folder: Path) -> Iterator[None]:
-        """While a dated run is played, show how to continue it if it is stopped."""
+        """Within the block, turn an interruption into a message that shows how to continue the dated run."""
         try:
             yield
         except Interrupted:
@@ -93,7 +100,7 @@ class Reaudit:
 
 @contextlib.contextmanager
 def hold_run(folder: Path) -> Iterator[None]:
-    """Hold a run until it is judged, so that no other command considers it abandoned."""
+    """Lock a run until it is judged, so that no other command considers it abandoned."""
     lock = None
     with contextlib.suppress(HarvestError):  # another process already continues it
         lock = Lock(folder)
@@ -105,7 +112,10 @@ def hold_run(folder: Path) -> Iterator[None]:
 
 
 def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """Return the audit with as many trials as the run in `folder`, which may be more than the audit's file says."""
+    """Return the audit with the number of trials with which the run in `folder` was begun.
+
+    That number may be larger than the one in the audit's file.
+    """
     if not is_run(folder):
         return audit
     begun = read_header(folder).audit
@@ -116,8 +126,11 @@ def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
 
 
 def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
-    """Judge a run against the baseline and add a look to the history, which is locked because looks depend on earlier
-    ones. Returns the result, and the faults of the harness, including those of an earlier judgment of the run."""
+    """Judge a run against the baseline, and add a look to the history unless the run is in the baseline.
+
+    The history is locked meanwhile, because a look depends on earlier ones. Returns the result and the faults of the
+    harness, including those noted when the run was judged before.
+    """
     try:
         with open_history(this.log) as file:
             # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
@@ -158,5 +171,5 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
 
 
 def _print_note(text: str) -> None:
-    """Print a note on one line of standard error, even on a narrow terminal, so that its command can be copied."""
+    """Print a note on one line of standard error, however narrow the terminal, so that its command can be copied."""
     click.echo(printable(f"note: {text}", line=True), err=True)

@@ -1,8 +1,8 @@
-"""The `harvest` command: its list of commands, and how errors become messages and exit codes.
+"""The `harvest` command: the list of its commands, and the conversion of errors into messages and exit codes.
 
-Exit codes: 0 done; 1 a threshold of the audit was missed, or a path changed; 2 the command or a file is wrong; 3 too
-many invalid trials; 70 a fault of Harvest itself; 130 interrupted. Figures and JSON go to standard output; everything
-for people goes to standard error.
+Exit codes: 0 the command is done; 1 a threshold of the audit was missed, or a path changed; 2 the command line or a
+file is wrong; 3 too many trials are invalid; 70 Harvest itself has a bug; 130 the command was interrupted. Figures and
+JSON go to standard output, and everything else to standard error.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a thresh
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry for a command. module: has a `command` or, for a study of recorded runs, a function `study_form`."""
+    """A command in the list. Its module has a `command` or, for a study of recorded runs, a function `study_form`."""
 
     module: str
     summary: str
@@ -49,12 +49,12 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     },
     "Play": {
         "init": _Entry("harvest.cli.init", "Write an audit to start from."),
-        "check": _Entry("harvest.cli.check", "Validate an audit and print its plan; sends nothing."),
+        "check": _Entry("harvest.cli.check", "Validate an audit and print its plan, without sending anything."),
         "chat": _Entry("harvest.cli.chat", "Play the user yourself and record the conversation."),
     },
     "Look": {
         "report": _Entry("harvest.cli.report", "Write one HTML page about recorded runs."),
-        "tree": _Entry("harvest.cli.tree", "Fold a run's repeated trials into conversation trees."),
+        "tree": _Entry("harvest.cli.tree", "Merge a run's repeated trials into conversation trees."),
         "replay-routes": _Entry(
             "harvest.cli.replay_routes", "Check whether today's rules would take the recorded paths."
         ),
@@ -87,9 +87,9 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
             "harvest.cli.annotate",
             "Extract nuggets, score them by rules, and let people judge them.",
         ),
-        "pool": _Entry("harvest.cli.pool", "List what there is to judge in RUNs, each thing once."),
+        "pool": _Entry("harvest.cli.pool", "List the items to judge in RUNs, each once."),
         "judge": _Entry("harvest.cli.judge", "Let a model judge nuggets, turns, conversations or blind pairs."),
-        "nuggets": _Entry("harvest.cli.nuggets", "Show how many of the topics' nuggets the answers hold."),
+        "nuggets": _Entry("harvest.cli.nuggets", "Show how many of the topics' nuggets the answers contain."),
         "preferences": _Entry("harvest.cli.preferences", "Show which systems people prefer."),
     },
     "Exchange": {
@@ -100,7 +100,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     },
     "Machine": {
         "doctor": _Entry("harvest.cli.doctor", "Check this machine and report what is missing."),
-        "probe": _Entry("harvest.cli.probe", "Examine a chat page, send one message, draft a site file."),
+        "probe": _Entry("harvest.cli.probe", "Examine a chat page, send one message, and draft a site file."),
         "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and store the log-in in a file."),
         "completion": _Entry("harvest.cli.completion", "Print a script that completes the command line in a shell."),
     },
@@ -112,7 +112,7 @@ _READER_GONE = 128 + signal.SIGPIPE  # as shells report a program that SIGPIPE e
 
 
 class _LateCommands(click.Group):
-    """A group that imports each command only when it is called, so that `--help` is quick."""
+    """A group that imports each command only when it is called, which keeps `--help` quick."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -141,7 +141,7 @@ class _LateCommands(click.Group):
         return super().resolve_command(context, arguments)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete names of commands, where Click's own method would import every command for its help."""
+        """Complete the names of commands without importing them, as Click's own method would for their help texts."""
         found = [
             CompletionItem(name, help=one.summary) for name, one in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -177,7 +177,7 @@ def _harvest() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit. A user's mistake is one message without a traceback."""
+    """Run the command line and exit. A user's mistake is reported as one message without a traceback."""
     # Replace streams that were closed before we started: otherwise the next file that is opened would get the lowest
     # free number, and with it the output meant for the stream.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -241,8 +241,10 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
 
 
 def _flush() -> int:
-    """Flush the output; return 2 if its disk is full, else 0. Unflushed output to a closed terminal would change the
-    exit code."""
+    """Flush the output streams. Returns 2 if the disk is full, else 0.
+
+    A closed stream is redirected to the null device, as flushing it at exit would change the exit code.
+    """
     code = 0
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -257,7 +259,7 @@ def _flush() -> int:
 
 
 def _echo(message: str | Callable[..., None]) -> None:
-    """Print on standard error if it is still open, because the exit code must not depend on it."""
+    """Print on standard error, or do nothing if it is closed, because the exit code must not depend on it."""
     with contextlib.suppress(OSError, ValueError):
         if isinstance(message, str):
             click.echo(printable(message), err=True)

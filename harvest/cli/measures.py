@@ -17,8 +17,8 @@ from topics.suggestions import nearest
 def command(name: str | None, as_json: bool) -> None:
     """List all measures, or explain one.
 
-    NAME is a measure as tables print it: R, GF(RATINGS), CVaR. If several measures share a name, such as GF of
-    conversations and GF of ranked lists, each is explained.
+    NAME is a measure as tables print it, such as R, GF(RATINGS) or CVaR. If several measures share a name, as GF of
+    conversations and GF of ranked lists do, each is explained.
     """
     known = every_measure()
     wanted = known

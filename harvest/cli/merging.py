@@ -1,4 +1,4 @@
-"""`harvest merge`: combine the runs of several machines in a new one."""
+"""`harvest merge`: merge the runs of several machines into a new one."""
 
 import shlex
 from pathlib import Path
@@ -18,15 +18,16 @@ from topics.counting import pluralize
 def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """Merge the runs of several machines into a new one.
 
-    Every attempt is kept exactly once, and the RUNS themselves are not touched. With --salvage, an attempt is cut at
-    a damaged line that may belong to it and counts as interrupted; damaged files are kept in the new run's folder
-    `damaged`, each with a text that says what became of which attempt.
+    Every attempt is kept exactly once, and the RUNS themselves stay unchanged. With --salvage, an attempt is cut off at
+    a damaged line that may belong to it and counts as interrupted. Damaged files are kept in the folder `damaged` of
+    the new run, each with a text that lists the affected attempts.
 
-    A RUN may be the address of a run in an object store, or of all runs below it: s3://BUCKET/weekly.
+    A RUN may be the address of a run in an object store, or of a folder whose runs are all merged: s3://BUCKET/weekly.
 
-    Missing shards of an audit (`harvest run --shard`) and missing evidence are listed, and the exit code is then 3.
-    It is also 3 if a recording is not as it was written, or cannot be shown to be: the new run keeps that, and
-    `harvest verify` repeats it. With --salvage, which is for damaged runs, that alone gives 0.
+    Missing shards of an audit (`harvest run --shard`) and missing evidence are listed, and the exit code is then 3. It
+    is also 3 if a recording was changed after it was written, or cannot be shown to be unchanged. The new run records
+    this, and `harvest verify` reports it again. With --salvage, which is meant for damaged runs, this alone gives exit
+    code 0.
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):

@@ -1,6 +1,6 @@
-"""Options for other programs: verdicts as JUnit XML, metrics, a webhook and GitHub annotations.
+"""Options that report verdicts to other programs: JUnit XML, metrics, a webhook and GitHub annotations.
 
-The verdict has priority: if a form cannot be written or sent, a message says so and the exit code stays.
+The verdict has priority: if a report cannot be written or sent, a message says so and the exit code stays.
 """
 
 import contextlib
@@ -28,8 +28,11 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A form that is a file. make: returns its content, given a bulletin and the earlier file. ours: True for bytes of
-    an earlier file, which may be replaced. said: the help text."""
+    """A report that is written to a file.
+
+    `make` returns its bytes, given a bulletin and the content of the earlier file. `ours` is True for the bytes of an
+    earlier report, which may be replaced. `said` is the help text of the option.
+    """
 
     make: Callable[[Bulletin, str], bytes]
     ours: Callable[[bytes], bool]
@@ -48,7 +51,7 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def notice_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add --junit, --prometheus, --webhook-env and --github, passed on as `channels`."""
+    """Add --junit, --prometheus, --webhook-env and --github to a command, which receives them as `channels`."""
 
     @functools.wraps(command)
     def guarded(*, webhook_env: str | None, github: bool, **own: Any) -> int:
@@ -70,7 +73,11 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """The requested forms. files: by name of the form. told: the real standard output, for annotations."""
+    """The requested reports.
+
+    `files` are the files to write, by the name of the report. `told` is the original standard output, on which
+    annotations for GitHub are printed.
+    """
 
     files: Mapping[str, Path] = field(default_factory=dict)
     webhook_env: str | None = None
@@ -82,7 +89,10 @@ class Channels:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
-        """Raise InputError for a form that cannot be written or sent, before play. form: of standard output, or ""."""
+        """Raise InputError for a report that could not be written or sent.
+
+        Call this before anything is played. `form` is the form of the figures on standard output, or "".
+        """
         if self.github and form:
             raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):
@@ -96,7 +106,7 @@ class Channels:
 
     @contextlib.contextmanager
     def guarded(self) -> Iterator[None]:
-        """Within the block, disarm printed text that GitHub's runner would execute."""
+        """Within the block, disarm printed text that GitHub's runner would execute as a command."""
         with contextlib.ExitStack() as stack:
             if self.github:
                 stack.enter_context(contextlib.redirect_stdout(cast(TextIO, Disarmed(sys.stdout))))
@@ -104,7 +114,7 @@ class Channels:
             yield
 
     def tell(self, bulletin: Bulletin) -> None:
-        """Write and send all requested forms. Failures are reported on standard error."""
+        """Write and send all requested reports. Failures are only printed on standard error."""
         for name, path in self.files.items():
             with _failures_reported(str(path)):
                 check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now

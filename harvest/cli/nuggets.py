@@ -1,4 +1,4 @@
-"""`harvest nuggets`: exchange nuggets with `nuggetizer`, and compute nugget recall."""
+"""`harvest nuggets`: exchange nuggets with `nuggetizer`, and compute the recall of nuggets."""
 
 from pathlib import Path
 from typing import Literal
@@ -41,11 +41,11 @@ def command(
     seed: int,
     output: Output,
 ) -> None:
-    """Show how many of the topics' nuggets the answers hold.
+    """Show how many of the topics' nuggets the answers contain.
 
-    Nuggets of topics, and which of them each conversation supports, come from files in the format of `nuggetizer`.
-    Without --import and --export, print the share of nuggets that each system's conversations hold, strict and
-    partial, of all and of the vital ones.
+    The nuggets of topics, and their assignment to conversations, are read from files in the format of `nuggetizer`.
+    Without --import and --export, the command prints the recall of each system: the share of nuggets that its
+    conversations support, strict and partial, over all nuggets and over the vital ones.
     """
     if given is not None and out is not None:
         raise InputError("--import and --export were given together", advice="do one after the other")

@@ -20,7 +20,7 @@ _ADDRESS = (
 
 
 class NumberRange(click.FloatRange):
-    """A range of click that refuses NaN and infinities, since NaN is not outside any range."""
+    """A range of numbers that rejects NaN, which Click does not find outside any range, and infinities."""
 
     name = "number"  # "float range" is no word for people
 
@@ -34,13 +34,16 @@ class NumberRange(click.FloatRange):
 
 
 class WholeNumberRange(click.IntRange):
-    """A range of click, described as a whole number."""
+    """A range of integers, shown to people as "integer"."""
 
     name = "integer"
 
 
 class GivenPath(click.Path):
-    """A path that is neither an address nor empty, which click reads as the current folder. kind: of the values."""
+    """A path that is neither an address nor empty. Click would read an empty path as the current folder.
+
+    `kind` is the type of the values.
+    """
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)
@@ -56,7 +59,7 @@ class GivenPath(click.Path):
 
 
 class NameOrFile(click.types.StringParamType):
-    """The name of a shipped file, or the path of a file."""
+    """The name of a shipped file or the path of a file."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
@@ -71,10 +74,12 @@ def check_output_file(
     ours: Callable[[bytes], bool] | None = None,
     other: str = "choose another name",
 ) -> None:
-    """Raise InputError for a path at which no file can be written, or at which an existing file must stay. replace: an
-    existing file may be replaced. ours: True for the bytes of an earlier file of the same kind; then only such a file,
-    or an empty one, may be replaced. other: advice if a file must stay. Removes temporary files of earlier commands
-    that were killed while they wrote there."""
+    """Raise InputError if no file can be written at `path`, or if an existing file there must not be replaced.
+
+    An existing file may be replaced only if `replace` is true and, if `ours` is given, only if the file is empty or
+    `ours` accepts its bytes as an earlier file of the same kind. `other` is the advice for a file that must be kept.
+    Temporary files of earlier commands that were killed while they wrote there are removed.
+    """
     place, folder = Place(str(path)), path.absolute().parent
     if not folder.is_dir():
         raise InputError("there is no such folder", place=Place(str(path.parent)), advice="make it first")

@@ -1,4 +1,4 @@
-"""`harvest plan`: how many topics and trials a comparison needs."""
+"""`harvest plan`: plan how many topics and trials a comparison needs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -87,10 +87,10 @@ def command(
 ) -> None:
     """Plan how many topics and trials a comparison needs.
 
-    Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these
-    topics; with --node, its test of one turn of the conversation tree; for a tail such as CVaR(R), the interval of
-    `harvest score`; or, with --allocate, says which topics need more trials. Sends nothing. AUDIT is a file, or a
-    shipped name such as `demo`.
+    The command simulates the test of `harvest compare` over a grid of topics × trials, both for other topics of the
+    same kind and for exactly these topics. With --node it simulates the test of one turn of the conversation tree; for
+    the mean of a tail, such as CVaR(R), it simulates the interval of `harvest score`. With --allocate it instead says
+    which topics need more trials. Nothing is sent. AUDIT is a file, or a shipped name such as `demo`.
     """
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
     spreads = {f"--{name}": value for name, value in stated.items()}

@@ -1,4 +1,4 @@
-"""Play an audit from the command line, with messages before and during play."""
+"""Play of an audit from the command line, with messages before and during it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ NOTHING_YET = "interrupted; nothing was recorded, and the same command starts ag
 
 
 def introduce(console: Console, audit: Audit) -> None:
-    """Describe the audit to people who have not read its file."""
+    """Describe the audit for people who have not read its file."""
     console.print(
         f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
         f"{audit.topics.name}, {audit.trials_in_words} {plural('trial') if audit.trial_range[1] > 1 else 'trial'}"
@@ -55,8 +55,11 @@ def introduce(console: Console, audit: Audit) -> None:
 def play_to_folder(
     audit: Audit, folder: Path, worker: str, console: Console, stored: StoredRun | None = None
 ) -> tuple[Path | None, set[str]]:
-    """Play the remaining trials. stored: the address of a copy, from which trials of other machines are fetched.
-    Returns the file of events (None if nothing was played) and the systems that were given up."""
+    """Play the remaining trials into `folder`.
+
+    Returns the file of events (None if nothing was played) and the systems that were given up. `stored` is a copy of
+    the run in an object store, from which trials that other machines played are fetched.
+    """
     left: set[str] = set()
 
     @contextmanager

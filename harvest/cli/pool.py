@@ -1,4 +1,4 @@
-"""`harvest pool`: list the things to judge in several runs, each once, and how many are judged."""
+"""`harvest pool`: list the items to judge in several runs, each once, with the number already judged."""
 
 from pathlib import Path
 
@@ -56,11 +56,11 @@ def command(
     everywhere: bool,
     output: Output,
 ) -> None:
-    """List what there is to judge in RUNs, each thing once.
+    """List the items to judge in RUNs, each once.
 
-    That is every entity that a system named on a topic, and all words that a criterion asks people about, over all
-    systems, trials and runs. One judgment counts everywhere: of entities by a gold table (--gold), of words by
-    --spread, and within one run also by `harvest annotate --serve --once`.
+    The items are the entities that systems named on each topic, and the texts on which a criterion needs people's
+    judgments, over all systems, trials and runs. One judgment counts everywhere. Entities are judged in a gold table
+    (--gold), and texts in a sheet (--spread) or, within one run, by `harvest annotate --serve --once`.
     """
     if force and out is None:
         raise InputError("--force goes with --out")

@@ -1,4 +1,4 @@
-"""`harvest simulate population`: figures of users drawn from a population."""
+"""`harvest simulate population`: show the figures of a run whose users were drawn from a population."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from scoring.notation import Term
 
 
 def _read_weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Read `patient=.5,hasty=.5` as a mapping; None if not given."""
+    """Parse `patient=.5,hasty=.5` as a mapping. Returns None if the option is not given."""
     if value is None:
         return None
     found: dict[str, float] = {}
@@ -58,9 +58,9 @@ def command(
 ) -> None:
     """Show figures of a population of users, by user and re-weighted.
 
-    RUN was played by an audit with a `population`, from which the user of each trial was drawn. Figures of the
-    population and of each user in it are shown, and with --weights those of a population that has the same users in
-    other shares.
+    RUN was played by an audit with a `population`, from which the user of each trial was drawn. The command shows
+    figures of the population and of each of its users. With --weights it also shows those of a population that has the
+    same users in other shares.
     """
     check_judges(judges, measures)
     found = population_figures(read(run), measures=measures, weights=weights, changes=changes, judges=judges, seed=seed)

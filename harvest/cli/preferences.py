@@ -1,4 +1,4 @@
-"""`harvest preferences`: people's choices in sheets of blind pairs."""
+"""`harvest preferences`: summarize people's choices in sheets of blind pairs."""
 
 from pathlib import Path
 
@@ -34,8 +34,8 @@ def command(sheets: tuple[Path, ...], kept: Path, level: float, seed: int, outpu
     """Show which systems people prefer.
 
     SHEETs were written by `harvest annotate RUN --pairs` and filled in, one by each person; or give the folder of
-    judgments made with --serve. Shows how often each system is preferred over another, whether people agree, and
-    whether the side on which a conversation was shown influenced them.
+    judgments that were made with --serve. The command shows how often each system is preferred to another, whether
+    people agree, and whether they were influenced by the side on which a conversation was shown.
     """
     key = read_key(kept)
     for sheet in sheets:

@@ -46,9 +46,9 @@ def command(
     headed: bool,
     as_json: bool,
 ) -> int:
-    """Examine a chat page, send one message, draft a site file.
+    """Examine a chat page, send one message, and draft a site file.
 
-    You must have the right to audit the page. Without --out and --json the draft goes to standard output.
+    You must have the right to audit the page. Without --out and --json, the draft is written to standard output.
     """
     _check_arguments(url, message, out, screenshot, login)
     found = run_until_stopped(probe_page(url, message, login, timeout, headed))
@@ -127,7 +127,8 @@ async def probe_page(url: str, message: str, login: Path | None, seconds: float,
 
 
 def _print_findings(found: Probed, useful: bool) -> None:
-    """Print the findings on standard error. useful: the draft has fields to type in or to fill in first."""
+    """Print the findings on standard error. `useful` says whether the draft names the fields to type in or to fill in
+    first."""
     from rich.text import Text
 
     console = people_console(stderr=True)

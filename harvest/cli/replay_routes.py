@@ -21,7 +21,7 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The first turn of a conversation at which today's decision differs from the recorded one."""
+    """The first turn of a conversation for which today's decision differs from the recorded one."""
 
     system: str
     topic: str
@@ -43,7 +43,7 @@ class Change:
 def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool) -> int:
     """Check whether today's rules would take the recorded paths.
 
-    Replays the finished conversations of RUN and contacts no system.
+    The finished conversations of RUN are replayed without contacting any system.
     """
     recorded = read(run)
     topics = recorded.header.topic_set()

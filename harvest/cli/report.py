@@ -60,9 +60,9 @@ def command(
 ) -> None:
     """Write one HTML page about recorded runs.
 
-    It opens by a double click, without a network, and shows the result, its causes and what to do next; figures,
-    grid, trees, comparison, variance; and every conversation. Conversations of more than 8 MB are in a folder beside
-    it.
+    The page opens by a double click, without a network. It shows the result, its causes and what to do next; the
+    figures, grid, trees, comparison and variance; and every conversation. Conversations of more than 8 MB in total are
+    written to a folder next to the page.
     """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out {out}: a report is an HTML page", allowed="FILE.html")
@@ -109,8 +109,11 @@ def write_report(
     judges: str | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
-    """Write the page to `out`, and files beside it if needed. command_line: recorded, so that the page can be made
-    again. Returns a sentence on the written files, and the first sentence of the page."""
+    """Write the page to `out`, and files next to it if needed.
+
+    `command_line` is recorded in the page, so that it can be made again. Returns a sentence about the written files,
+    and the first sentence of the page.
+    """
     report = make_report(
         [read(run) for run in runs],
         beside=out.parent,

@@ -35,7 +35,7 @@ _LONGEST_LINE = 300  # characters of a difference
 
 @dataclass(frozen=True, slots=True)
 class _Revised:
-    """A conversation with an answer that is read differently today, or as a fault."""
+    """A conversation in which today's code reads an answer differently, or considers it a fault."""
 
     conversation: Conversation
     answers: tuple[Reread, ...]
@@ -44,14 +44,14 @@ class _Revised:
 
     @property
     def outcome(self) -> Outcome | None:
-        """The outcome in the new run; None for the recorded one."""
+        """The outcome in the new run. None keeps the recorded outcome."""
         if self.refused is not None and self.conversation.valid:
             said = f"turn {self.refused.turn.number} was no answer: {self.refused.excerpt}"
             return Outcome(INVALID, self.refused.refused, said)
         return self.path.outcome
 
     def label(self, turn: int) -> tuple[str, str]:
-        """The recorded label of a turn, and today's; "-" if there is none."""
+        """Return the recorded and today's label of a turn, as "-" if there is none."""
         was = self.conversation.label(turn)
         now = self.path.routes.get(turn)
         return was, now.label if now is not None else was
@@ -69,9 +69,9 @@ class _Revised:
 def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
     """Read stored pages again with today's code, and show what changed.
 
-    Contacts no system, and changes nothing in RUN. Every answer whose page (or own HTML) was stored is read from it,
-    and its label is decided again by the protocol of the run. A conversation whose user turns would have been
-    different is marked as invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
+    No system is contacted, and RUN is not changed. Every answer is read again from its stored page or HTML, and the
+    protocol of the run decides its label again. A conversation whose user turns would have been different is marked as
+    invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
     """
     recorded = read(run, keep_rows=True)
     if system is not None and system not in recorded.header.systems:
@@ -106,8 +106,10 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 
 def _from_reply(run: Run, answer: Reread) -> Reread:
-    """Read the answer from the stored reply of an API or a program, else from its recorded text. Without either, return
-    it unchanged."""
+    """Read an answer from the stored reply of an API or a program, or else from its recorded text.
+
+    The answer is returned unchanged if it was read from a page already or its driver keeps neither.
+    """
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer

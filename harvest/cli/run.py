@@ -1,4 +1,4 @@
-"""`harvest run`: play an audit, or resume it, and score it."""
+"""`harvest run`: play an audit or resume it, then score it."""
 
 import shlex
 import sys
@@ -87,8 +87,8 @@ def command(
 
     AUDIT is a file, or a shipped name such as `demo`.
 
-    The same command continues where it stopped: finished trials are skipped, and invalid and interrupted ones are
-    tried again. A changed protocol, topic or system is refused.
+    The same command continues an interrupted run: finished trials are skipped, and invalid and interrupted ones are
+    tried again. A changed protocol, topic or system is rejected.
     """
     if shard is not None and as_json:
         raise InputError("a shard alone is not scored, so --json has nothing to print", advice="leave --json out")
@@ -179,7 +179,10 @@ def _score_and_tell(
     look: bool,
     channels: Channels,
 ) -> int:
-    """Score the run, report to people and programs, and return the exit code. named: the run as the user named it."""
+    """Score the run, report to people and programs, and return the exit code.
+
+    `named` is the path of the run as the user gave it.
+    """
     # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
@@ -232,7 +235,10 @@ def _score_and_tell(
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
-    """Report trials without a valid attempt, or cut short by a failing user; True if they exceed the audit's limit."""
+    """Report trials that have no valid attempt or were cut short by a failing user.
+
+    Returns True if there are more of them than the audit allows.
+    """
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # If a system was given up or never worked, merely trying again would not help.
@@ -264,7 +270,7 @@ def _open_by_system(plan: Plan, run: Run) -> str:
 
 
 def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
-    """Report on a shard without scores, which would be mistaken for the audit's."""
+    """Report on a shard without scoring it, as its scores would be mistaken for those of the audit."""
     shard = resolved.shard
     assert shard is not None
     open_ = _too_much_open(resolved, run, left, console)
@@ -289,7 +295,7 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
 
 
 def _look_around(people: Console, named: Path, folder: Path) -> None:
-    """Write a report of the demo into its run, and suggest next steps. named: the run as the user named it."""
+    """Write a report into the demo's run, and suggest next steps. `named` is the path of the run as the user gave it."""
     from harvest.cli.report import write_report  # late: no other run needs it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]

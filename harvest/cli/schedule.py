@@ -1,4 +1,4 @@
-"""`harvest schedule`: print a configuration with which cron, systemd or GitHub Actions repeat an audit."""
+"""`harvest schedule`: print the configuration with which cron, systemd or GitHub Actions repeats an audit."""
 
 import shutil
 import sys
@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Print a schedule for cron, systemd or GitHub Actions.
 
-    It plays the audit again with `harvest reaudit`, from the folder in which this command is run. Every option of
-    `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
+    The schedule plays the audit again with `harvest reaudit`, from the folder in which this command is run. Every
+    option of `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
     """
     if cron + as_units + github != 1:
         what = "these are several schedules" if cron + as_units + github else "the kind of schedule is missing"
@@ -101,7 +101,7 @@ def command(
 
 
 def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
-    """Parse options with `harvest reaudit`, so that it refuses them now rather than at night."""
+    """Parse options with `harvest reaudit`, so that wrong ones are rejected now rather than at night."""
     given = reaudit.make_context("harvest reaudit", [audit, *further]).params
     for name, option in (("recorded", "--run"), ("stopped", "--resume"), ("extend", "--extend")):
         if given[name] is not None:
@@ -110,7 +110,8 @@ def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _relative_path(path: str | Path) -> PurePosixPath:
-    """Return a path that is also valid in a copy of this folder on another machine."""
+    """Return a path that is also valid in a copy of this folder on another machine. Raises InputError for any other
+    path."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(
             f"{path} is not below this folder, which is all that GitHub's runner has",

@@ -1,4 +1,4 @@
-"""`harvest score`: score recorded runs offline."""
+"""`harvest score`: score recorded runs, offline."""
 
 from pathlib import Path
 from typing import Any
@@ -77,10 +77,10 @@ def command(
 ) -> int:
     """Score recorded runs, offline, as often as you like.
 
-    Several RUNS are scored side by side, over the topics that all of them tried; other differences are printed. A
-    system that occurs in several runs is shown as SYSTEM@RUN.
+    Several RUNS are scored side by side, over the topics that all of them tried; other differences between them are
+    printed. A system that occurs in several runs is shown as SYSTEM@RUN.
 
-    With --dask and --keep, each of many RUNS is scored by itself instead, as if it were given alone.
+    With --dask and --keep, each of many RUNS is instead scored separately, as if it were given alone.
     """
     if not all(text.strip() for text in wanted):
         raise InputError("--measure is empty", advice="write a measure as tables print it, for example R or CVaR(R)")

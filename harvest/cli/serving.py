@@ -1,4 +1,4 @@
-"""`harvest annotate --serve`: serve the local page on which people judge, until it is stopped."""
+"""`harvest annotate --serve`: serve the local page on which people judge, until the command is stopped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCALE = "0,0.5,1"
 
 
 def read_scale(text: str) -> tuple[float, ...]:
-    """Parse a scale. Raises InputError."""
+    """Parse a scale such as `0,0.5,1`. Raises InputError unless it has 2 to 9 rising numbers from 0 to 1."""
     try:
         found = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -68,8 +68,11 @@ def serve_page(
     same: Same,
     adjudicate: bool = False,
 ) -> None:
-    """Serve the page. names: of criteria. people: who judges, each with a link. adjudicate: show only things that
-    people judged differently, with their judgments."""
+    """Serve a page with the questions of some criteria, and a link to it for each judge.
+
+    `names` are the names of the criteria, and `people` those of the judges. With `adjudicate`, the page shows only
+    items that people judged differently, with their judgments.
+    """
     people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
@@ -105,7 +108,10 @@ def serve_page(
 
 
 def check_people(people: Sequence[str]) -> list[str]:
-    """Return the judges' names. Raises InputError without names, or without the packages that serve the page."""
+    """Return the judges' names without surrounding whitespace.
+
+    Raises InputError for missing, repeated or unusable names, or if the packages that serve the page are missing.
+    """
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
@@ -134,7 +140,10 @@ def serve_questions(
     version: str = "",
     adjudicating: bool = False,
 ) -> None:
-    """Serve questions until stopped. folder: for decisions. told: a sentence to print after their number."""
+    """Serve questions until the command is stopped. Decisions are saved in `folder`.
+
+    `told` is printed after the number of decisions.
+    """
     from harvest.judging.serving.desk import Desk
     from harvest.judging.serving.serving import bind, make_links, serve
 
@@ -197,8 +206,11 @@ def serve_questions(
 def asked_criteria(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
 ) -> tuple[list[Row], int]:
-    """Return the rows of `chosen_rows`. Without names, raise an InputError that lists the criteria and their rows.
-    goal: the purpose of the rows, as in “no criterion was given for the sheet”."""
+    """Return the rows of some criteria and the total number of their rows, as `chosen_rows` does.
+
+    Without `names`, the criteria and their numbers of rows are printed, and InputError is raised. `goal` names the
+    purpose of the rows in its message, as in “no criterion was given for the sheet”.
+    """
     if names:
         return chosen_rows(assessed, schema, names, sample, seed)
     there = rows_by_criterion(assessed, schema)
@@ -217,8 +229,10 @@ _LONGEST = 100  # characters
 
 
 def check_author(name: str) -> str:
-    """Return the name without surrounding white space. Raises InputError for names that have several lines, or that
-    `--judges` or `--judgments` would misread."""
+    """Return the name without surrounding whitespace.
+
+    Raises InputError for names that span several lines, or that `--judges` or `--judgments` would misread.
+    """
     found = name.strip()
     if found.casefold() in FOLDINGS:
         raise InputError(
@@ -238,7 +252,10 @@ _FEW = 10
 
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
-    """Print the agreement if at least two people judged the same thing. people: their layers, the oldest first."""
+    """Print the agreement of judges if at least two people judged the same item.
+
+    `people` are the layers of people's judgments, the oldest first.
+    """
     found = agreements(people, criteria)
     if not found:
         return

@@ -1,5 +1,6 @@
-"""Options for scoring settings, made from their declarations, with the same names, ranges and defaults in every
-command; and the guard of intervals, an option of some studies."""
+"""Options for scoring settings, generated from their declarations, so that names, ranges and defaults are the same in
+every command; and the option for the guard of intervals, which some studies have.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
@@ -16,8 +17,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _Choice(click.Choice[str]):
-    """A choice that also accepts former values, without showing them, and suggests the nearest value for an unknown
-    one."""
+    """A choice that also accepts former values, which are not shown, and suggests the nearest value for an unknown one."""
 
     def __init__(self, kind: Choice) -> None:
         super().__init__(kind.words)
@@ -32,7 +32,7 @@ class _Choice(click.Choice[str]):
 
 
 def _read_pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
-    """Read `L1=0.5` and `RATINGS=2` as a mapping; None if none is given."""
+    """Parse values such as `L1=0.5` and `RATINGS=2` as a mapping. Returns None if the option is not given."""
     found: dict[str, float] = {}
     for value in values:
         name, _, number = value.partition("=")
@@ -72,7 +72,7 @@ def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callabl
 
 
 def measures_option(words: str) -> Callable[[_Command], _Command]:
-    """Add --measure, which may be repeated and is passed on as `measures`. words: the help text."""
+    """Add --measure, which may be repeated, to a command, which receives it as `measures`. `words` is the help text."""
 
     def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Term, ...]:
         return tuple(dict.fromkeys(term for text in texts for term in parse_all(text)))
@@ -81,8 +81,11 @@ def measures_option(words: str) -> Callable[[_Command], _Command]:
 
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
-    """Add an option for each of these settings, or for all. An option that is not given is None: the audit's setting or
-    the default applies. words: help texts by name."""
+    """Add an option for each of the named settings, or for all settings if none is named.
+
+    The value of an option that is not given is None: the audit's setting or the default then applies. `words` maps
+    names to help texts.
+    """
 
     def with_options(command: _Command) -> _Command:
         for name in reversed(names or tuple(SETTINGS)):
@@ -94,12 +97,12 @@ def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]
 
 
 def setting_option(name: str) -> Callable[[_Command], _Command]:
-    """Add an option with a default, for commands without an audit."""
+    """Add an option for a setting with its default, for commands without an audit."""
     return _declared_option(SETTINGS[name], SETTINGS[name].help, audited=False)
 
 
 def resampling_options(*, seed: str = "Seed of the bootstrap.") -> Callable[[_Command], _Command]:
-    """Add --level, --replications and --seed, for commands without an audit. seed: help text of --seed."""
+    """Add --level, --replications and --seed, for commands without an audit. `seed` is the help text of --seed."""
 
     def with_options(command: _Command) -> _Command:
         command = click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help=seed)(command)

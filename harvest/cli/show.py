@@ -78,10 +78,11 @@ def command(
 ) -> None:
     """List a run's trials, or print one conversation (with --system, --topic and --trial).
 
-    With --all, every attempt at that trial is printed; --attempt chooses one of them.
+    With --all, every attempt at the selected trials is shown; --attempt selects one attempt.
 
-    --beside prints the conversations of two systems side by side, with differing words marked: all trials on a topic
-    with --topic, otherwise a list of trials. With several RUNS the two may be recordings of one system.
+    With --beside, the conversations of two systems are printed side by side, and differing words are marked. All trials
+    on a topic are printed with --topic; otherwise trials are only listed. If several RUNS are given, the two sides may
+    be recordings of one system.
     """
     if beside is not None:
         if system is not None or attempt is not None or every:
@@ -182,7 +183,7 @@ def _listing_document(run: Run, chosen: list[Conversation], *, whole: bool) -> d
 
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
-    """Print a line for each conversation. asked: every attempt at the requested trials, including those of `chosen`."""
+    """Print a line for each conversation in `chosen`, then a count of outcomes over all requested attempts (`asked`)."""
     names = list(map(_trial_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):
@@ -211,8 +212,11 @@ def _print_conversation(
     verdicts: Mapping[tuple[str, int, int], Verdict],
     faults: Mapping[int, str],
 ) -> None:
-    """Print a conversation. of_failure: files kept of a failure of this attempt, by name. verdicts: on its turns, from
-    the wire. faults: by turn, faults in the words that a model gave to the user."""
+    """Print a conversation.
+
+    `of_failure` maps names to evidence files of a failure of this attempt. `verdicts` are the comparisons of its turns
+    with the network traffic. `faults` maps turns to faults in the text that a model wrote for the user.
+    """
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""
@@ -283,8 +287,11 @@ def show_beside(
     as_text: bool,
     as_json: bool,
 ) -> None:
-    """Print the pairs selected by `given` (`A,B`), topic and trial. flipped: only pairs with different labels. Prints
-    whole conversations for a topic, for a single pair and with as_text; otherwise a list."""
+    """Print pairs of conversations, selected by `given` (such as `A,B`), topic and trial.
+
+    With `flipped`, only pairs with different labels are printed. Conversations are printed in full if a topic is given,
+    if only one pair is selected or with `as_text`; otherwise pairs are listed.
+    """
     refuse_twice(runs)
     sides = choose_sides(runs, given)
     every = pair_conversations(*sides)

@@ -116,7 +116,8 @@ def fit_command(
 
     RUN is the folder of a run: an act is the simulated user's act in a turn, or else the protocol's state. FILE is a
     harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
-    user is written as a harvest-user/2 file, or harvest-user/3 with hidden states; you add its words.
+    user is written as a harvest-user/2 file, or harvest-user/3 if it has hidden states. The texts that it says for each
+    act must be added by hand.
     """
     check_name(name)
     if out is not None and out.exists():
@@ -232,8 +233,9 @@ def check_command(
 ) -> None:
     """Compare simulated users with real ones.
 
-    REAL and SIMULATED are files or folders that `fit` accepts. Every distance is tested with whole users, beside that
-    of random halves of the real dialogues; so is the order of systems, which comes first.
+    REAL and SIMULATED are files or folders that `fit` accepts. Every distance is tested by permuting whole users, and
+    shown with the distance between random halves of the real dialogues. The order of systems, which is shown first, is
+    tested in the same way.
     """
     people = people_console(stderr=as_json)
     sides = [_read_all([path], intents, people) for path in (real, simulated)]
@@ -279,7 +281,7 @@ def groups_command(
     """Compare groups of users.
 
     RUN was played by an audit with `groups`. Differences are computed pair by pair, over the same topics and trials,
-    and shown beside those of a null pair, two groups that say the same.
+    and shown next to those of a null pair: two groups whose users say exactly the same.
     """
     recorded = [read(run) for run in runs]
     found = compare_groups(grouped_systems(recorded), measures=measures, base=base, changes=changes, seed=seed)

@@ -25,16 +25,20 @@ _KINDS = (".svg", ".png")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The form of a study. form: a name in `harvest.tables.study_form.FORMS`, or "" for people. figures: files to
-    draw."""
+    """The form in which a study is printed.
+
+    `form` is a name in `harvest.tables.study_form.FORMS`, or "" for tables. `figures` are the picture files to draw.
+    """
 
     form: str = ""
     figures: tuple[Path, ...] = ()
 
     def show(self, study: StudyForm, *, beside: TextIO | None = None) -> None:
-        """Print the study on standard output, then write its pictures. beside: a stream for the tables if standard
-        output has another form; None for no tables. Raises InputError if the browser fails, or if the study has no
-        picture."""
+        """Print the study on standard output, then write its pictures.
+
+        If standard output has another form, the tables are printed on the stream `beside`, or not at all if it is None.
+        Raises InputError if the browser fails, or if the study has no picture.
+        """
         if not self.form or beside is not None:
             people = people_console(file=beside if self.form else None)
             for part in study.tables(people.width):
@@ -49,12 +53,15 @@ class Output:
 
 
 def output_options(command: _Command) -> _Command:
-    """Add an option for each form of output and --figure, passed on as `output`."""
+    """Add an option for each form of output, and --figure, to a command, which receives them as `output`."""
     return figure_option(form_options(command))
 
 
 def form_options(command: _Command) -> _Command:
-    """Add an option for each form of output, passed on as `output`, and `figure_option` if it is used."""
+    """Add an option for each form of output to a command, which receives them as `output`.
+
+    If `figure_option` is added as well, its files are part of `output`.
+    """
 
     @wraps(command)
     def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
@@ -79,8 +86,10 @@ def figure_option(command: _Command) -> _Command:
 
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
-    """Refuse conflicting forms and pictures that cannot be written, before anything is computed. forms: which forms are
-    requested."""
+    """Raise InputError for conflicting forms and for pictures that cannot be written, before anything is computed.
+
+    `forms` has a true value for each form that is requested.
+    """
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")
@@ -131,7 +140,8 @@ def _png(svg: str) -> bytes:
 
 
 def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
-    """Return the command `harvest NAME RUN…` with every form of output; its help is the docstring of `study`."""
+    """Return the command `harvest NAME RUN…`, which prints a study of runs in any form. Its help is the docstring of
+    `study`."""
 
     @click.command(help=cleandoc(study.__doc__ or ""))
     @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

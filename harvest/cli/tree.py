@@ -1,4 +1,4 @@
-"""`harvest tree`: fold a run's repeated trials into conversation trees."""
+"""`harvest tree`: merge the repeated trials of a run into conversation trees."""
 
 import shutil
 from collections.abc import Sequence
@@ -98,14 +98,15 @@ def command(
     most: int | None,
     figures: tuple[Path, ...],
 ) -> None:
-    """Fold a run's repeated trials into conversation trees.
+    """Merge a run's repeated trials into conversation trees.
 
     There is a tree for each system and topic. Two turns are one branch if their merge keys are equal, never because
-    their texts are similar: `exact` (the default for one topic) compares words, `act` acts, `entities` the named
-    entities, and `label` o or x. `label`, the default for several topics with labelled replies, pools topics.
+    their texts are similar. The key `exact` (the default for one topic) compares texts, `act` compares acts, `entities`
+    the named entities, and `label` o or x. With `label`, which is the default for several topics with labelled replies,
+    there is one tree over all topics.
 
-    With --score each branch shows the mean score of the trials that take it, and below the tree are the shares of the
-    score's variance that each turn settles.
+    With --score, each branch shows the mean score of the trials that take it, and the tree is followed by the share of
+    the score's variance that each turn explains.
     """
     check_output(figures)
     if form != "svg" and not figures and (least is not None or most is not None):

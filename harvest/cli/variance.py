@@ -1,4 +1,4 @@
-"""`harvest variance`: how much trials vary, and what more of them would bring."""
+"""`harvest variance`: show how much trials vary, and what more of them would gain."""
 
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,9 @@ def command(
 ) -> None:
     """Show how much trials vary, and why.
 
-    Splits the variance of each measure into parts between topics, between trials of a topic and between systems;
-    counts how often trials disagree and how often all of K pass; and tests whether whole trials differ, and whether
-    answers depend on earlier topics of a continued session.
+    The variance of each measure is split into parts between topics, between trials of a topic and between systems. The
+    command also counts how often trials disagree and how often all of K trials pass, and tests whether whole trials
+    differ and whether answers depend on earlier topics of a continued session.
     """
     check_judges(judges, measures)
     with uncollected():

@@ -31,8 +31,12 @@ _PROVES = (
 
 @dataclass(slots=True)
 class _Found:
-    """The result of a check. faults: changed files, and figures that do not follow. gaps: why something could not be
-    verified. notes: what remains uncertain. partly: nothing promises to cover some of it."""
+    """The result of a check.
+
+    `faults` are changed files, and figures that do not follow from the recording. `gaps` are the reasons why something
+    could not be verified. `notes` are remaining uncertainties. `partly` says that some parts are not covered by any
+    hash.
+    """
 
     what: str
     said: list[str] = field(default_factory=list)
@@ -58,9 +62,10 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     """Verify recorded runs and reports, offline.
 
     For a RUN, every file is checked against its chain of hashes, its name or the inventory, and every figure in
-    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. The exit code is
-    1 if something differs, with its place; 3 if something could not be verified, such as a missing chain or layer.
-    Parts that nothing promises to cover, such as the last lines of a killed process, are "verified in part", with 0.
+    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. The exit code is 1
+    if something differs, and the place is printed. It is 3 if something could not be verified, such as a missing chain
+    or layer. Parts that no hash covers, such as the last lines of a killed process, are "verified in part", with exit
+    code 0.
     """
     if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
         raise InputError("--hash is for a single run", advice="verify the runs one by one")
