@@ -1,4 +1,4 @@
-"""Consoles for people: tables are never cut off, and no output can control the terminal."""
+"""Consoles for people, on which tables are never cut off and no output can control the terminal."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -17,7 +17,7 @@ _ANY_WIDTH = 10_000  # columns: wider than any table
 
 class LiveConsole(Console):
     """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. `printable` makes
-    a text safe. Most texts are safe already, but a recording from elsewhere may contain anything."""
+    a text safe to print. Most texts already are, but a recording from elsewhere may contain anything."""
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(highlight=False, **options)
@@ -29,10 +29,11 @@ class LiveConsole(Console):
 
 
 class PeopleConsole(LiveConsole):
-    """A console as wide as the terminal and at least `LEAST_WIDTH`.
+    """A console as wide as the terminal, but at least `LEAST_WIDTH`.
 
-    A wider table is printed as several tables, each with the first column, because its figures must not be broken. The
-    console is widened for a table of two columns that still does not fit.
+    The figures of a table must not be broken, so a table that is too wide is split into several, each of which repeats
+    the first column. The console is widened for a table of two
+    columns that still does not fit.
     """
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
@@ -62,7 +63,7 @@ class PeopleConsole(LiveConsole):
         return found
 
     def _columns_needed(self, table: Table) -> int:
-        """Return the minimum width of `table`. Rich's own measure breaks cells that must not be broken."""
+        """Return the minimum width of `table`. Rich's own minimum would break cells that must not be broken."""
         free = self.options.update(max_width=_ANY_WIDTH)
         measured = ((column.no_wrap, table._measure_column(self, free, column)) for column in table.columns)
         return table._extra_width + sum(one.maximum if whole else one.minimum for whole, one in measured)

@@ -1,4 +1,4 @@
-"""Terminal output of untrusted texts. Every character is shown, and none can control the terminal."""
+"""Terminal output of untrusted text. Every character is shown, and none can control the terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class Lasting:
-    """A stream that ignores write errors, so that a failed progress message does not end a run when the terminal is
-    gone. Everything else is delegated to `stream`."""
+    """A stream that ignores write errors, so that a run goes on after its terminal is gone. Everything except writing
+    is delegated to `stream`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,8 +39,8 @@ class Lasting:
 
 
 def printable(text: str, *, line: bool = False) -> str:
-    """Return `text` with control characters as symbols (ESC as ␛) and direction marks as codes. With `line`, line ends
-    are replaced too."""
+    """Return `text` with control characters as symbols (ESC as ␛) and direction marks as codes. With `line`, tabs and
+    line ends become symbols, too."""
 
     def picture(found: re.Match[str]) -> str:
         code = ord(found[0])
@@ -52,11 +52,11 @@ def printable(text: str, *, line: bool = False) -> str:
 
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
-    """Wrap the lines of `text` between words at `width` columns. If it is None, the text is unchanged.
+    """Wrap the lines of `text` between words at `width` columns, or return it unchanged if `width` is None.
 
-    `hang` is the extra indentation of continuation lines. Line breaks and indentation are kept. A word longer than a
-    line, such as a URL, is not broken, so that it can be copied from the terminal. Wide characters (漢字) count as two
-    columns.
+    Line breaks and indentation are kept. Continuation lines are indented by `hang` more columns. A word longer than a
+    line, such as an address, is left to the terminal to wrap, so that it can be copied. Wide characters (漢字) count as
+    two columns.
     """
     if width is None:
         return text
@@ -92,7 +92,8 @@ def _text_width(text: str) -> int:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Return the width of the terminal behind a stream, or None if there is no terminal or its width is unknown."""
+    """Return the width of the terminal behind a stream. Returns None if there is no terminal or its width is
+    unknown."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
@@ -100,24 +101,24 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def prose_width() -> int:
-    """Return the width for sentences on standard output: the width of the terminal, or 80 columns if there is none."""
+    """Return the width for sentences on standard output: the width of the terminal, or 80 columns without one."""
     return shutil.get_terminal_size().columns
 
 
 def tell(text: str) -> None:
-    """Print a message for people on standard error, wrapped between words on a terminal."""
+    """Print a message for people on standard error. On a terminal, it is wrapped between words."""
     click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 
 
 def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
-    """Return the console for figures and sentences; see `PeopleConsole`."""
+    """Return a `PeopleConsole` for figures and sentences."""
     from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
     return PeopleConsole(printable, file=file, stderr=stderr, soft_wrap=soft_wrap)
 
 
 def live_console() -> Console:
-    """Return the console on standard error for the progress of a run; see `LiveConsole`."""
+    """Return a `LiveConsole` on standard error for the progress of a run."""
     from harvest.console import LiveConsole  # late, as above
 
     return LiveConsole(printable, file=cast(TextIO, Lasting(sys.stderr)))

@@ -64,10 +64,8 @@ def serve_blind_pairs(
 def drawn_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
-    """Return the pairs of a sheet, which is written together with its key if the key does not exist.
-
-    Raises InputError if an existing key lists other pairs than these arguments draw.
-    """
+    """Return the pairs of a sheet, which is written together with its key if the key does not exist. Raises InputError
+    if an existing key lists other pairs than these arguments draw."""
     return _drawn_once(runs, sheet, systems, topics, most, seed).blind
 
 

@@ -186,10 +186,8 @@ def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
 
 
 def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
-    """Yield a reliability table for each submission: predicted and observed rates of breakdown in ten bins.
-
-    The bins are given over all turns and, if there are several systems, for each system.
-    """
+    """Yield a reliability table for each submission: predicted and observed rates of breakdown in ten bins. The bins
+    are given over all turns and, if there are several systems, for each system."""
     gold = shares([turn.counts for turn in material.gold])[:, 2]
     systems = np.array([turn.system for turn in material.gold])
     for one in material.submissions:

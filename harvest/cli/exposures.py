@@ -19,10 +19,7 @@ keys_in_clear_option = click.option(
 
 def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
     """Yield a line each for the code to run, the servers to contact, the proxies, and the variables with their
-    recipients.
-
-    If there are several exposures, the lines name the system of each item.
-    """
+    recipients. If there are several exposures, the lines name the system of each item."""
     every = tuple(exposures)
 
     def listed(verb: str, items: Iterable[tuple[str, Exposure]]) -> Iterator[str]:
@@ -53,10 +50,8 @@ def _shown_origin(origin: str) -> str:
 
 
 def host_note(url: str) -> str:
-    """Return a note with the ASCII form of a URL's host. Returns "" if the host is ASCII already.
-
-    Characters of other scripts may look like ASCII letters.
-    """
+    """Return a note with the ASCII form of a URL's host. Returns "" if the host is ASCII already. Characters of other
+    scripts may look like ASCII letters."""
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""

@@ -118,7 +118,8 @@ def command(
     console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
     def suits(row: ScoreRow) -> bool:
-        """Return False for a divergence that does not fit the scale of its groups. Only JSON output includes such rows."""
+        """Return False for a divergence that does not fit the scale of its groups. Only JSON output includes such
+        rows."""
         term = parse(row.measure)
         by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
         return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")

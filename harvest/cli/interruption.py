@@ -47,10 +47,8 @@ def interruptible() -> None:
 
 
 def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
-    """Run `asyncio.run(work)` and return its result. Raises KeyboardInterrupt if a signal came.
-
-    The first signal cancels the task; the exception is raised after the task has closed its resources.
-    """
+    """Run `asyncio.run(work)` and return its result. Raises KeyboardInterrupt if a signal came. The first signal
+    cancels the task; the exception is raised after the task has closed its resources."""
     import asyncio  # late: most commands need none of it
 
     stop = _Stop()
@@ -105,10 +103,8 @@ class _Stop:
 
 
 def _ignore_signals(restore: Callable[[], None]) -> None:
-    """Stop raising exceptions on further signals, as they would change the exit code.
-
-    A further SIGINT or SIGTERM restores the terminal and ends the process.
-    """
+    """Stop raising exceptions on further signals, as they would change the exit code. A further SIGINT or SIGTERM
+    restores the terminal and ends the process."""
 
     def came(number: int, _: FrameType | None) -> None:
         if number != signal.SIGHUP:  # a closing terminal may send the signal twice

@@ -57,11 +57,8 @@ class Reaudit:
         return shlex.join(["harvest", "reaudit", self.audit, option, str(run), *self.further])
 
     def name_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
-        """Print a note for each earlier run without a look, except the run that is being resumed (`but`).
-
-        If the audit has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete
-        run.
-        """
+        """Print a note for each earlier run without a look, except the run that is being resumed (`but`). If the audit
+        has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete run."""
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:
@@ -112,10 +109,8 @@ def hold_run(folder: Path) -> Iterator[None]:
 
 
 def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """Return the audit with the number of trials with which the run in `folder` was begun.
-
-    That number may be larger than the one in the audit's file.
-    """
+    """Return the audit with the number of trials with which the run in `folder` was begun. That number may be larger
+    than the one in the audit's file."""
     if not is_run(folder):
         return audit
     begun = read_header(folder).audit

@@ -241,10 +241,8 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
 
 
 def _flush() -> int:
-    """Flush the output streams. Returns 2 if the disk is full, else 0.
-
-    A closed stream is redirected to the null device, as flushing it at exit would change the exit code.
-    """
+    """Flush the output streams. Returns 2 if the disk is full, else 0. A closed stream is redirected to the null
+    device, as flushing it at exit would change the exit code."""
     code = 0
     for stream in (sys.stdout, sys.stderr):
         try:

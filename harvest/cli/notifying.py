@@ -73,11 +73,8 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """The requested reports.
-
-    `files` are the files to write, by the name of the report. `told` is the original standard output, on which
-    annotations for GitHub are printed.
-    """
+    """The requested reports. `files` are the files to write, by the name of the report. `told` is the original standard
+    output, on which annotations for GitHub are printed."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     webhook_env: str | None = None
@@ -89,10 +86,8 @@ class Channels:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
-        """Raise InputError for a report that could not be written or sent.
-
-        Call this before anything is played. `form` is the form of the figures on standard output, or "".
-        """
+        """Raise InputError for a report that could not be written or sent. Call this before anything is played. `form`
+        is the form of the figures on standard output, or ""."""
         if self.github and form:
             raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):

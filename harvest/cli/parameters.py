@@ -40,10 +40,8 @@ class WholeNumberRange(click.IntRange):
 
 
 class GivenPath(click.Path):
-    """A path that is neither an address nor empty. Click would read an empty path as the current folder.
-
-    `kind` is the type of the values.
-    """
+    """A path that is neither an address nor empty. Click would read an empty path as the current folder. `kind` is the
+    type of the values."""
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)

@@ -191,10 +191,8 @@ def history_beside(baseline: Path) -> Path:
 
 
 def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
-    """Play the audit's placebo into a new run in the folder that contains the audit's run `folder`.
-
-    A stopped placebo cannot be resumed, because the messages that its page received are lost.
-    """
+    """Play the audit's placebo into a new run in the folder that contains the audit's run `folder`. A stopped placebo
+    cannot be resumed, because the messages that its page received are lost."""
     with placebo_server() as placebo:
         made = placebo_audit(audit, placebo.url)
         beside = free_name(folder.with_name(f"{folder.name}.placebo"))

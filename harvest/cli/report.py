@@ -109,11 +109,8 @@ def write_report(
     judges: str | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
-    """Write the page to `out`, and files next to it if needed.
-
-    `command_line` is recorded in the page, so that it can be made again. Returns a sentence about the written files,
-    and the first sentence of the page.
-    """
+    """Write the page to `out`, and files next to it if needed. `command_line` is recorded in the page, so that it can
+    be made again. Returns a sentence about the written files, and the first sentence of the page."""
     report = make_report(
         [read(run) for run in runs],
         beside=out.parent,

@@ -106,10 +106,8 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 
 def _from_reply(run: Run, answer: Reread) -> Reread:
-    """Read an answer from the stored reply of an API or a program, or else from its recorded text.
-
-    The answer is returned unchanged if it was read from a page already or its driver keeps neither.
-    """
+    """Read an answer from the stored reply of an API or a program, or else from its recorded text. The answer is
+    returned unchanged if it was read from a page already or its driver keeps neither."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer

@@ -179,10 +179,8 @@ def _score_and_tell(
     look: bool,
     channels: Channels,
 ) -> int:
-    """Score the run, report to people and programs, and return the exit code.
-
-    `named` is the path of the run as the user gave it.
-    """
+    """Score the run, report to people and programs, and return the exit code. `named` is the path of the run as the
+    user gave it."""
     # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
@@ -235,10 +233,8 @@ def _score_and_tell(
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
-    """Report trials that have no valid attempt or were cut short by a failing user.
-
-    Returns True if there are more of them than the audit allows.
-    """
+    """Report trials that have no valid attempt or were cut short by a failing user. Returns True if there are more of
+    them than the audit allows."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # If a system was given up or never worked, merely trying again would not help.
@@ -295,7 +291,8 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
 
 
 def _look_around(people: Console, named: Path, folder: Path) -> None:
-    """Write a report into the demo's run, and suggest next steps. `named` is the path of the run as the user gave it."""
+    """Write a report into the demo's run, and suggest next steps. `named` is the path of the run as the user gave
+    it."""
     from harvest.cli.report import write_report  # late: no other run needs it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]

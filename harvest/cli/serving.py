@@ -108,10 +108,8 @@ def serve_page(
 
 
 def check_people(people: Sequence[str]) -> list[str]:
-    """Return the judges' names without surrounding whitespace.
-
-    Raises InputError for missing, repeated or unusable names, or if the packages that serve the page are missing.
-    """
+    """Return the judges' names without surrounding whitespace. Raises InputError for missing, repeated or unusable
+    names, or if the packages that serve the page are missing."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
@@ -140,10 +138,8 @@ def serve_questions(
     version: str = "",
     adjudicating: bool = False,
 ) -> None:
-    """Serve questions until the command is stopped. Decisions are saved in `folder`.
-
-    `told` is printed after the number of decisions.
-    """
+    """Serve questions until the command is stopped. Decisions are saved in `folder`. `told` is printed after the number
+    of decisions."""
     from harvest.judging.serving.desk import Desk
     from harvest.judging.serving.serving import bind, make_links, serve
 
@@ -229,10 +225,8 @@ _LONGEST = 100  # characters
 
 
 def check_author(name: str) -> str:
-    """Return the name without surrounding whitespace.
-
-    Raises InputError for names that span several lines, or that `--judges` or `--judgments` would misread.
-    """
+    """Return the name without surrounding whitespace. Raises InputError for names that span several lines, or that
+    `--judges` or `--judgments` would misread."""
     found = name.strip()
     if found.casefold() in FOLDINGS:
         raise InputError(
@@ -252,10 +246,8 @@ _FEW = 10
 
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
-    """Print the agreement of judges if at least two people judged the same item.
-
-    `people` are the layers of people's judgments, the oldest first.
-    """
+    """Print the agreement of judges if at least two people judged the same item. `people` are the layers of people's
+    judgments, the oldest first."""
     found = agreements(people, criteria)
     if not found:
         return

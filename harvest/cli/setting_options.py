@@ -17,7 +17,8 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _Choice(click.Choice[str]):
-    """A choice that also accepts former values, which are not shown, and suggests the nearest value for an unknown one."""
+    """A choice that also accepts former values, which are not shown, and suggests the nearest value for an unknown
+    one."""
 
     def __init__(self, kind: Choice) -> None:
         super().__init__(kind.words)
@@ -81,11 +82,8 @@ def measures_option(words: str) -> Callable[[_Command], _Command]:
 
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
-    """Add an option for each of the named settings, or for all settings if none is named.
-
-    The value of an option that is not given is None: the audit's setting or the default then applies. `words` maps
-    names to help texts.
-    """
+    """Add an option for each of the named settings, or for all settings if none is named. The value of an option that
+    is not given is None: the audit's setting or the default then applies. `words` maps names to help texts."""
 
     def with_options(command: _Command) -> _Command:
         for name in reversed(names or tuple(SETTINGS)):

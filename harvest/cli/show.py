@@ -183,7 +183,8 @@ def _listing_document(run: Run, chosen: list[Conversation], *, whole: bool) -> d
 
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
-    """Print a line for each conversation in `chosen`, then a count of outcomes over all requested attempts (`asked`)."""
+    """Print a line for each conversation in `chosen`, then a count of outcomes over all requested attempts
+    (`asked`)."""
     names = list(map(_trial_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):

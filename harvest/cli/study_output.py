@@ -25,10 +25,8 @@ _KINDS = (".svg", ".png")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The form in which a study is printed.
-
-    `form` is a name in `harvest.tables.study_form.FORMS`, or "" for tables. `figures` are the picture files to draw.
-    """
+    """The form in which a study is printed. `form` is a name in `harvest.tables.study_form.FORMS`, or "" for tables.
+    `figures` are the picture files to draw."""
 
     form: str = ""
     figures: tuple[Path, ...] = ()
@@ -58,10 +56,8 @@ def output_options(command: _Command) -> _Command:
 
 
 def form_options(command: _Command) -> _Command:
-    """Add an option for each form of output to a command, which receives them as `output`.
-
-    If `figure_option` is added as well, its files are part of `output`.
-    """
+    """Add an option for each form of output to a command, which receives them as `output`. If `figure_option` is added
+    as well, its files are part of `output`."""
 
     @wraps(command)
     def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
@@ -87,9 +83,7 @@ def figure_option(command: _Command) -> _Command:
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
     """Raise InputError for conflicting forms and for pictures that cannot be written, before anything is computed.
-
-    `forms` has a true value for each form that is requested.
-    """
+    `forms` has a true value for each form that is requested."""
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")

@@ -1,1 +1,1 @@
-"""Notices of an audit for machines: one list of verdicts, and its output formats."""
+"""Reports of an audit's verdicts to other programs: one list of verdicts, and its output formats."""

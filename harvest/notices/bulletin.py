@@ -1,6 +1,8 @@
-"""The list of verdicts behind every output format for machines. It contains no text of a conversation, but systems may
-choose some words (a model's name), so every format passes its texts through `plain`, which returns a short, safe
-line."""
+"""The list of verdicts behind every output format for programs.
+
+It contains no text of a conversation. But systems choose some of its texts, such as a model's name, so every format
+passes its texts through `plain`, which makes a short and safe line of them.
+"""
 
 import math
 import re
@@ -17,14 +19,14 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:
-    """Return `text` as one line of at most 500 characters, with control and unwritable characters shown as symbols."""
+    """Return `text` as one line of at most 500 characters, with control and other unprintable characters as symbols."""
     cut = text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
     return _NOT_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", printable(cut, line=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and its interval; NaN if undefined."""
+    """A value and the ends of its interval. Undefined ones are NaN."""
 
     value: float = math.nan
     low: float = math.nan
@@ -33,10 +35,13 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The verdict on one figure of a system. code: its own exit code: 0, 1 or 3. sentence: for people. now: the figure.
-    before: the figure of the baseline. moved: the difference. n: the number of units behind `now`. decides: whether it
-    can change an exit code. alarm: True if an alarm still waits to be confirmed by another audit. word: the verdict for
-    people, if different. limit: the limit of a threshold."""
+    """The verdict on one figure of a system.
+
+    `code` is the exit code that the figure alone would cause: 0, 1 or 3. `sentence` explains the verdict to people.
+    `now` is the figure, computed from `n` units, `before` its value in the baseline, and `moved` the difference.
+    `decides` says whether the figure can change the exit code. `alarm` is True if an alarm waits to be confirmed by
+    another audit. `word` is the verdict shown to people, if it differs. `limit` is the limit of a threshold.
+    """
 
     figure: str
     verdict: Verdict
@@ -58,7 +63,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The notices of one system. details: further lines for people, which may contain the system's own words."""
+    """The notices of one system. `details` are further lines for people, which may contain texts of the system."""
 
     system: str
     sentence: str
@@ -68,8 +73,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Bulletin:
-    """The notices of one audit. command: `reaudit`, `run` or `score`. run: a folder. at: seconds since 1970. code: the
-    exit code."""
+    """The notices of one audit. `command` is `reaudit`, `run` or `score`. `run` is the folder of the run, `at` its time
+    in seconds since 1970, and `code` the exit code of the command."""
 
     command: str
     audit: str
@@ -81,7 +86,7 @@ class Bulletin:
 
     @property
     def measured(self) -> bool:
-        """True unless the exit code is 3: the bulletin says something about the systems."""
+        """True if the exit code is 0 or 1, so that the bulletin says something about the systems."""
         return self.code in (0, 1)
 
     @property
@@ -90,5 +95,5 @@ class Bulletin:
         return f"{self.audit}: {self.verdict}. " + "; ".join(one.sentence for one in self.accounts)
 
     def counted(self) -> Counter[Verdict]:
-        """Return the number of times each verdict was given by notices that decide."""
+        """Return how often each verdict occurs in notices that can change the exit code."""
         return Counter(one.verdict for account in self.accounts for one in account.notices if one.decides)

@@ -1,7 +1,7 @@
-"""Output that is safe for CI services, so that no word of a system becomes a command to the service.
+"""Output that is safe for CI services, in which no text of a system becomes a command to the service.
 
-Anything that a step prints may be a command. GitHub's runner reads a line that begins with `::`, and `##[` anywhere
-(the older form, still supported); Azure's reads `##vso[` anywhere.
+Every line that a step prints may be a command. GitHub's runner executes a line that begins with `::`, and `##[`
+anywhere (the older form, which is still supported). Azure's agent executes `##vso[` anywhere.
 """
 
 import contextlib
@@ -22,9 +22,12 @@ _BEGUN = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
 
 
 class Disarmed:
-    """A stream without commands: `::` at the start of a line is written as `: :`, `##[` as `## [`, and `##vso[` as
-    `##vso [`. Everything else is delegated to `stream`. as_json: the text is JSON and must stay the same data, so the
-    bracket is escaped; no line of JSON begins with `::`."""
+    """A stream that writes no commands.
+
+    `::` at the start of a line is written as `: :`, `##[` as `## [`, and `##vso[` as `##vso [`. With `as_json`, the
+    text is JSON and must keep its value, so the bracket is escaped instead; no line of JSON begins with `::`.
+    Everything except writing is delegated to `stream`.
+    """
 
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self.stream, self._as_json = stream, as_json
@@ -36,7 +39,7 @@ class Disarmed:
 
     @property
     def buffer(self) -> Any:
-        """Not available, since nothing may bypass `write`."""
+        """Raise AttributeError, because nothing may bypass `write`."""
         raise AttributeError("buffer")
 
     def write(self, text: str) -> int:
@@ -50,7 +53,7 @@ class Disarmed:
 
 
 def underlying_stream(stream: TextIO) -> TextIO:
-    """Return the underlying stream, for intended commands."""
+    """Return the original stream, on which intended commands can be written."""
     while isinstance(stream, Disarmed):
         stream = stream.stream
     return stream
@@ -58,7 +61,8 @@ def underlying_stream(stream: TextIO) -> TextIO:
 
 @contextlib.contextmanager
 def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
-    """Disarm standard output and error in the block if a CI service reads them. arguments: of our own command."""
+    """Within the block, disarm standard output and error if a CI service reads them. `arguments` are the arguments of
+    our own command, which show whether it prints JSON."""
     with contextlib.ExitStack() as stack:
         if any(environment.get(name) for name in _VARIABLES):
             asked = {*arguments, *pairwise(arguments)}
@@ -72,7 +76,7 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _is_file(stream: TextIO) -> bool:
-    """Return whether the stream goes to a file, which no service reads and which gets the exact output."""
+    """Return whether the stream writes to a file, which no service reads and which should get the exact output."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""GitHub Actions: annotations and the summary of a step. Other output is made safe by `harvest.notices.disarmed`."""
+"""Annotations and step summaries of GitHub Actions. Other output is made safe by `harvest.notices.disarmed`."""
 
 import math
 import re
@@ -19,8 +19,8 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&@#$]|:(?=//)|(?<=[wW]{3})\.")
 
 
 def annotation_lines(bulletin: Bulletin) -> Iterator[str]:
-    """Yield lines for standard output, at most ten of each kind: errors for a non-zero exit code, warnings for unclear
-    verdicts, and one notice if all is well."""
+    """Yield annotations for standard output, at most ten of each kind. Figures that cause an exit code other than 0
+    become errors, and unclear verdicts become warnings. If there are neither, one notice is written."""
     found: dict[_Kind, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
     for account in bulletin.accounts:
         for one in account.notices:
@@ -47,7 +47,7 @@ def _escape_property(text: str) -> str:
 
 
 def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
-    """Return Markdown of at most `room` bytes; the last line says if something was left out."""
+    """Return a Markdown summary of at most `room` bytes. The last line says if something was left out."""
     lines = [f"## {_escape_markdown(bulletin.audit)}: {_escape_markdown(bulletin.verdict)}", ""]
     for account in bulletin.accounts:
         bound = any(not math.isnan(one.limit) for one in account.notices)
@@ -75,7 +75,8 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
 
 
 def _row_cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
-    """Yield the cells of a row. held: with a difference from the baseline or, if `bound`, from the threshold."""
+    """Yield the cells of a row. With `held`, the row also shows the difference from the baseline or, with `bound`, from
+    the threshold."""
     from scoring.table import is_percentage  # late: it imports every measure, and most commands send no notices
 
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"

@@ -1,7 +1,7 @@
-"""JUnit XML: a suite for each system, a case for each figure that decides.
+"""JUnit XML with a suite for each system, and a case for each figure that can change the exit code.
 
-`failure` is a measured bad result (exit code 1), `error` a figure that could not be measured (3), `skipped` an unclear
-result or one that does not count yet. So the file is red exactly if the exit code is not 0.
+`failure` is a bad result (exit code 1), `error` a figure that could not be measured (3), and `skipped` a result that is
+unclear or does not count yet. A file therefore has a failure or error exactly if the exit code is not 0.
 """
 
 import math
@@ -17,7 +17,7 @@ _TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files allows 
 
 
 def junit(bulletin: Bulletin) -> bytes:
-    """Return the whole file in UTF-8."""
+    """Return a JUnit XML file, encoded in UTF-8."""
     root = Tree.Element("testsuites", {"name": plain(f"harvest {bulletin.command} {bulletin.audit}")})
     suites = [_system_suite(one, bulletin) for one in bulletin.accounts]
     for key in ("tests", "failures", "errors", "skipped"):

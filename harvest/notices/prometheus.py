@@ -1,8 +1,8 @@
 """Metrics for the textfile collector of Prometheus' node_exporter.
 
-The collector refuses files with time stamps, so the time of the audit is a metric. A monitor that only looks for alarms
-would mistake a stopped machine for an unchanged system, so the time of the last audit that measured something is
-carried from file to file.
+The collector rejects files with time stamps, so the time of the audit is a metric. A monitor that only looks for
+alarms would mistake a stopped machine for an unchanged system, so the time of the last successful audit is copied from
+the previous file to the next.
 """
 
 import math
@@ -34,7 +34,8 @@ _Sample = tuple[str, Mapping[str, str], float]
 
 
 def metrics(bulletin: Bulletin, before: str = "") -> str:
-    """Return the file. before: the previous file, whose time of success is kept if this audit measured nothing."""
+    """Return the text of a file of metrics. `before` is the text of the previous file. If this audit measured nothing,
+    the time of the last success is copied from it."""
     own = _audit_labels(bulletin)
     last = bulletin.at if bulletin.measured else last_success(bulletin, before)
     samples: list[_Sample] = [
@@ -79,7 +80,7 @@ def is_metrics(data: bytes) -> bool:
 
 
 def last_success(bulletin: Bulletin, before: str) -> float:
-    """Return when an audit of this name last succeeded according to an earlier file, or NaN."""
+    """Return the time at which an audit of this name last succeeded according to an earlier file, or NaN."""
     start = re.escape(_metric_name(_LAST, _audit_labels(bulletin)))
     found = re.search(rf"(?m)^{start} ([0-9.e+]+)$", before)
     return float(found[1]) if found else math.nan

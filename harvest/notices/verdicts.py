@@ -1,4 +1,4 @@
-"""Bulletins of Harvest's own studies: a watched audit, and the thresholds of an audit."""
+"""Bulletins about a watched audit and about the thresholds of an audit."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ COVERAGE = "coverage"
 def watch_bulletin(
     found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
 ) -> Bulletin:
-    """Return the bulletin of a watched audit. harness: the result of a placebo, or None. strict: an unclear result
-    counts as not measured."""
+    """Return the bulletin about a watched audit. `harness` is the result of a placebo, or None if none was played. With
+    `strict`, an unclear result counts as not measured."""
     if harness is not None and not harness.sound:
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said about the systems")
@@ -59,8 +59,8 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 
 
 def _coverage(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
-    """Return the notice on the share of valid trials. Fewer valid trials are not a quality change, so they are reported
-    separately. But if topics are missing, the system cannot be called the same."""
+    """Return the notice about the share of valid trials. Fewer valid trials do not mean that answers got worse, so they
+    are reported separately. But a system with missing topics cannot be called unchanged."""
     worse = system.coverage or system.missing
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
@@ -88,7 +88,8 @@ _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
 def bounds_bulletin(
     found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool, played: Notice | None = None
 ) -> Bulletin:
-    """Return the bulletin of an audit's thresholds, by system. played: the notice on a run that was just played."""
+    """Return the bulletin about an audit's thresholds, by system. `played` is the notice about a run that was just
+    played."""
     by_system: dict[str, list[Notice]] = {}
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
@@ -111,7 +112,8 @@ def bounds_bulletin(
 
 
 def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
-    """Return the notice on the trials of a run. enough: the audit's limit on trials without a valid attempt is kept."""
+    """Return the notice about the trials of a run. `enough` says whether the number of trials without a valid attempt
+    is within the audit's limit."""
     share = Estimate(valid / planned) if planned else Estimate()
     said = f"{valid} of {pluralize(planned, 'trial')} valid"
     return Notice(COVERAGE, "kept" if enough else "not measured", 0 if enough else 3, said, now=share, n=planned)

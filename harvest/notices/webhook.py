@@ -1,4 +1,4 @@
-"""A webhook that gets figures and verdicts as JSON, never a text of a conversation or words of a system."""
+"""A webhook that receives figures and verdicts as JSON, but no text of a conversation or from a system."""
 
 import asyncio
 import json
@@ -20,8 +20,8 @@ _DIGITS = 12  # fewer than a float has, so that all machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:
-    """Return the URL in an environment variable. Raises InputError if it is missing or invalid, without the URL, a
-    secret."""
+    """Return the URL in an environment variable. Raises InputError if it is missing or invalid. The URL is a secret, so
+    messages never contain it."""
     url = environment.get(variable, "").strip()
     if not url:
         raise InputError(
@@ -38,7 +38,7 @@ def address(variable: str, environment: Mapping[str, str]) -> str:
 
 
 def payload(bulletin: Bulletin) -> dict[str, Any]:
-    """Return the data to send. `text` is shown by chat services that accept incoming messages."""
+    """Return the data to send. Chat services that accept incoming messages show its `text`."""
     return {
         "format": FORMAT,
         "text": plain(bulletin.sentence),
@@ -80,8 +80,8 @@ def _rounded_number(value: float) -> float | None:
 
 
 def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
-    """Post the bulletin to the webhook, and return the reason if it was not accepted, or "". Never raises and never
-    repeats the URL, a secret. seconds: the time limit, because the verdict waits for it."""
+    """Post the bulletin to the webhook. Returns the reason if it was not accepted, else "". It never raises, and its
+    message never contains the URL, which is a secret. Because the verdict waits for it, it takes at most `seconds`."""
     body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
 
     async def post() -> int:

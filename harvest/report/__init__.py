@@ -1,1 +1,1 @@
-"""The HTML page about recorded runs: what it contains and how it is written."""
+"""The HTML page about recorded runs: its content, and how it is written."""

@@ -1,7 +1,7 @@
 """Blocks, the plain values that make up a section of a report.
 
 A block is a dict with one of the keys `text`, `table`, `picture`, `details`, `command`, `grid`, `tree` or `heat`.
-Tables and sentences for the terminal become blocks unchanged, so that a report shows the same figures as the commands.
+Tables and sentences printed by commands are converted to blocks unchanged, so that a report shows the same figures.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ _TONES = {"dim": "dim", "yellow": "warn", "bold": "strong", "bold red": "warn"}
 
 
 def text(words: str, tone: str = "") -> Block:
-    """Return a paragraph. The tone is `dim` (explains), `warn` (must not be missed), `strong` (a heading) or ""."""
+    """Return a paragraph. Its tone is `dim` for explanations, `warn` for warnings, `strong` for headings, or ""."""
     return {"text": words, "tone": tone}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[bool] = (), caption: str = "") -> Block:
-    """Return a table of texts and of links (`{"text": …, "href": …}`). `right` marks the columns of numbers."""
+    """Return a table with cells of text or links (`{"text": …, "href": …}`). `right` is true for columns of numbers."""
     flags = list(right) or [False] * len(head)
     return {"table": {"head": list(head), "rows": [list(row) for row in rows], "right": flags, "caption": caption}}
 
@@ -36,12 +36,12 @@ def picture(svg: str) -> Block:
 
 
 def details(summary: str, blocks: Iterable[Block]) -> Block:
-    """Return blocks that are shown on demand."""
+    """Return blocks that are hidden until the reader opens them."""
     return {"details": summary, "blocks": list(blocks)}
 
 
 def as_blocks(parts: Iterable[RenderableType], caption: str = "") -> list[Block]:
-    """Convert what a table module prints to blocks. Screen readers get `caption` as the name of each table."""
+    """Convert the printed output of a study to blocks. Screen readers read `caption` as the name of each table."""
     return [block for part in parts for block in _as_block(part, caption)]
 
 

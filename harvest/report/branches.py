@@ -1,4 +1,4 @@
-"""Conversation trees on a page: the turns, how often each followed, and links to the conversations."""
+"""Conversation trees on a page, with the frequency of each turn and links to the conversations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,19 @@ _MOST_TREES, _MOST_NODES, _MOST_BRANCHES, _DEEPEST = 24, 300, 12, 24
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The section of trees, and the data by which a page finds the conversations of a branch. blocks: the blocks of the
-    section. index: for each tree shown, the node where each conversation ends and the number of nodes below each node
-    shown."""
+    """The section of trees, and the data with which the page finds the conversations of a branch.
+
+    `blocks` are the blocks of the section. For each tree shown, `index` has the node at which each conversation ends,
+    and the size of the subtree of each node shown.
+    """
 
     blocks: tuple[Block, ...]
     index: tuple[Mapping[str, Any], ...]
 
 
 def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
-    """Return the trees of all runs, as `harvest tree` folds them. `places` is the position of each conversation in the
-    index, by system, topic and trial."""
+    """Return the trees of all runs, merged as in `harvest tree`. `places` maps system, topic and trial to the position
+    of a conversation in the index."""
     blocks: list[Block] = []
     index: list[Mapping[str, Any]] = []
     drawn: list[TreeFigures] = []
@@ -72,7 +74,7 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A tree, its number on the page, and the cached words of its nodes."""
+    """A tree, its number on the page, and the labels of its nodes, which are computed once."""
 
     figures: TreeFigures
     chosen: Shown
@@ -93,7 +95,7 @@ class _Drawn:
         }
 
     def segment(self, node: int, depth: int) -> dict[str, Any]:
-        """Return turns that follow one another without a branch, the ends after them, and the branches."""
+        """Return a chain of turns without a branch, the conversations that end after it, and its branches."""
         tree, chosen = self.figures.tree, self.chosen
         chain = [node]
         while len(chosen.branches[chain[-1]]) == 1 and not tree.stops[chain[-1]] and chain[-1] not in chosen.folded:

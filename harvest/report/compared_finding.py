@@ -1,4 +1,4 @@
-"""The finding of a report that compares systems, or runs of one system."""
+"""The finding of a report that compares systems, or several runs of one system."""
 
 import math
 import shlex
@@ -47,7 +47,7 @@ def compared(found: Comparison, material: Material, matters: float, runs: Sequen
 
 
 def compared_measure(found: Comparison) -> MeasureComparison | None:
-    """Return the comparison in the measure that the report names first; None if there is none."""
+    """Return the comparison by the main measure of the report. Returns None if no measure was compared."""
     whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
     known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
     named = [one for one in known if one.measure == MEAN_USEFUL.name]
@@ -55,12 +55,13 @@ def compared_measure(found: Comparison) -> MeasureComparison | None:
 
 
 def is_turned(found: Comparison, pair: Pair) -> bool:
-    """Return whether a difference is second minus first: the better minus the other, or the later minus the earlier."""
+    """Return whether a difference is shown as second minus first. The better system is shown first, and if both runs
+    recorded one system, the later run."""
     return bool(_same_system(found)) or (pair.found and pair.verdict in ("worse", "lower"))
 
 
 def difference_words(one: MeasureComparison, pair: Pair, *, turned: bool) -> str:
-    """Return the difference with its unit and interval, as second minus first if `turned`."""
+    """Format a difference with its unit and interval, as second minus first if `turned`."""
     sign = -1 if turned else 1
     found = f"{signed(one, sign * pair.value)}{' points' if is_percentage(one.measure) else ''}"
     if math.isnan(pair.interval.low):
@@ -70,14 +71,14 @@ def difference_words(one: MeasureComparison, pair: Pair, *, turned: bool) -> str
 
 
 def highest_first(one: MeasureComparison) -> list[str]:
-    """Return the systems from the best figure to the worst, those without a figure last."""
+    """Return the systems from the best figure to the worst, followed by systems without a figure."""
     sign = -1 if good_end(parse(one.measure)) == "low" else 1
     values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
     return sorted(values, key=lambda name: -values[name])
 
 
 def _same_system(found: Comparison) -> str:
-    """Return the name of the one system that all runs recorded; "" if they recorded several."""
+    """Return the name of the system if all runs recorded the same one, else ""."""
     own = {name for _, name in (found.recorded[system] for system in found.systems if system in found.recorded)}
     return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
 
@@ -155,8 +156,7 @@ class _Study:
         )
 
     def ranking(self) -> Finding:
-        """Return the finding about three or more systems: the best one, and those that do not clearly differ from
-        it."""
+        """Return the finding about three or more systems: the best one, and those not clearly different from it."""
         found, one = self.found, self.one
         wins = dict.fromkeys(found.systems, 0)
         for pair in one.pairs:
@@ -207,7 +207,7 @@ class _Study:
 
     @property
     def _common(self) -> str:
-        """Return the number of compared topics in words; "" if no topic is left out."""
+        """Return a phrase for the topics compared, or "" if all topics are."""
         topics = self.one.topics
         return f"the {pluralize(len(topics), 'topic')} in common" if self.one.left_out and topics else ""
 
@@ -218,7 +218,8 @@ class _Study:
         return f"{decimal(100 * value, 1)}%" if is_percentage(self.one.measure) else decimal(value, 4)
 
     def _drivers(self, pair: Pair, sign: int) -> str:
-        """Return the topics that drive a difference. `sign` is -1 if the difference is second minus first."""
+        """Return a sentence about the topics that drive a difference. `sign` is -1 if it is shown as second minus
+        first."""
         if not pair.drivers:
             return ""
         top = pair.drivers[:MOST_NAMED]
@@ -244,14 +245,15 @@ class _Study:
         return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
 
     def _losses(self, pair: Pair) -> list[str]:
-        """Return how much each of the two lost, if that prevents a verdict: more topics would lose as much."""
+        """Return the lost trials of both systems in words if the losses prevent a verdict, else nothing. More topics
+        would not help, as they would lose as many trials."""
         if pair.bounds is None:
             return []
         said = [(plain(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
         return [f"{name}: {words}" for name, words in said if words]
 
     def _cure(self, pair: Pair) -> str:
-        """Return advice about trials whose loss or users depend on the system; "" if there are none."""
+        """Return advice about trials whose loss, or whose users, depend on the system. Returns "" if there are none."""
         found = self.found
         names = [name for name in (pair.first, pair.second) if name in found.dependent]
         if not names:
@@ -268,7 +270,7 @@ class _Study:
         return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
 
     def _needed(self, pair: Pair) -> str:
-        """Return how many more topics (for topics like these) or trials (for these topics) would settle it."""
+        """Return how many more topics or trials would settle the question, depending on the estimand."""
         like = self.found.estimand == "like-these"
         wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
         what = "topics like these" if like else "trials of each topic"

@@ -1,4 +1,4 @@
-"""The content of a report: one plain value, made from recorded runs by the studies of the commands."""
+"""The content of a report as one plain value, computed from recorded runs by the studies of the commands."""
 
 import os
 import shlex
@@ -47,8 +47,8 @@ FORMAT = "harvest-report/1"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of a report. document: a JSON value of plain texts and of pictures that Harvest drew. chunks: JSON
-    texts of lists of conversations, in the order of `document["index"]["chunks"]`."""
+    """The content of a report. `document` is a JSON value of plain texts and of pictures drawn by Harvest. `chunks` are
+    JSON texts, each a list of conversations, in the order of `document["index"]["chunks"]`."""
 
     document: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -69,10 +69,10 @@ def make_report(
 ) -> Report:
     """Make a report on `runs`, to be stored in the folder `beside`.
 
-    baseline, history: files of a watched audit, which is judged by the rules recorded in the history. matters: the
-    smallest difference of shares that matters, by default the one in these rules. seed: for resampling and
-    permutations. made: the time of the report. command: the command that makes it again. Raises InputError for runs
-    that cannot be compared, and for files that are not a baseline or a history.
+    `baseline` and `history` are the files of a watched audit, which is judged by the rules recorded in the history.
+    `matters` is the smallest difference of shares that matters; by default it is taken from these rules. `seed` is used
+    for resampling and permutations. `made` is the time of the report, and `command` the command that makes it again.
+    Raises InputError for runs that cannot be compared, and for files that are not a baseline or a history.
     """
     gathered = gather_runs(runs)
     material = gathered.material
@@ -161,14 +161,16 @@ def make_report(
 
 
 def _relative_path(beside: Path, path: Path) -> str:
-    """Return the path relative to the report's folder, so that both can be moved together."""
+    """Return a path relative to the report's folder, so that the report can be moved together with the file."""
     return Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
 
 
 def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparison | str:
-    """Return the result of `harvest compare`, or the reason why there is none. For one system in several runs the
-    question is about these topics, because a run is played again to see whether the system changed; for several systems
-    it is about topics like these."""
+    """Return the result of `harvest compare`, or the reason why there is none.
+
+    For one system in several runs, the estimand is these topics, because a run is played again to see whether the
+    system changed. For several systems, it is topics like these.
+    """
     played = {one.key.system for one in gathered.material.finished}
     if len(played) < 2:
         return ""

@@ -29,10 +29,10 @@ MOST_SYSTEMS = 8
 class Finding:
     """The first sentences of a report.
 
-    verdict: `better`, `changed`, `alarm` (not confirmed yet), `fell`, `rose`, `back`, `perhaps back`, `same`, `cannot
-    tell`, `measured` or `nothing`. found: the finding in one sentence. scope: the interval and the trials behind it.
-    drives: the topics or reasons behind it. next: the next step in one sentence. command: a shell command for it, or
-    "". link: a link to the conversations to read first, or "".
+    `verdict` is `better`, `changed`, `alarm` (not confirmed yet), `fell`, `rose`, `back`, `perhaps back`, `same`,
+    `cannot tell`, `measured` or `nothing`. `found` is the finding in one sentence, `scope` describes its interval and
+    trials, and `drives` its topics or reasons. `next` is the next step in one sentence, `command` a shell command for
+    that step, and `link` leads to the conversations to read first; each may be "".
     """
 
     verdict: str
@@ -45,7 +45,8 @@ class Finding:
 
 
 def counted(material: Material) -> str:
-    """Count the trials, as in `450 valid trials of 45 topics, none invalid`, and those that the user cut short."""
+    """Return the number of trials in words, such as `450 valid trials of 45 topics, none invalid`. Trials that a
+    failing user cut short are mentioned if there are any."""
     valid, lost = len(material.finished), len(material.invalid)
     topics = len({one.key.topic for one in material.finished})
     said = f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
@@ -54,7 +55,7 @@ def counted(material: Material) -> str:
 
 
 def main_measure(rows: Sequence[ScoreRow]) -> str:
-    """Return the name of the main measure: ave%useful if answers have labels, else the first measure shown."""
+    """Return the name of the main measure: ave%useful if answers have labels, else the first measure that is shown."""
     known = [row.measure for row in ordered_rows(rows) if row.value == row.value and row.turn is None]
     return MEAN_USEFUL.name if MEAN_USEFUL.name in known else known[0] if known else MEAN_USEFUL.name
 
@@ -62,8 +63,8 @@ def main_measure(rows: Sequence[ScoreRow]) -> str:
 def single(
     system: str, material: Material, scores: ScoreTable, spread: SystemVariance | None, folder: Path, own: str
 ) -> Finding:
-    """Return the finding about one system in one run. `spread` is the variance of its trials in the main measure, and
-    `own` its name in the run."""
+    """Return the finding about one system in one run. `spread` is the variance of the main measure over its trials.
+    `own` is the system's name in the run, which may differ from `system`, its name in the report."""
     measure = main_measure(scores.joint)
     of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
@@ -107,7 +108,7 @@ def answer_words(
     systems: Collection[str],
     between: str = " and ",
 ) -> str:
-    """Return the results of `systems` in words, as in `answered usefully in 88.4% and 56.0% of turns`."""
+    """Return the results of `systems` in words, such as `answered usefully in 88.4% and 56.0% of turns`."""
     each = between.join(values)
     if measure != MEAN_USEFUL.name:
         return f"had {label} {each}"
@@ -120,8 +121,8 @@ def turns_words(material: Material, systems: Collection[str]) -> str:
 
 
 def of_turns(material: Material, systems: Collection[str]) -> bool:
-    """Return whether ave%useful, a mean over conversations and topics, is also the share of turns: all conversations of
-    the systems have the same number of turns, and all topics the same number of conversations."""
+    """Return whether ave%useful, a mean over conversations and topics, equals the share of useful turns. It does if all
+    conversations of the systems have the same number of turns, and all topics the same number of conversations."""
     lengths, counts = set[int](), Counter[tuple[str, str]]()
     for key, row in material.labels.items():
         turns = useful_share(row)[1]
@@ -154,17 +155,17 @@ def _narrowing_advice(spread: SystemVariance | None) -> str:
 
 
 def scope_words(first: str, measure: str, material: Material) -> str:
-    """Return the scope of a finding: `first`, the trials behind it, and the measure in words."""
+    """Return the scope of a finding: the phrase `first`, the number of trials, and an explanation of the measure."""
     one = declared(measure)
     words = f"; {measure}: {one.sentence[0].lower()}{one.sentence[1:].rstrip('.')}" if one is not None else ""
     return f"{first}; {counted(material)}{words}."
 
 
 def plain(text: str | None) -> str:
-    """Return a name on one line, without characters that would steer a terminal."""
+    """Return a name on one line, with control characters made visible."""
     return printable(text or "", line=True)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names, as in `A, B and C`; `none` if there are none."""
+    """Join names, as in `A, B and C`. Returns `none` if there are no names."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

@@ -1,4 +1,4 @@
-"""The grid of labels by topic, system and turn, in which each cell links to its conversations."""
+"""A grid of labels by topic, system and turn, whose cells link to the conversations."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,12 +33,13 @@ Cells = Mapping[tuple[str, str], list[str]]
 
 
 def address(**parts: object) -> str:
-    """Return the link within a report to the conversations that match all of these parts."""
+    """Return the link within a report to the conversations that match all of these parts. Parts that are None are left
+    out."""
     return "#" + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parts.items() if value is not None)
 
 
 def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]:
-    """Yield a grid for each type of topics, or a sentence if no answer has a label."""
+    """Yield a grid for each type of topics. If no answer has a label, yield a sentence instead."""
     if not any(turn.label for one in material.finished for turn in one.turns):
         yield text("No answer of these runs has a label, so there is nothing to mark.", "dim")
         return
@@ -97,7 +98,7 @@ def _type_grid(
 
 
 def _grid_cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str, Any]:
-    """Return one cell. Its marks are pairs: of few trials each mark and "", of many trials each mark and its count."""
+    """Return one cell, in which each trial has a mark. If there are many trials, each mark has a count instead."""
     marks = [one[turn - 1] for one in trials]
     counts = Counter(mark for mark in marks if mark != " ")
     if not counts:

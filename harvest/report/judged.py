@@ -1,4 +1,4 @@
-"""The section of judgments, down to single nuggets: a map of topics and criteria, and the lowest scores."""
+"""The section of judgments: a heat map of topics and criteria, and the lowest scores of single items."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _STEPS, _MOST_SAID = 5, 3
 
 
 def judged_blocks(assessed: Assessed | str | None, material: Material, scores: ScoreTable) -> Iterator[Block]:
-    """Yield a map for each system; nothing if nobody judged."""
+    """Yield a heat map for each system, then the lowest scores. Yields nothing if nothing was judged."""
     if assessed is None:
         return
     if isinstance(assessed, str):
@@ -55,8 +55,8 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
 
 
 def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> str:
-    """Return the result of the judgments in one sentence; "" if nothing was judged or the SWANs cannot be compared.
-    `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`."""
+    """Return the result of the judgments in one sentence. Returns "" if nothing was judged or the SWAN values cannot be
+    compared. `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`."""
     if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
         return ""
     whole = {
@@ -101,7 +101,7 @@ def _heat_map(
 
 
 def _heat_cell(row: ScoreRow | None) -> dict[str, Any]:
-    """Return one cell. `step` is one of five, from the lowest to the highest scores; None if nothing is scored."""
+    """Return one cell. Its `step` grows with the score from 0 to 4, and is None if nothing is scored."""
     if row is None or math.isnan(row.value):
         return {"shown": "–", "step": None, "said": "not scored"}
     step = min(_STEPS - 1, int(row.value * _STEPS))
@@ -109,7 +109,7 @@ def _heat_cell(row: ScoreRow | None) -> dict[str, Any]:
 
 
 def judged_words(one: Weighed, spoken: Conversation) -> str:
-    """Return the words of a nugget, or the name of the turn that was judged."""
+    """Return the text of the nugget that was judged, or the name of the turn."""
     item = one.scored.item
     turn = next((turn for turn in spoken.turns if turn.number == item.turn), None)
     if turn is None:
@@ -127,7 +127,7 @@ def _voter_names(one: Weighed) -> str:
 
 
 def judged_items(assessed: Assessed, key: tuple[str, str, int], spoken: Conversation) -> dict[int, list[str]]:
-    """Return a sentence for each score that counts, by turn (0: the whole conversation)."""
+    """Return lines about the judgments of a conversation, by turn. Turn 0 is the whole conversation."""
     found: dict[int, list[str]] = {}
     for one in assessed.weighed(key) if key in assessed.each else ():
         words = f"{one.criterion} {one.scored.value:.2f} × {one.weight:.2f}: {judged_words(one, spoken)}"

@@ -1,4 +1,4 @@
-"""The bars at the top of a report: values with their intervals, and a difference around zero."""
+"""The bars at the top of a report: values with their intervals, or a difference on an axis around zero."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,12 @@ _MOST_TYPES = 8
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One row of the picture. Positions on the track are from 0 to 1, or NaN. said: the figure in words. value, low,
-    high: positions of the value and of the ends of its interval. zero: position of the line of no difference. band:
-    distance from it within which differences do not matter. level: 0, or 1 for a part of the row above."""
+    """One row of the picture.
+
+    Positions are fractions of the track from 0 to 1, or NaN: `value`, the ends `low` and `high` of its interval, and
+    the line of no difference, `zero`. Differences matter only beyond the distance `band` from that line. `said` is the
+    figure in words. `level` is 1 for a part of the row above, else 0.
+    """
 
     label: str
     said: str
@@ -33,15 +36,15 @@ class Bar:
     level: int = 0
 
     def as_block(self) -> dict[str, Any]:
-        """Return the row with None for NaN, rounded to visible precision."""
+        """Return the row as a block, with positions rounded to visible precision and None for NaN."""
         places = {name: getattr(self, name) for name in ("value", "low", "high", "zero", "band")}
         shown = {name: None if math.isnan(place) else round(place, 4) for name, place in places.items()}
         return {"label": self.label, "said": self.said, "level": self.level, **shown}
 
 
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
-    """Yield a bar for each of the first `MOST_SYSTEMS` of the ordered `systems`; for a single system also one for each
-    type of topics."""
+    """Yield a bar for each of the first `MOST_SYSTEMS` systems. A single system also has a bar for each type of
+    topics."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
@@ -55,7 +58,8 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
 
 
 def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
-    """Return the systems in the order of the text above: of many the best first, else the order of the runs."""
+    """Return the systems in the order in which they are drawn. If there are too many to draw all, the best come first,
+    as in the finding; otherwise the order of the runs is kept."""
     one = compared_measure(found) if isinstance(found, Comparison) else None
     if one is None or len(systems) <= MOST_SYSTEMS:
         return list(systems)
@@ -64,7 +68,7 @@ def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
 
 
 def left_out(found: Comparison | str, systems: int) -> str:
-    """Return a sentence about the systems that are not drawn; "" if all are."""
+    """Return a sentence about systems that are not drawn, or "" if all are."""
     if systems <= MOST_SYSTEMS:
         return ""
     which = "the first" if isinstance(found, str) else "those named below,"
@@ -72,14 +76,14 @@ def left_out(found: Comparison | str, systems: int) -> str:
 
 
 def _track_end(values: Sequence[float], measure: str) -> float:
-    """Return the end of the track: 1 for shares, else a little more than the largest value."""
+    """Return the value at the end of the track: 1 for shares, else a little more than the largest value."""
     known = [value for value in values if not math.isnan(value)]
     most = max(known, default=1.0)
     return 1.0 if is_percentage(measure) or most <= 0 else 1.1 * most
 
 
 def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
-    """Yield the difference between two systems, around zero; nothing if there are more."""
+    """Yield a bar for the difference between two systems, around zero. Yields nothing for more systems."""
     one = compared_measure(found)
     if one is None or len(found.systems) != 2 or not one.pairs:
         return
@@ -103,7 +107,8 @@ def _around_zero(label: str, said: str, value: float, low: float, high: float, b
 
 
 def bars_of_watch(found: Watched) -> Iterator[Bar]:
-    """Yield the values at the baseline and now, and their difference; nothing if nothing could be measured."""
+    """Yield bars for the values at the baseline and now, and for their difference. Yields nothing if none could be
+    measured."""
     if not found.systems:
         return
     system, one = said_of(found)

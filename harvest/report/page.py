@@ -1,7 +1,8 @@
-"""A report as one HTML page that opens by a double click, without requests, libraries or code from a system.
+"""A report as one HTML page that opens by a double click and loads nothing from the network.
 
-The templates escape all text; conversations are JSON, which a script shows as text. A content security policy names the
-hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an answer contains.
+The templates escape all text. Conversations are JSON, which a script shows as text. A content security policy names
+the hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an answer
+contains.
 """
 
 import base64
@@ -28,7 +29,7 @@ _LONGEST = 4000  # characters of one text outside the conversations
 
 
 def _inert(text: str) -> Markup:
-    """Return JSON that cannot end the element around it."""
+    """Return JSON in which no text can end the script element around it."""
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
@@ -46,21 +47,21 @@ _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page and its files. html: the page. files: the texts of files that belong beside it, by path from its folder;
-    {} if everything is in the page."""
+    """A page and its files. `files` maps paths, relative to the folder of the page, to texts; it is {} if none are
+    needed."""
 
     html: str
     files: Mapping[str, str]
 
 
 def is_report(data: bytes) -> bool:
-    """Return whether a file is a report of this or an earlier version."""
+    """Return whether `data` is a report made by this or an earlier version."""
     return " – Harvest report</title>".encode() in data
 
 
 def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
-    """Return the page, with files beside it if its conversations exceed `inside` bytes. `name` is the name of the
-    page's file without its ending."""
+    """Return the page. Conversations of more than `inside` bytes in total are returned as separate files. `name` is the
+    name of the page's file without its suffix."""
     document = report.document
     files = {}
     if sum(len(chunk.encode()) for chunk in report.chunks) > inside:
@@ -91,7 +92,7 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
 
 
 def chunk_file(name: str, place: int) -> str:
-    """Return the path of a chunk from the folder of a page called `name`."""
+    """Return the path of a file of conversations, relative to the folder of the page called `name`."""
     return f"{name}-files/{place:04}.js"
 
 

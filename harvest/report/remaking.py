@@ -1,4 +1,4 @@
-"""Verification of a report: make it again from its recordings, offline, and compare every byte."""
+"""Verification of a report by making it again from its recordings, offline, and comparing every byte."""
 
 import json
 import os
@@ -30,10 +30,13 @@ _NAME = re.compile(r"(?=.*[^\W\d_])..")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The sources of a report, as recorded in the page. runs: the folders of the runs. named: the names of these
-    folders then. gone: folders that no longer exist. changed: folders whose recording has changed. others: differences
-    in the versions of software. measures: a sentence about measures of installed packages that were added or removed
-    since, or ""."""
+    """The sources of a report, as recorded in the page.
+
+    `runs` are the folders of the runs, and `named` their paths when the report was made. `gone` are folders that no
+    longer exist, and `changed` those whose recording has changed. `others` describes differences in the versions of
+    software. `measures` is a sentence about measures that installed packages have added or removed since, or "". `said`
+    is the recorded JSON value.
+    """
 
     runs: tuple[Path, ...]
     named: tuple[str, ...]
@@ -87,9 +90,11 @@ def origin(report: Path) -> Origin:
 
 
 def _locate_run(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
-    """Return the path of a run, its recorded name and its recorded hash. A run beside the page is preferred, because
-    both are moved and copied together. If there is none, only the page was moved, and the run is at its recorded
-    path."""
+    """Return the current path of a run, its recorded path and its recorded hash.
+
+    The path relative to the page is preferred, because both are usually moved or copied together. If there is no run,
+    only the page was moved, and the run is at its recorded path.
+    """
     named, known = str(one["named"]), str(one["recording"])
     beside, there = Path(os.path.normpath(Path.cwd() / report.parent / one["path"])), Path(named)
     if is_run(there) and (not is_run(beside) or there.samefile(beside)):
@@ -98,7 +103,7 @@ def _locate_run(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
 
 
 def remade(report: Path, known: Origin) -> Iterator[str]:
-    """Yield a sentence for each line of the page, and each file beside it, that differs from the recordings."""
+    """Make the report again, and yield a sentence for each difference in the page or its files."""
     said = known.said
     schema = said.get("schema")
     if schema and (report.parent / schema).is_file():  # else the name of a schema that is shipped
@@ -131,8 +136,8 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
 
 
 def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield a sentence for each difference between two texts. `moved` contains old and new names of runs. A renamed run
-    is not a difference, unless its name is so short that it may occur by chance."""
+    """Yield a sentence for each line that differs between two texts. `moved` has pairs of the old and new path of a
+    run. A new path is not a difference, unless a folder's name is so short that it may occur by chance."""
     for place, (was, now) in enumerate(moved):
         if was == now:
             continue
@@ -166,7 +171,7 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
 
 
 def _mask_names(mark: bytes, names: Sequence[str], text: bytes) -> bytes:
-    """Replace the paths of a run, and their last parts, with a mark wherever they are whole words."""
+    """Replace the paths of a run, and the names of their folders, with `mark` wherever they are whole words."""
     # Paths go first, because they end in that part.
     for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):
         text = re.sub(rb"(?<![\w.-])" + re.escape(path.encode()) + rb"(?![\w-]|\.\d)", lambda _: mark, text)

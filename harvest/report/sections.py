@@ -1,4 +1,4 @@
-"""The sections of a report, made by studies that also have commands, in the words of those commands."""
+"""The sections of a report. They are made by the studies of the commands, with the same wording."""
 
 import math
 import re
@@ -45,7 +45,7 @@ _MOST_POINTS = 2000  # of a scatter plot
 def figure_blocks(
     material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
-    """Yield the figures as `harvest score` prints them, all variants on demand, and the notes that belong to them."""
+    """Yield the figures as `harvest score` prints them, all variants in a part to open, and their notes."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
@@ -87,7 +87,7 @@ def figure_blocks(
 
 
 def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
-    """Yield R against GF, a point for each topic and system; nothing without gold."""
+    """Yield a chart of R against GF with a point for each topic and system. Yields nothing without a gold table."""
     values: dict[tuple[str, str], dict[str, float]] = {}
     for row in scores.single("topic"):
         if row.measure in (RELEVANCE.name, FAIRNESS.name):
@@ -114,7 +114,7 @@ def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
 
 
 def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]) -> Iterator[Block]:
-    """Yield the distributions of values over conversations. `cells` contains ave%useful by system."""
+    """Yield histograms of values over conversations. `cells` has the values of ave%useful for each system."""
     values: dict[str, dict[str, list[float]]] = {}
     for system, each in cells.items():
         known = [value for value in each if value == value]
@@ -157,7 +157,7 @@ def watched_blocks(found: Watched) -> list[Block]:
 
 
 def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
-    """Yield the tables of `harvest history` for the figures that can raise alarms."""
+    """Yield the tables of `harvest history` for figures that can raise alarms."""
     gated = dict.fromkeys(
         (system, name)
         for look in looks
@@ -172,7 +172,7 @@ def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
 
 
 def invalid_blocks(material: Material) -> Iterator[Block]:
-    """Yield the attempts that failed, by reason and place; nothing if none did."""
+    """Yield the failed attempts by reason, system and topic. Yields nothing if none failed."""
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
     if not broken:
         return
@@ -209,12 +209,12 @@ _ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')
 
 
 def embedded(svg: str) -> str:
-    """Return a picture without its styles: the page has them once, and its policy allows no others."""
+    """Return a picture without its styles, which the page has once and whose repetition its policy forbids."""
     return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
 
 
 def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
-    """Draw a scatter plot. `series` contains a point for each topic, by system."""
+    """Draw a scatter chart. `series` has a point for each topic, by system."""
     shown = [ScatterSeries(name, points) for name, points in series.items()]
     elements, down = scatter_panel(shown, x, y, _WIDTH - 2 * MARGIN, MARGIN - 8)
     counts = "; ".join(f"{name}: {len(points)} points" for name, points in series.items())
@@ -222,7 +222,7 @@ def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y:
 
 
 def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
-    """Draw histograms. `values` contains one value for each conversation, by measure and system."""
+    """Draw histograms. `values` has one value for each conversation, by measure and system."""
     elements: list[str] = []
     down = MARGIN - 10
     said = []

@@ -1,6 +1,8 @@
 """The conversations behind the figures: a small index of all, and their texts in chunks that are read on demand.
-Systems may write texts of any content and length, so a report bounds every text and says how much was cut; characters
-that would steer a page or its reader are shown as pictures or by their code."""
+
+Systems may write texts of any content and length. A report therefore limits the length of every text and says how
+much was cut. Characters that could control a page or mislead its reader are shown as symbols or by their code.
+"""
 
 import json
 import os
@@ -37,9 +39,12 @@ _PICTURE = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """The conversations of a report. index: columns over all attempts, in the order of the runs. chunks: JSON texts of
-    lists of conversations, in that order. places: the position in the index of the attempt that counts, by system,
-    topic and trial."""
+    """The conversations of a report.
+
+    `index` has columns over all attempts, in the order of the runs. `chunks` are JSON texts, each a list of
+    conversations in that order. `places` maps system, topic and trial to the position in the index of the attempt that
+    counts.
+    """
 
     index: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -47,7 +52,8 @@ class Transcripts:
 
 
 def bounded(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
-    """Return the part of a text that is shown, and the number of characters that are left out."""
+    """Return the first `most` characters of a text, made safe to show, and the number of characters that are left
+    out."""
     shown = text[:most]
     if not shown.isprintable() and _STEERING.search(shown):  # the first test is quicker, and false for all of them
         shown = _STEERING.sub(_draw_character, shown)
@@ -68,8 +74,8 @@ def transcripts(
 ) -> Transcripts:
     """Return the transcripts of all attempts.
 
-    scored: the figures of single conversations and nuggets. folders: the run that recorded each system, and the
-    system's name there. beside: the folder of the report, to which addresses of evidence are relative. assessed: the
+    `scored` has the figures of single conversations and entities. `folders` maps each system to the run that recorded
+    it and its name there. Addresses of evidence are relative to `beside`, the folder of the report. `assessed` has the
     judgments, if there are any.
     """
     scores, nuggets = _conversation_scores(scored, assessed), _entity_lines(scored, material)
@@ -138,7 +144,7 @@ def transcripts(
 
 
 def _conversation_scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:
-    """Return the measures of single conversations as printed, without variants, by system, topic and trial."""
+    """Return the printed measures of single conversations by system, topic and trial, without variants."""
     shown = {row.measure for row in printed_rows(scored.joint, every=False)}
     judged = (row for row in scored.single("conversation") if row.scorers) if assessed is not None else ()
     labels = {(row.measure, row.system, row.topic, row.trial): row.label for row in judged}
@@ -155,7 +161,7 @@ def _conversation_scores(scored: ScoreTable, assessed: Assessed | None) -> dict[
 
 
 def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
-    """Return a line on each entity that an answer names, by system, topic and trial, and then by turn."""
+    """Return a line about each entity that an answer names, by system, topic and trial, then by turn."""
     found: dict[tuple[str, str, int], dict[int, list[str]]] = {}
     titles = {(entry.topic, entry.entity): entry.title for entry in material.gold or ()}
     for own in scored.each:
@@ -179,7 +185,7 @@ def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str
 
 
 def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) -> None:
-    """Add lines, bounded as all texts are, to their turns, or to the conversation (turn 0)."""
+    """Add lines of limited length and number to the turns of `body`, or to the conversation itself (turn 0)."""
     lines = {turn: [bounded(line, _LINE)[0] for line in each[:_MOST_LINES]] for turn, each in by_turn.items()}
     more = {turn: len(each) - _MOST_LINES for turn, each in by_turn.items() if len(each) > _MOST_LINES}
     for place in (body, *body.get("turns", ())):

@@ -33,7 +33,7 @@ _LONGEST = 160  # characters of an answer that is quoted
 
 
 def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
-    """Return the finding if no trial is valid. `baseline` says whether the run was to be compared with one."""
+    """Return the finding if no trial is valid. `baseline` says whether the run was to be compared with a baseline."""
     if not material.conversations:
         planned = f": {pluralize(len(material.planned), 'trial')} are planned" if material.planned else ""
         return Finding("nothing", f"No trial has been played yet, so there is nothing to report{planned}.")
@@ -119,7 +119,7 @@ def _system_word(system: WatchedSystem) -> str:
 
 
 def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
-    """Return the finding in one sentence. `turns` is the denominator of ave%useful in words."""
+    """Return the finding in one sentence or a few. `turns` is the denominator of ave%useful in words."""
     name = plain(system.name)
     if system.incomparable:
         return f"{name} could not be measured against the baseline: {system.incomparable}."

@@ -1,1 +1,1 @@
-"""Schedules for playing an audit again: for cron, systemd and GitHub Actions."""
+"""Schedules that repeat an audit with cron, systemd or GitHub Actions."""

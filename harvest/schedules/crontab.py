@@ -1,8 +1,8 @@
 """A line for crontab(5).
 
-cron gives a command almost no environment, mails its output, and reads `%` as the end of a line. So all paths are
-absolute, the output goes to a log, the end of which is mailed only if the exit code is not 0, and `%` is escaped by a
-backslash, which cron removes.
+cron gives a command almost no environment, mails its output, and reads `%` as the end of a line. Therefore all paths
+are absolute, `%` is escaped by a backslash, which cron removes, and the output goes to a log, whose last lines are
+mailed only if the exit code is not 0.
 """
 
 import shlex
@@ -17,7 +17,8 @@ _MAILED = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
-    """Return comments and one line. flock: the path of flock(1). Raises InputError for a line too long for cron."""
+    """Return comments and one line for crontab. Raises InputError if the line is too long for cron. `flock` is the path
+    of flock(1)."""
     log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
     begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
     if job.variables:
@@ -38,7 +39,7 @@ def crontab(job: Job, flock: str) -> str:
 
 
 def cron_time(slot: Slot, every: Every) -> str:
-    """Return the five time fields."""
+    """Return the five time fields of a line in crontab."""
     return {
         "hour": f"{slot.minute} * * * *",
         "day": f"{slot.minute} {slot.hour} * * *",

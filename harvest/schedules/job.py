@@ -1,5 +1,8 @@
-"""A recurring job for any scheduler: a command, its folder, and its time. The minute is drawn from the audit's name:
-everyone starts jobs on the hour, and an audited service should not meet all its auditors at once."""
+"""A recurring job for any scheduler, with a command, its folder and its time.
+
+The minute is drawn from the audit's name: most jobs start on the hour, and an audited service should not be contacted
+by all its auditors at once.
+"""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +27,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A time. minute: 1 to 59, not on a quarter of an hour. hour: 4 or 5. weekday: 1 (Monday) to 5. day: 1 to 28."""
+    """A recurring time. The minute is from 1 to 59 but not on a quarter of an hour, the hour is 4 or 5, the weekday is
+    from 1 (Monday) to 5, and the day is from 1 to 28."""
 
     minute: int
     hour: int
@@ -33,7 +37,7 @@ class Slot:
 
 
 def slot_of(name: str) -> Slot:
-    """Return the time for an audit of this name, always the same."""
+    """Return the time for an audit. It depends only on the audit's name."""
 
     def drawn(what: str, among: Sequence[int]) -> int:
         return among[derived_seed(0, "schedule", what, name) % len(among)]
@@ -45,10 +49,13 @@ def slot_of(name: str) -> Slot:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A recurring command. name: the name of the audit. words: the command, starting with the absolute path of
-    `harvest`. folder: its working directory. lock, log: files. environment: a file of `NAME=value` lines to read first
-    if `variables` are needed. Raises InputError for a path, an option or a variable name that no scheduler's file can
-    contain."""
+    """A recurring command.
+
+    `name` is the name of the audit. `words` are the command, starting with the absolute path of `harvest`, and `folder`
+    is its working directory. `lock` and `log` are files. `environment` is a file of `NAME=value` lines, which is read
+    first if there are `variables`. Raises InputError for a path, option or variable name that is not possible in every
+    scheduler.
+    """
 
     name: str
     every: Every
@@ -75,7 +82,7 @@ class Job:
 
     @property
     def confirms(self) -> bool:
-        """True if it plays only to confirm an alarm, at an hour that differs from that of the job that raised it."""
+        """True if the job only confirms an alarm, which it does at another hour than the job that raised it."""
         return "--if-alarm" in self.words
 
     @property
@@ -87,7 +94,7 @@ class Job:
 
     @property
     def unit(self) -> str:
-        """A name for files, units and groups."""
+        """The name of the job's files, units and groups."""
         return unit_name(self.name) + ("-confirm" if self.confirms else "")
 
     @property
@@ -98,5 +105,5 @@ class Job:
 
 
 def unit_name(name: str) -> str:
-    """Return the audit's name in a form for files, units and groups: `harvest-weekly`."""
+    """Return the audit's name in a form that is valid for files, units and groups, such as `harvest-weekly`."""
     return "harvest-" + re.sub(r"[^A-Za-z0-9._-]+", "-", name)

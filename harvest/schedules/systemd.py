@@ -1,4 +1,4 @@
-"""A service and a timer for systemd, as one script that installs them among the user's own units."""
+"""A service and a timer for systemd, as one script that installs them as the user's own units."""
 
 import re
 
@@ -9,7 +9,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 
 
 def systemd(job: Job, flock: str) -> str:
-    """Return a script for sh: `harvest schedule AUDIT --systemd | sh`."""
+    """Return a shell script that installs the job, as in `harvest schedule AUDIT --systemd | sh`."""
     unit = job.unit
     needs = ""
     if job.variables:
@@ -29,7 +29,7 @@ systemctl --user enable --now {unit}.timer
 
 
 def service(job: Job, flock: str) -> str:
-    """Return the service. Exit codes 1 and 3 fail the unit on purpose, which triggers OnFailure=."""
+    """Return the service unit. Exit codes 1 and 3 make the unit fail on purpose, which triggers OnFailure=."""
     words = [flock, "-n", "-E", str(BUSY), str(job.lock), *job.words]
     for i, word in enumerate(words):
         if not _PLAIN.fullmatch(word):
@@ -56,7 +56,7 @@ StandardError=append:{log}
 
 
 def timer(job: Job) -> str:
-    """Return the timer. An audit that was missed while the machine was off is played later."""
+    """Return the timer unit. An audit that was missed while the machine was off is played later."""
     slot = job.slot
     time = f"{slot.hour:02}:{slot.minute:02}:00"
     calendar = {
@@ -81,5 +81,5 @@ WantedBy=timers.target
 
 
 def _escape_percent(text: str) -> str:
-    """Escape a whole value, in which only `%` is special."""
+    """Escape a value that is not quoted, in which only `%` is special."""
     return text.replace("%", "%%")

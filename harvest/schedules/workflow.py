@@ -1,8 +1,8 @@
 """A workflow for GitHub Actions.
 
-A runner starts empty: the baseline comes from the repository, and the history of earlier audits from the last run that
-kept one. The history is an artifact and not a cache: an unread cache is deleted after seven days, and with it the
-evidence of an audit that is played weekly.
+A runner starts empty. The baseline comes from the repository, and the history of earlier audits from the artifacts of
+the last run that has one. A cache would not do: it is deleted after seven days without a read, and with it the
+evidence of a weekly audit.
 """
 
 import json
@@ -21,9 +21,12 @@ ACTIONS = {
 
 
 def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: PurePosixPath, install: str) -> str:
-    """Return the workflow file. job: its words begin with `harvest`, and its variables are secrets of the repository;
-    paths of this machine are not used. folder: the working directory, relative to the root of the repository. history,
-    runs: a file and a folder, relative to `folder`. install: the requirement for pip."""
+    """Return the text of a workflow file.
+
+    The words of `job` begin with `harvest`, and its variables are secrets of the repository; its paths are not used, as
+    they belong to this machine. `folder` is the working directory, relative to the root of the repository. The file
+    `history` and the folder `runs` are relative to `folder`. `install` is the requirement for pip.
+    """
     name, every, unit = job.name, job.every, unit_name(job.name)
     junit = f"{unit}.xml"
     secrets = "".join(f"\n          {one}: ${{{{ secrets.{one} }}}}" for one in job.variables)

@@ -11,39 +11,40 @@ from topics.decimals import change
 
 
 def measure_name(measure: MeasureComparison) -> str:
-    """Return `%useful S1`, or `%useful S1 [movie]` for a type of topics."""
+    """Return the name of a measure with the type of topics, if there is one: `%useful S1 [movie]`."""
     return f"{measure.label} [{measure.topic_type}]" if measure.topic_type else measure.label
 
 
 def signed(measure: MeasureComparison, value: float) -> str:
-    """Format a difference, in points for percentages; `n/a` if undefined."""
+    """Format a difference, in points for percentages. An undefined one is `n/a`."""
     return change(value, share=is_percentage(measure.measure))
 
 
 def p_text(value: float) -> str:
-    """Format a p-value: `.023`, `<.001`, `n/a`."""
+    """Format a p-value, as in `.023`, `<.001` or `n/a`."""
     return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
 
 
 def interval_words(interval: Interval, *, share: bool) -> str:
-    """Format an interval, in points for percentages: `[-1.0, +3.5]`; "" if there is none."""
+    """Format an interval, in points for percentages: `[-1.0, +3.5]`. Returns "" if there is no interval."""
     if not interval.printed:
         return ""
     return f"[{change(interval.low, share=share)}, {change(interval.high, share=share)}]"
 
 
 def difference_words(one: Difference, *, share: bool) -> str:
-    """Format a difference with its interval; `n/a` without a pair."""
+    """Format a difference with its interval. Returns `n/a` if there are no pairs."""
     return f"{change(one.value, share=share)} {interval_words(one.interval, share=share)}".rstrip() if one.n else "n/a"
 
 
 def found_word(one: Difference) -> str:
-    """Return `yes` for a significant difference, `no`, `?` if undecided, or `n/a` without a pair."""
+    """Return `yes` for a significant difference, `no` otherwise, `?` if undecided, or `n/a` if there are no pairs."""
     return {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
 
 
 def bounds_words(one: Difference, *, share: bool) -> str:
-    """Return the bounds of a difference with lost trials, and whether they prevent a verdict; "" if no loss matters."""
+    """Describe the bounds of a difference over all values of lost trials, and whether they prevent a verdict. Returns
+    "" if no loss matters."""
     if one.bounds is None:
         return ""
     low, high = (change(end, share=share) for end in sorted(one.bounds))
@@ -55,6 +56,7 @@ def bounds_words(one: Difference, *, share: bool) -> str:
 
 
 def better_system(pair: Pair, most: int = 16) -> str:
-    """Return the better system (the higher one, if neither end of the measure is good), or `?`. most: characters."""
+    """Return the first `most` characters of the better system's name, or `?` if no difference was found. If neither end
+    of the measure is good, the system with the higher value is returned, with an arrow."""
     names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
     return printable(names[pair.verdict], line=True)[:most] if pair.verdict in names else "?"

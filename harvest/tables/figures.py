@@ -1,4 +1,4 @@
-"""Tables of scored runs: systems side by side, each value with its interval and n."""
+"""Tables of scored runs, in which each system has a column of values with their intervals and n."""
 
 import math
 import re
@@ -32,11 +32,14 @@ def figures(
     last: int | None = None,
     bounded: Collection[str] = (),
 ) -> Iterator[RenderableType]:
-    """Yield tables of the overall rows (not of a single topic, type, trial or entity), with as many systems each as fit
-    `width`. every: include variants, GF by the other divergence and GF of cumulative distributions. asked: names of
-    requested rows, which are all shown, in this order, with explanatory notes. last: the last turn that anybody was
-    asked; if None (unknown), turns without figures are not mentioned. bounded: systems with bounds below the table,
-    which also count their invalid trials."""
+    """Yield tables of the overall rows, each with as many systems as fit `width`, and notes on them.
+
+    Rows of a single topic, type, trial or entity are left out. With `every`, variants of measures are included: GF by
+    the other divergence and GF of cumulative distributions. `asked` are the names of requested rows, which are all
+    shown in this order, with explanations. `last` is the last turn in which any user spoke; turns without figures are
+    mentioned unless it is None (unknown). `bounded` are the systems whose bounds are printed below the table, and which
+    already count invalid trials.
+    """
     overall = ordered_rows(rows, every=every, asked=asked)
     variants = dict.fromkeys(row.measure for row in printed_rows(rows, every=True))
     for row in overall:
@@ -90,7 +93,7 @@ def figures(
 
 
 def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
-    """Return the overall rows. every: include variants."""
+    """Return the overall rows. Variants of measures are included with `every`."""
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
     if every:
         return overall
@@ -99,7 +102,7 @@ def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
 
 
 def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequence[str] = ()) -> list[ScoreRow]:
-    """Return the overall rows in the order of the requested names, or of all measures."""
+    """Return the overall rows in the order of the requested names, or else of all measures."""
     overall = printed_rows(rows, every=every or bool(asked))
     if asked:
         place = {name: i for i, name in enumerate(asked)}
@@ -107,7 +110,7 @@ def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequen
     order = [one.name for one in measures() if one.shown == "always"]
 
     def rank(row: ScoreRow) -> tuple[int, bool]:
-        """Values of a set or a turn come after those of the whole, and variants last."""
+        """Return a sort key that puts values of a set or a turn after overall values, and variants last."""
         name, one = row.measure.partition("(")[0], declared(row.measure)
         first = name in order and not parse(row.measure).arguments
         return (order.index(name) if first else len(order), one is not None and one.shown == "all")
@@ -116,7 +119,7 @@ def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequen
 
 
 def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Explain why turns that were asked have no share in any system; turns of an import may have no labels."""
+    """Explain why turns in which users spoke have no share in any system. Turns of an import may have no labels."""
     turns = {row.turn for row in rows if row.measure == USEFUL.name and row.turn}
     labelled = {row.turn for row in rows if row.measure == USEFUL.name and row.turn and row.n}
     bare = sorted(turns - labelled)
@@ -132,7 +135,7 @@ def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
-    """Explain the names, and which end is good: 1 for a score, 0 for a failure."""
+    """Explain the names of measures, and which end of each measure is good."""
     found = {name: one for name in dict.fromkeys(row.measure for row in rows) if (one := declared(name)) is not None}
     there = [one for one in measures() if one in found.values()]
     said = [f"{one.name}: {one.legend}" for one in there if one.legend and one.good != "neither"]
@@ -165,8 +168,8 @@ def _score_table(
     *,
     whole: bool,
 ) -> Table:
-    """Return a table. widest: characters of the longest value with its interval, which is never cut. whole: the longest
-    name fits; otherwise names are folded to keep all figures on the screen."""
+    """Return a table of values. `widest` is the width of the longest value with its interval, which is never cut. With
+    `whole`, the longest name fits; otherwise names are wrapped so that all figures stay on the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
@@ -216,8 +219,8 @@ _OF = {
 
 
 def estimand_of(resampled: Iterable[str | None]) -> str:
-    """Return the common estimand of these intervals, such as `topics like these`; "" if there are none or several.
-    Figures computed from such intervals (d') share it."""
+    """Return the common estimand of intervals, such as `topics like these`, given which units were resampled. Returns
+    "" if there is none, or several. Figures computed from such intervals (d') have the same estimand."""
     found = {_OF.get(one, "") for one in resampled if one and one != "nothing"}
     return found.pop() if len(found) == 1 else ""
 
@@ -258,8 +261,8 @@ def _short_name(row: ScoreRow) -> str:
 
 
 def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
-    """Return the bounds of shares if all invalid trials had failed, or had succeeded. Systems in `bounded` are left
-    out, because their bounds already count invalid trials."""
+    """Describe how much shares could change if all invalid trials had failed or succeeded. Systems in `bounded` get a
+    shorter note, because their bounds already count invalid trials."""
     for system in dict.fromkeys(row.system for row in rows if row.invalid):
         shares = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]
         own = [row for row in shares if row.measure == MEAN_USEFUL.name] or [

@@ -1,6 +1,8 @@
-"""The figures of all studies in one long form: a figure in each row, with the same columns for every study. So rows of
-different studies fit in one data frame, and one LaTeX table serves all. Values are unformatted: shares from 0 to 1,
-variances with their sign."""
+"""The figures of all studies in one long form, as CSV and LaTeX.
+
+Each row is a figure, and the columns are the same for every study, so that rows of different studies fit in one data
+frame and one LaTeX table. Values are unformatted: shares are from 0 to 1, and variances keep their sign.
+"""
 
 import csv
 import io
@@ -27,14 +29,13 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")  # also the wide on
 
 
 class Tabled(Protocol):
-    """A row of a table; all rows of a table have the same keys."""
+    """A row of a table. All rows of a table have the same keys."""
 
     def as_json(self) -> dict[str, object]: ...
 
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
-    """Return rows as CSV with a heading, under the keys of JSON; undefined and inapplicable values are empty. A text
-    that looks like a formula gets an apostrophe in front."""
+    """Return rows as CSV, with the keys of `as_json` as its header. Undefined and inapplicable values are empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -48,16 +49,18 @@ def csv_rows(rows: Iterable[Tabled]) -> str:
 
 
 def _csv_cell(value: object) -> object:
-    """Return a cell of CSV, with an apostrophe before text that a spreadsheet would run as a formula."""
+    """Return a cell of CSV. Text that a spreadsheet would run as a formula gets an apostrophe in front."""
     if isinstance(value, str) and _FORMULA.match(value):
         return f"'{value}"
     return "" if value is None else value
 
 
 def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
-    """Return a `tabular` with the rules of the package booktabs: a line for each measure, and for each system the
-    value, its interval and its n. rows: overall rows, in the order of the lines. Comments below it name the methods of
-    the intervals."""
+    """Return a `tabular` with the rules of the package booktabs.
+
+    It has a line for each measure, with the value, interval and n of each system. `rows` are overall rows, in the order
+    of the lines. Comments below the table name the methods of the intervals.
+    """
     columns = [system for system in systems if any(row.system == system for row in rows)]
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     lines = [
@@ -107,20 +110,20 @@ _DIGITS = 12  # fewer than a float has, so that all machines print the same
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongRow:
-    """One figure of a study; a cell that does not apply is empty, a number that is undefined is NaN.
+    """One figure of a study. A cell that does not apply is empty, and an undefined number is NaN.
 
-    study: the study's name, such as `compare`. run: names of the runs behind the figure, separated by commas. figure:
-    the kind of figure, such as `difference`. system, other: the systems; a difference is `system` minus `other`.
-    node: the path to a turn of a tree. entity: a fact or an entity within a topic. estimand: the topics that the
-    estimate, its interval and p refer to; "" for counts. interval: the method of the interval. resampled: the units
-    that were resampled for it. p: uncorrected. p_corrected: corrected over all pairs of a measure, or all turns
-    tested. p_interval: the smallest error probability, corrected like p, at which the interval excludes 0. p_least:
-    the smallest p that this number of units can give. lowest, highest: bounds of the estimate if the lost trials had
-    been as bad, or as good, as possible; NaN if no loss matters. verdict: the result of the test; "" if nothing was
-    tested. topics, trials: number of topics, and of trials of each; of a plan, the planned numbers. pairs: matched
-    trials. sessions: sessions that run through all topics. n: things that the estimate is computed from, such as
-    answers. invalid: trials that the infrastructure failed. detect: of a plan, the true difference to be found. note:
-    any other caveat.
+    study: the name of the study, such as `compare`. run: the names of the runs behind the figure, separated by commas.
+    figure: the kind of figure, such as `difference`. system, other: the systems; a difference is `system` minus
+    `other`. node: the path to a turn of a tree. entity: a fact or an entity within a topic. estimand: the topics about
+    which the estimate, its interval and p generalize; "" for counts. interval: the method of the interval. resampled:
+    the units that were resampled for the interval. p: the uncorrected p-value. p_corrected: p corrected for all pairs
+    of a measure, or for all turns tested. p_interval: the smallest error probability, corrected like p, at which the
+    interval excludes 0. p_least: the smallest p-value that is possible with this number of units. lowest, highest:
+    bounds of the estimate over all possible results of lost trials; NaN if no loss matters. verdict: the result of the
+    test; "" if nothing was tested. topics, trials: the number of topics, and of trials of each topic; in a plan, the
+    planned numbers. pairs: the number of matched trials. sessions: the number of sessions that run through all topics.
+    n: the number of units behind the estimate, such as answers. invalid: the number of trials that failed for reasons
+    of infrastructure. detect: in a plan, the true difference to detect. note: any other caveat.
     """
 
     study: str
@@ -159,7 +162,7 @@ class LongRow:
     note: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """Return a JSON object with every key; undefined and inapplicable values are null."""
+        """Return a JSON object with every key. Undefined and inapplicable values are null."""
         return {name: _plain(getattr(self, name)) for name in _NAMES}
 
 
@@ -178,7 +181,7 @@ def unit_of(percentage: bool) -> Unit:
 
 
 def score_cells(row: ScoreRow) -> dict[str, Any]:
-    """Return the cells that a row of scores fills; `worst` and `best` become `lowest` and `highest`."""
+    """Return the cells for a row of scores. `worst` and `best` become `lowest` and `highest`."""
     return {
         "measure": row.measure,
         "turn": row.turn,
@@ -202,7 +205,7 @@ def score_cells(row: ScoreRow) -> dict[str, Any]:
 
 
 def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
-    """Return the cells that an interval fills: ends, level, method, units and note."""
+    """Return the cells for an interval: its ends, level, method, resampled units and note."""
     return {
         "low": interval.low,
         "high": interval.high,
@@ -214,13 +217,13 @@ def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
 
 
 def bound_cells(bounds: tuple[float, float] | None) -> dict[str, Any]:
-    """Return the cells `lowest` and `highest`; none if no loss matters."""
+    """Return the cells `lowest` and `highest`, or no cells if no loss matters."""
     return dict(zip(("lowest", "highest"), sorted(bounds or ()), strict=False))
 
 
 def difference_cells(one: Difference, level: float) -> dict[str, Any]:
-    """Return the cells of a difference over matched trials: the estimate, its interval, p, bounds, verdict (`found`,
-    `not found`, `cannot tell`; "" if it was not tested) and counts."""
+    """Return the cells for a difference over matched trials: the estimate, its interval, p, bounds, verdict and counts.
+    The verdict is `found`, `not found` or `cannot tell`, or "" if the difference was not tested."""
     tested = one.n > 0 and not math.isnan(one.adjusted)
     return {
         "estimand": "like-these",
@@ -243,8 +246,11 @@ _VERDICTS = {True: "found", False: "not found", None: "cannot tell"}
 
 
 def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:
-    """Return a `tabular` with the rules of the package booktabs: a line for each row and a rule between measures. Empty
-    columns are left out. Comments below it name the methods, and the runs with their dates and hashes."""
+    """Return a `tabular` with the rules of the package booktabs.
+
+    It has a line for each row, and a rule between measures. Empty columns are left out. Comments below the table name
+    the methods of the intervals, and the runs with their dates and the hashes of their protocols and topics.
+    """
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
         r"\begin{tabular}{" + "".join("r" if heading in _RIGHT else "l" for heading, _ in columns) + "}",
@@ -273,7 +279,7 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
 
 
 class _Cells:
-    """The cells of a row in a LaTeX table; "" if inapplicable."""
+    """The cells of a row in a LaTeX table. Inapplicable cells are ""."""
 
     @staticmethod
     def measure(row: LongRow) -> str:
@@ -287,7 +293,7 @@ class _Cells:
 
     @staticmethod
     def with_signs(words: str) -> str:
-        """Write signs that LaTeX has no letter for as mathematics; any others need XeLaTeX or LuaLaTeX."""
+        """Write signs that plain LaTeX cannot print in math mode. Other such characters need XeLaTeX or LuaLaTeX."""
         text = latex_text(words)
         for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
             text = text.replace(sign, command)

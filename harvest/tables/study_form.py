@@ -1,4 +1,4 @@
-"""The common form in which studies are printed: for programs, for papers and for people.
+"""The common form in which studies are printed, for programs, papers and people.
 
 A study builds its `StudyForm`, and `FORMS` writes it. A new form of output needs only an entry there; every command
 that prints a study then has an option for it.
@@ -19,11 +19,14 @@ from recordings.log.header import software
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyForm:
-    """A study, ready to be printed. head: everything except figures, as JSON: `format` first, then settings, notes,
-    verdicts. rows: the figures, each once. tables: the output for people, given the columns of their terminal; a
-    string, or a text with `no_wrap`, is printed as one line. sources: the runs behind the study, as
-    `harvest.studies.runs.sources` describes them. chart: an SVG file; None if the study has no picture. details: kinds
-    of figures that a LaTeX table leaves out."""
+    """A study, ready to be printed.
+
+    `head` is the JSON of everything except the figures: first `format`, then settings, notes and verdicts. `rows`
+    returns each figure once. `tables` returns the output for people, given the width of their terminal in columns; a
+    string, or a text with `no_wrap`, is printed as one line. `sources` are the runs behind the study, as described by
+    `harvest.studies.runs.sources`. `chart` returns an SVG file; it is None if the study has no picture. `details` are
+    the kinds of figures that a LaTeX table leaves out.
+    """
 
     head: Mapping[str, Any]
     rows: Callable[[], Iterable[LongRow]]
@@ -33,7 +36,7 @@ class StudyForm:
     details: Collection[str] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return the head, the runs and software behind the figures, and under `long` the figures as rows."""
+        """Return the head, the sources, the software and, under `long`, the figures as rows."""
         return {
             **self.head,
             "sources": [dict(one) for one in self.sources],
@@ -44,7 +47,7 @@ class StudyForm:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of output: the help text of its option, and the text that it prints of a study."""
+    """A form of output, with the help text of its option and the function that writes a study."""
 
     words: str
     write: Callable[[StudyForm], str]

@@ -11,8 +11,8 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # times a power of ten: the usual round ste
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. low, high: values at its ends, low < high. start, end: their pixels; on a vertical axis that grows
-    upwards end < start. step: the distance between marks."""
+    """An axis of a chart, with marks at a distance of `step`. `low` < `high` are the values at its ends, and `start`
+    and `end` the pixels of these ends. On a vertical axis that grows upwards, `end` < `start`."""
 
     low: float
     high: float
@@ -22,8 +22,11 @@ class Axis:
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False) -> Axis:
-        """Return an axis that contains all finite `values`, with about `marks` marks, including both ends. whole: mark
-        whole numbers only. Without values the axis runs from 0 to 1; a single value gets some room on both sides."""
+        """Return an axis that contains all finite `values`, with about `marks` marks, one of them at each end.
+
+        With `whole`, only whole numbers are marked. Without values the axis runs from 0 to 1; a single value gets some
+        space on both sides.
+        """
         known = [value for value in values if math.isfinite(value)]
         least, most = (min(known), max(known)) if known else (0.0, 1.0)
         if most - least <= 1e-12 * max(1.0, abs(most)):
@@ -37,7 +40,7 @@ class Axis:
         return cls(step * math.floor(least / step + 1e-9), step * math.ceil(most / step - 1e-9), start, end, step)
 
     def at(self, value: float) -> float:
-        """Return the pixel of a value; values beyond an end are drawn at the end."""
+        """Return the pixel of a value. A value beyond an end is drawn at the end."""
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 
@@ -48,7 +51,7 @@ class Axis:
         return tuple(self.low + place * self.step for place in range(count + 1))
 
     def label(self, value: float) -> str:
-        """Format a marked value with as many digits as the step needs and a typographic minus sign."""
+        """Format a marked value with as many decimals as the step needs, and with a typographic minus sign."""
         digits = max(0, -math.floor(math.log10(self.step) + 1e-9))
         if not math.isclose(self.step, round(self.step, digits), rel_tol=1e-9):
             digits += 1

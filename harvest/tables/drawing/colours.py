@@ -1,7 +1,7 @@
-"""The colours of a picture of trees, on light paper and on dark screens.
+"""The colours of a picture of trees, for light paper and dark screens.
 
-Text has a contrast of at least 4.5:1 with its background. Green and orange, for useful and not useful, differ even with
-red-green colour blindness, and the marks o and x repeat them without colour.
+Text has a contrast of at least 4.5:1 with its background. Green and orange, for useful and not useful, differ even
+with red-green colour blindness, and the marks o and x repeat them without colour.
 """
 
 # name: (fill, stroke) on a light background, on a dark background
@@ -39,7 +39,8 @@ _WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
 
 
 def paint_attributes(name: str, width: float | None = None) -> str:
-    """Return the class of an element, and attributes for viewers without style sheets. width: of its stroke."""
+    """Return the class of an element, and its colours as attributes for viewers without style sheets. `width` is the
+    width of its stroke in pixels."""
     fill, stroke = PAINTS[name][0]
     found = f'class="{name}" fill="{fill}"'
     if stroke:

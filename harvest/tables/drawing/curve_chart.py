@@ -21,7 +21,7 @@ _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A curve. name: in the key. points: (x, y) by ascending x; NaN leaves a gap."""
+    """A curve with its name in the key. Its points (x, y) are sorted by x, and NaN leaves a gap."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -29,8 +29,8 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """Curves on common axes. x, y: names of the axes, with units. ends: of y. wanted: a value of y that is marked by a
-    horizontal line, or None."""
+    """Curves on common axes. `x` and `y` are the names of the axes with their units, and `ends` the range of the y
+    axis. If `wanted` is not None, a horizontal line marks this value of y."""
 
     title: str
     x: str
@@ -41,7 +41,8 @@ class CurvePanel:
 
 
 def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tuple[list[str], float]:
-    """Return the elements of panels side by side, starting at height `down`, and the height at which they end."""
+    """Draw panels next to one another from the y coordinate `down`. Returns their elements and the y at which they
+    end."""
     elements: list[str] = []
     width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
@@ -79,7 +80,8 @@ def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> l
 
 
 def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
-    """Return the key of the curves and of the horizontal line, in as many rows as needed, and its end height."""
+    """Draw the key of the curves and of the horizontal line, in as many rows as needed. Returns its elements and the y
+    at which it ends."""
     found, across, down = [], MARGIN, down + 14
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]

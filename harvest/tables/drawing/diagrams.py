@@ -1,4 +1,4 @@
-"""Trees as DOT (Graphviz) and Mermaid text. Text from systems is escaped, so that it is only ever a label."""
+"""Trees as DOT (Graphviz) and Mermaid text. Text from systems is escaped, so that it can only be part of a label."""
 
 from collections.abc import Sequence
 
@@ -22,9 +22,12 @@ def dot(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """Return a digraph. captions: for each tree (N,) labels of the edges into its nodes, by default visits/visits.
-    said: for each tree, sentences below its title. notes: for each tree (N,) a line below the text of a node, or "".
-    legend: sentences below all trees."""
+    """Return the trees as a digraph of Graphviz.
+
+    `captions` has for each tree the labels of the edges into its N nodes, by default visits/visits of the parent.
+    `said` has for each tree the sentences below its title. `notes` has for each tree N lines to add to the texts of
+    nodes, or "". `legend` has the sentences below all trees.
+    """
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     lines += [f"  labelloc=b; label={_quote(*map(one_line, legend))};"] if legend else []
     for i, tree in enumerate(trees):
@@ -48,8 +51,8 @@ def mermaid(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """Return a flowchart, given arguments as for `dot`. Everything except letters, digits and simple punctuation is
-    escaped (#34;)."""
+    """Return the trees as a Mermaid flowchart. The arguments are those of `dot`. All characters except letters, digits
+    and simple punctuation are escaped, as in #34;."""
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
         lines.append(f'  subgraph t{i} ["{_lines(_heading(tree, said, i))}"]')
@@ -81,8 +84,11 @@ def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]
 
 
 def _quote(*lines: str) -> str:
-    r"""Quote a string of DOT. Backslashes begin escapes (\N, \G, \n) and are doubled; ampersands are escaped, because
-    Graphviz would turn `&lt;` into `<`."""
+    r"""Quote lines as one string of DOT.
+
+    Backslashes begin escapes (\N, \G, \n) and are doubled. Ampersands are escaped, because Graphviz would turn `&lt;`
+    into `<`.
+    """
     coded = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
     return '"' + "\\n".join(coded) + '"'
 
@@ -95,5 +101,5 @@ def _lines(said: Sequence[str]) -> str:
 
 
 def _code_text(text: str) -> str:
-    """Escape text in a quoted Mermaid label, so that it contains no quotes, markup, links or directives."""
+    """Escape text for a quoted Mermaid label, so that it contains no quotes, markup, links or directives."""
     return "".join(one if one.isalnum() or one in _PLAIN else f"#{ord(one)};" for one in text)

@@ -1,4 +1,4 @@
-"""Histograms on a common axis, one row for each series, so that colour carries no information."""
+"""Histograms on a common axis, with a row for each series, so that no information depends on colour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ _HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
 
 @dataclass(frozen=True, slots=True)
 class HistogramRow:
-    """A histogram. label: above its bars. said: next to the label. shares: of the values in each bin, with sum 1.
-    middle: a line across the bars; NaN for none."""
+    """A histogram with a label above its bars, followed by the text `said`. `shares` are the shares of the values in
+    each bin, with sum 1. A vertical line marks `middle` unless it is NaN."""
 
     label: str
     said: str
@@ -23,8 +23,8 @@ class HistogramRow:
 def histogram_panel(
     title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
 ) -> tuple[list[str], float]:
-    """Return the elements of a panel, starting at height `down`, and its end height. ends: of the axis, which has equal
-    bins."""
+    """Draw a panel from the y coordinate `down`. Returns its elements and the y at which it ends. `ends` are the ends
+    of the axis, which is divided into bins of equal width."""
     start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
     found = [text(MARGIN, down + 14, title, 13, bold=True)]
     axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)

@@ -1,5 +1,7 @@
-"""The layout of a tree in a picture: a column for each turn, a row for each path of conversations. Branches that are
-not drawn are never hidden: their node shows how many there are and how often they were taken."""
+"""The layout of a tree in a picture: a column for each turn, and a row for each path of conversations.
+
+Branches that are not drawn are never hidden: their node shows how many there are and how often they were taken.
+"""
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +12,7 @@ from recordings.trees.tree import ConversationTree
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Branches of a node that are not drawn. drawn: True if other branches of the node are."""
+    """The branches of a node that are not drawn. `drawn` is True if the node also has branches that are drawn."""
 
     branches: int
     visits: int
@@ -19,7 +21,7 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The drawn part of a tree. branches: drawn branches of each node, most visited first. folded: by node."""
+    """The drawn part of a tree: the branches of each node, the most visited first, and its undrawn branches."""
 
     nodes: tuple[int, ...]
     branches: Mapping[int, tuple[int, ...]]
@@ -27,8 +29,11 @@ class Shown:
 
 
 def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
-    """Select the root and branches of selected nodes, most visited first. least: the smallest share of the tree's
-    trials. most: branches of a node. nodes: in all. Other branches are folded at the node where they begin."""
+    """Select the part of a tree to draw: the root, then the most visited branches of selected nodes.
+
+    `least` is the smallest share of the tree's trials that a branch must have, `most` the largest number of branches of
+    a node, and `nodes` the largest number of nodes. Other branches are folded at their parent.
+    """
     kept: dict[int, list[int]] = {}
     drawn = 0
     # By visits, then in the order of the tree; a branch is never visited more often than its parent.
@@ -55,9 +60,11 @@ def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 1
 def places(
     chosen: Shown, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
 ) -> tuple[dict[int, float], dict[int, tuple[float, ...]], float]:
-    """Return the heights of rows: the middle of each node, the middles of rows below its branches, and the total. own:
-    the height of each node. further: heights of the rows below a node's branches, such as an end. A node is centred on
-    its children, in one pass up and one down the drawn nodes."""
+    """Return the middle of each node, the middles of the rows below its branches, and the total height.
+
+    `own` returns the height of a node, and `further` the heights of the rows below its branches, such as the ends of
+    conversations. A node is centred on its children, in one pass up and one down the drawn nodes.
+    """
     heights: dict[int, float] = {}
     for node in reversed(chosen.nodes):
         below = sum(heights[one] for one in chosen.branches[node]) + sum(further(node))

@@ -1,5 +1,7 @@
-"""A tree as lines of text: turns on the left, figures on the right, branches indented. Turns without a branch are not
-indented further, so that a conversation of fifty turns fits a terminal."""
+"""A tree as lines of text, with turns on the left, figures on the right, and branches indented.
+
+A turn is indented only if its parent branches, so that a conversation of fifty turns fits a terminal.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +15,12 @@ _NARROWEST = 14  # columns for the turn, however deep its line is indented
 
 @dataclass(frozen=True, slots=True)
 class OutlineLine:
-    """One line, in consecutive parts. node: 0 for lines of the root. kind: `turn`, `stop`, `note`. rails: the lines
-    that lead to it. mark: the speaker (`U `, `S `), `■ ` for an end, `? ` for a note. words: padded so that the figures
-    are flush right."""
+    """One line of an outline, in consecutive parts.
+
+    `node` is 0 for lines of the root, and `kind` is `turn`, `stop` or `note`. `rails` are the lines drawn before it.
+    `mark` is the speaker (`U `, `S `), `■ ` for an end or `? ` for a note. `words` are padded so that the figures are
+    flush right.
+    """
 
     node: int
     kind: str
@@ -37,9 +42,12 @@ def outline(
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> Iterator[OutlineLine]:
-    """Return the lines of a tree, in pre-order. figures: (N,) of the branch into each node. stops: (N,) of ending
-    there; by default the number of trials that do. notes: (N,) on a node's branches, or "". width: columns. ends: by
-    node, each kind of end with its figures, on a line of its own; other nodes have one line for all ends."""
+    """Return the lines of a tree of N nodes, in pre-order, `width` columns wide.
+
+    `figures` has N figures of the branch into each node, and `stops` N figures of the conversations that end there (by
+    default their number). `notes` has N notes on the branches of a node, or "". The ends of a node in `ends` are listed
+    by kind, each with its figures on a line of its own; other nodes have one line for all ends.
+    """
     apart = ends or {}
     own = (figure for lines in apart.values() for _, figure in lines)
     room = max((cells(text) for text in (*figures, *stops, *own)), default=0)
@@ -85,13 +93,13 @@ def _line(
 
 
 def texts_note(tree: ConversationTree, node: int) -> str:
-    """Return how many different texts were merged; "" for one."""
+    """Return how many different texts were merged into a node, or "" if there is only one."""
     count = int(tree.texts[node])
     return f"{count}{'+' if count == MOST_TEXTS else ''} texts" if count > 1 else ""
 
 
 def endings(tree: ConversationTree, node: int) -> str:
-    """Describe how the conversations that end at a node ended."""
+    """Describe the outcomes of the conversations that end at a node."""
     counts = [(one_line(name), int(count)) for name, count in zip(tree.outcomes, tree.endings[node]) if count]
     if len(counts) == 1 and counts[0][1] == int(tree.stops[node]):
         return counts[0][0]
@@ -107,6 +115,6 @@ def outline_text(
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> str:
-    """Return title and lines as one text."""
+    """Return the title and the lines of a tree as one text."""
     lines = outline(tree, figures, stops=stops, notes=notes, width=width)
     return "\n".join([title(tree), *map(str, lines)]) + "\n"

@@ -1,8 +1,8 @@
-"""Trees as an SVG picture: turns from left to right, with edges as wide as their share of the trials.
+"""Trees as an SVG picture, with turns from left to right and edges as wide as their share of the trials.
 
-The picture loads no font, script or address. Colours are given for light and dark screens (`prefers-color-scheme`);
-paper and viewers without style sheets get light ones. The text has no empty line and no id, so that it can be
-embedded in Markdown and HTML.
+The picture loads no font, script or address. It has colours for light and dark screens (`prefers-color-scheme`); on
+paper and in viewers without style sheets, the light ones are used. Its source has no empty line and no id, so that it
+can be embedded in Markdown and HTML.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,12 @@ class _Part:
 
 
 def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width: float = 960.0) -> str:
-    """Return the trees of `plates`, one below the other, and a legend of their marks. legend: further sentences. width:
-    the desired pixels; a tree whose labels would shrink to a few letters is wider. Raises ValueError without trees."""
+    """Return the trees of `plates`, one below the other, followed by a legend of their marks and the sentences of
+    `legend`.
+
+    `width` is the desired width in pixels; a tree whose labels would shrink to a few characters is wider. Raises
+    ValueError if there are no trees.
+    """
     if not plates:
         raise ValueError("no trees to draw")
     inside = width - 2 * MARGIN
@@ -73,7 +77,8 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
 
 
 def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down: float) -> tuple[list[str], float]:
-    """Return paragraphs one below the other, given as text, size, colour and weight, and their end height."""
+    """Draw paragraphs, each given as text, size, colour and boldness. Returns their elements and the y at which they
+    end."""
     found = []
     for what, size, ink, bold in said:
         for line in break_lines(what, wide / (1.12 if bold else 1), size, 12):

@@ -2,7 +2,7 @@
 
 Colours are CSS variables for light and dark screens (`prefers-color-scheme`), which a report may redefine. Every
 element also has its light colour as an attribute, for paper and viewers without style sheets. Nothing is loaded, and no
-element has an id, so that a page can contain several charts. A title and description describe the chart.
+element has an id, so that a page can contain several charts. Each chart has a title and a description.
 """
 
 import unicodedata
@@ -36,7 +36,7 @@ STYLE = (
 
 
 def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
-    """Return the colour attributes of an element. fill, stroke: names of colours, or ""."""
+    """Return the colour attributes of an element. `fill` and `stroke` are names of colours, or "" for none."""
     classes = " ".join([*([f"f-{fill}"] if fill else []), *([f"s-{stroke}"] if stroke else [])])
     found = f'class="{classes}" fill="{THEMES[fill][0] if fill else "none"}"'
     if stroke:
@@ -47,7 +47,7 @@ def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str
 def text(
     x: float, y: float, what: str, size: float = 12.0, ink: str = "ink", *, bold: bool = False, anchor: str = ""
 ) -> str:
-    """Return a line of text with its baseline at y. anchor: `middle` or `end` if x is not its start."""
+    """Return a line of text with its baseline at y. With the anchor `middle` or `end`, x is its middle or end."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_paint_attributes(ink)}{more} unicode-bidi="isolate">'
@@ -60,7 +60,7 @@ def line(x1: float, y1: float, x2: float, y2: float, ink: str = "ink", width: fl
 
 
 def path(points: Sequence[tuple[float, float]], ink: str, width: float = 2.0, dash: str = "") -> str:
-    """Return a line through points."""
+    """Return a line that connects points."""
     way = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return f'<path d="M{way}" stroke-linejoin="round" {_paint_attributes("", ink, width, dash)}/>'
 
@@ -70,7 +70,7 @@ def rectangle(x: float, y: float, width: float, height: float, fill: str) -> str
 
 
 def circle(x: float, y: float, ink: str = "ink", *, size: float = 4.5, filled: bool = True) -> str:
-    """Return a mark; a hollow one is filled with the background colour."""
+    """Return a round mark. A hollow one is filled with the background colour."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {_paint_attributes(ink if filled else "paper", ink, 1.8)}/>'
 
 
@@ -87,7 +87,8 @@ def triangle(x: float, y: float, ink: str = "ink", *, size: float = 5.0, filled:
 def paragraphs(
     said: Sequence[str], wide: float, down: float, *, size: float = 12.0, ink: str = "dim", bold: bool = False
 ) -> tuple[list[str], float]:
-    """Return paragraphs from `down`, broken at `wide` pixels, and the height at which they end."""
+    """Draw paragraphs from the y coordinate `down`, with lines of at most `wide` pixels. Returns their elements and the
+    y at which they end."""
     found = []
     for what in said:
         for words in break_lines(what, wide / (1.12 if bold else 1), size, _LINES):
@@ -97,7 +98,8 @@ def paragraphs(
 
 
 def page(title: str, description: str, elements: Sequence[str], width: float, height: float) -> str:
-    """Return the text of an SVG file. title, description: for screen readers; they are escaped."""
+    """Return a chart as the text of an SVG file. The title and description are meant for screen readers, and are
+    escaped."""
     w, h = round(width), round(height)
     # On a narrow screen, text below 10 pixels would be unreadable, so the page scrolls instead.
     style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
@@ -131,7 +133,7 @@ _LONGEST = 2000  # characters: no box shows more
 
 
 def room(text: str, size: float) -> float:
-    """Return the largest width of `text` in pixels, at `size` pixels."""
+    """Return an upper bound on the width of `text` in pixels, at a font size of `size` pixels."""
     return size * sum(map(_width, text))
 
 
@@ -145,7 +147,7 @@ def _width(character: str) -> float:
 
 
 def fit_text(text: str, most: float, size: float) -> str:
-    """Cut `text` to `most` pixels, with an ellipsis if anything was cut."""
+    """Cut `text` to a width of `most` pixels. An ellipsis is added if anything was cut."""
     if room(text, size) <= most:
         return text
     return text[: _fitting(text, most - size * _width("…"), size)].rstrip() + "…"
@@ -162,8 +164,8 @@ def _fitting(text: str, most: float, size: float) -> int:
 
 
 def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
-    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` that joins
-    acts. The last line is cut; only an empty text has an empty line."""
+    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` between acts.
+    The last line is cut if it is too long. Only an empty text has an empty line."""
     found: list[str] = []
     rest = text
     while rest and len(found) < lines - 1 and room(rest, size) > most:
@@ -174,7 +176,8 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
 
 
 def _line_end(rest: str, fits: int) -> int:
-    """Return the end of a line of at most `fits` characters: before a space, after a `+` or a hyphen, or at `fits`."""
+    """Return the end of a line of at most `fits` characters: before a space, after a `+` or a hyphen, else at
+    `fits`."""
     hyphen = 0
     for end in range(min(fits, len(rest) - 1), 0, -1):
         if rest[end] == " ":
@@ -187,7 +190,7 @@ def _line_end(rest: str, fits: int) -> int:
 
 
 def plain(text: str) -> str:
-    """Return `text` as the content of an element: on one line, escaped, without characters that XML forbids."""
+    """Return `text` on one line, escaped as the content of an element."""
     shown = one_line(text[: 4 * _LONGEST])
     more = len(shown) > _LONGEST or len(text) > 4 * _LONGEST
     shown = f"{shown[:_LONGEST]}… ({len(text):,} characters)" if more else shown
@@ -195,5 +198,5 @@ def plain(text: str) -> str:
 
 
 def quote_attribute(text: str) -> str:
-    """Return `text` as a quoted value of an attribute."""
+    """Return `text` as the quoted value of an attribute."""
     return '"' + plain(text).replace('"', "&quot;") + '"'

@@ -1,4 +1,4 @@
-"""A single tree of a picture: boxes, edges, ends and folded branches."""
+"""The drawing of a single tree: boxes, edges, ends of conversations, and folded branches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,10 +26,13 @@ Words = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class TreeDrawing:
-    """A tree and its labels. branches, stops: (N,) labels of the edge into a node, and of ending there. notes: (N,)
-    below the turn. unseen: (N,) on branches that no trial took, or "". least, most: which branches are folded
-    (`layout.select_branches`). ends: by node, each kind of end with its label, drawn separately; other nodes have one
-    end."""
+    """A tree of N nodes and its labels.
+
+    `branches` has N labels of the edges into nodes, and `stops` N labels of the conversations that end there. `notes`
+    has N notes below turns. `unseen` has N notes on branches that no trial took, or "". `least` and `most` select the
+    branches to draw (`layout.select_branches`). The ends of a node in `ends` are drawn separately for each kind, with
+    its label; other nodes have one end.
+    """
 
     tree: ConversationTree
     title: str
@@ -71,7 +74,7 @@ _MARKS = {
 
 
 def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = False, anchor: str = "") -> str:
-    """Return a line of text, with the direction of a system's words isolated."""
+    """Return a line of text whose direction does not affect the text around it."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {paint_attributes(ink)}{more} unicode-bidi="isolate">'
@@ -80,7 +83,8 @@ def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = F
 
 
 def drawn_tree(plate: TreeDrawing, wide: float) -> tuple[tuple[str, ...], float, float]:
-    """Return the elements of a tree from (0, 0), its width and its height. wide: the desired pixels."""
+    """Draw a tree from (0, 0). Returns its elements, its width and its height. `wide` is the desired width in
+    pixels."""
     for most in _LABELS:
         drawing = _Drawing(plate, most)
         if drawing.width <= wide:
@@ -132,11 +136,11 @@ class _Drawing:
         return self.plate.ends.get(node) or [(endings(self.tree, node), self.plate.stops[node])]
 
     def _lone_end(self, node: int) -> bool:
-        """True if a node is followed by a single end, which is then drawn next to it."""
+        """Return whether a node is followed only by a single end, which is then drawn next to it."""
         return not self.tree.branches[node] and len(self._stop_words(node)) == 1
 
     def _further(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
-        """Return the rows below a node's branches: their heights, and the name and label of an end."""
+        """Return the rows below a node's branches, each with its height and, for an end, its name and label."""
         rows: list[tuple[str, float, tuple[str, Words] | None]] = []
         if not self._lone_end(node):
             rows += [("stop", _ROW, end) for end in self._stop_words(node)]
@@ -153,7 +157,7 @@ class _Drawing:
         return self._x(node) + self.widths[int(self.tree.depth[node])] + (0 if node else 4)
 
     def _bend(self, node: int) -> float:
-        """Return the x at which edges bend, common to a column, so that rows do not cross."""
+        """Return the x at which all edges of a column bend, so that they do not cross rows."""
         depth = int(self.tree.depth[node])
         return self.left[depth] + self.widths[depth] + _CURVE
 
@@ -286,7 +290,7 @@ class _Drawing:
 
 
 def _box_line(x: float, y: float, width: float, line: str) -> str:
-    """Return a line of a box. Letters of unknown width and height are clipped to the box."""
+    """Return a line of text in a box. Characters of unknown width and height are clipped to the box."""
     if line.isascii():
         return text(x, y + 12, line, _LABEL, "ink")
     held = text(0, 12, line, _LABEL, "ink")
@@ -309,7 +313,7 @@ def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
 
 
 def _count(words: Words) -> int:
-    """Return the number of trials on an edge, from `3/10`."""
+    """Return the number of trials from the label of an edge, such as `3/10`."""
     return int(words[1].partition("/")[0])
 
 
@@ -318,5 +322,5 @@ def _row(words: Words) -> str:
 
 
 def _short(note: str) -> str:
-    """Return a label without its counts, which are in the title of the element."""
+    """Return a label without its counts, which the title of the element shows."""
     return note.partition(" (")[0]
