@@ -1,4 +1,4 @@
-"""The cells of several systems in one measure, aligned by topic."""
+"""One measure's values for several systems, aligned over the topics that all of them answered."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -26,18 +26,20 @@ Cell = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
-    """Systems over their common topics: T topics, m systems.
+    """Values of m systems on the T topics for which all of them have a value.
 
-    above, below: (T, m); the figure of a system is the ratio of their sums over topics. noise: (T, m), the variance
-    of a topic's value over other trials; NaN with fewer than two trials. trials: (T, m), the number of conversations
-    with a value. left_out: topics without a value for some system. pooled: whether figures are ratios of sums over
-    all conversations, not means over topics. sessions: (m,), the number of sessions that run through all topics; 0
-    with a fresh session for each conversation. shared: (m,), the variance of the figure over other sessions; NaN with
-    fewer than two. clusters: (T,) numbers, equal for topics in one cluster; None if all topics are independent.
-    in_time: by system with known times, whether trials near each other in time are alike; if they are (p up to .05),
-    `noise` is multiplied by the inflation. moments: by system with fresh sessions, (T, trials) each trial's
-    contribution to its topic's figure, and its start; NaN if there is none. Columns are the same trials for all
-    systems.
+    above, below: (T, m) numerators and denominators; the figure of a system is the ratio of their sums over topics.
+    noise: (T, m) variances of a topic's value over other trials; NaN with fewer than two trials.
+    trials: (T, m) numbers of conversations with a value.
+    left_out: the topics that lack a value for some system.
+    pooled: True if figures are ratios of sums over all conversations, False if they are means over topics.
+    sessions: (m,) numbers of sessions that run through all topics; 0 if each conversation has its own session.
+    shared: (m,) variances of the figure over other sessions; NaN with fewer than two.
+    clusters: (T,) cluster numbers of the topics; None if all topics are independent.
+    in_time: by system with known times, the test of dependence in time. If its p is at most .05, trials near each other
+        are treated as alike, and `noise` is multiplied by the inflation.
+    moments: by system with fresh sessions, two (T, trials) arrays: each trial's contribution to its topic's figure, and
+        its start; NaN for a missing trial. Columns are the same trial numbers for all systems.
     """
 
     topics: tuple[str, ...]
@@ -56,22 +58,22 @@ class Aligned:
 
     @property
     def figures(self) -> Floats:
-        """(m,) figures; NaN if the denominators sum to 0."""
+        """Figures of the systems, (m,); NaN if the denominators sum to 0."""
         return _ratio(self.above, self.below)
 
     @property
     def values(self) -> Floats:
-        """(T, m) contributions of topics, whose mean over topics is the figure."""
+        """Contributions of topics, (T, m). Their mean over topics is the figure."""
         return linear_values(self.above, self.below)
 
     @property
     def own(self) -> Floats:
-        """(T, m) figures of single topics; NaN if a topic's denominator is 0."""
+        """Figures of single topics, (T, m); NaN if a topic's denominator is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.above / self.below
 
     def without(self, topic: int, first: int, second: int) -> float:
-        """The difference between two systems if one topic is left out."""
+        """Return the difference between two systems' figures over all topics but one."""
         rest = [row for row in range(len(self.topics)) if row != topic]
         pair = [first, second]
         one, other = _ratio(self.above[np.ix_(rest, pair)], self.below[np.ix_(rest, pair)])
@@ -96,11 +98,11 @@ def align(
 ) -> Aligned:
     """Align systems over the topics for which all of them have a value.
 
-    pooled: the figure is the ratio of sums over all conversations, as for %recovery, and topics that contribute
-    nothing are left out; otherwise each topic's mean over trials has the same weight. continued: systems whose trials
-    of one number are one session through all topics. clusters: the cluster of each topic; other topics are clusters
-    of their own. times: by system, when each trial began. in_time: whether to test for dependence in time, and to
-    inflate noise.
+    If `pooled`, the figure is the ratio of sums over all conversations, as for %recovery, and topics that contribute
+    nothing are left out; otherwise each topic's mean over trials has the same weight. In the systems `continued`, all
+    trials with one number belong to one session through all topics. `clusters` maps topics to clusters; a topic that it
+    omits is a cluster of its own. `times` are the starts of trials, by system. With `in_time`, dependence between
+    trials that are near in time is tested and, if found, inflates the noise.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
@@ -175,7 +177,7 @@ def align(
 
 
 def cluster_numbers(topics: Sequence[str], clusters: Mapping[str, str]) -> npt.NDArray[np.int64] | None:
-    """Return (T,) numbers, equal for topics that `clusters` maps to one cluster; None if no two topics share one."""
+    """Return (T,) cluster numbers of topics, or None if no two topics share a cluster."""
     names = [("cluster", clusters[topic]) if topic in clusters else ("topic", topic) for topic in topics]
     numbers = {name: place for place, name in enumerate(dict.fromkeys(names))}
     return None if len(numbers) == len(topics) else np.array([numbers[name] for name in names], dtype=np.int64)

@@ -1,18 +1,18 @@
-"""The number of trials of each topic that makes the interval for these topics narrowest, predicted from a pilot.
+"""Allocation of trials to topics so that the interval for these topics is narrowest, as predicted from a pilot.
 
 With n_k trials of topic k, the mean over topics has the variance Σ v_k/n_k / T². For a given total it is smallest if
 n_k is proportional to √v_k (J. Neyman, Journal of the Royal Statistical Society 97 (1934), 558-625). A pilot of few
-trials says little about v_k, so estimates of v_k are shrunk towards those of all topics:
+trials says little about v_k, so its estimates are shrunk towards the estimate over all topics:
 
     yes or no     probabilities have a beta distribution over topics, with the pilot's mean and ICC; v_k is the mean of
-                  p(1 - p) given the topic's outcomes, including other systems' as far as the same topics are hard for
-                  them
+                  p(1 - p) given the topic's outcomes. Other systems' outcomes on the topic count as far as systems
+                  agree on which topics are hard
     other values  variances have an inverse gamma distribution over topics, with the pilot's mean and spread
                   (G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004), article 3, with
                   moments in place of equations on logarithms, since variances can be 0)
 
-No topic gets fewer trials than a floor. Floors from two trials to equal trials are tried by simulating the interval,
-and the narrowest is proposed: few trials of many topics cost degrees of freedom.
+No topic gets fewer trials than a floor. Every floor from two trials up to equal trials is tried by simulation, and the
+one with the narrowest interval is proposed: very few trials on many topics cost degrees of freedom.
 
 The pilot's own trials must not be part of the estimate: a topic that did not vary by chance gets few new trials, so its
 luck would persist. docs/planning.md shows how often the intervals then fail.
@@ -43,32 +43,35 @@ _NARROW, _WIDE = 0.05, 0.95  # the range that nine studies of ten lie in
 
 
 class Variances(Protocol):
-    """Estimates of the variances of trials from a pilot, (S, T) for S systems and T topics."""
+    """Variances of trials, (S, T) for S systems and T topics, estimated from a pilot."""
 
     @property
     def expected(self) -> Floats:
-        """Return (S, T) expected variances of a trial."""
+        """Expected variances of a trial, (S, T)."""
         ...
 
     def draw(self, studies: int, rng: np.random.Generator) -> Floats:
-        """Draw (studies, S, T) possible true values."""
+        """Draw (studies, S, T) plausible true values."""
         ...
 
     def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
-        """Return (studies, S, T) variances of means over `trials` (T,), as they would be estimated from the trials."""
+        """Simulate the estimated variances of means over `trials` (T,), as (studies, S, T)."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """Probabilities of yes-or-no trials by topic: `yes` and `no` are (S, T) parameters of their beta distributions."""
+    """Success probabilities of yes-or-no trials, by topic.
+
+    `yes` and `no` are (S, T) parameters of beta distributions.
+    """
 
     yes: Floats
     no: Floats
 
     @classmethod
     def of(cls, cells: Floats) -> Chances:
-        """Estimate from `cells`, (S, T, n) of 0 and 1, NaN for missing trials."""
+        """Estimate the probabilities from `cells`, (S, T, n) outcomes of 0 and 1, NaN for missing trials."""
         seen = (~np.isnan(cells)).sum(axis=2)
         hits = np.nansum(cells, axis=2)
         priors = [_prior(own[over > 0], over[over > 0]) for own, over in zip(hits, seen, strict=True)]
@@ -95,7 +98,7 @@ class Chances:
 
 @dataclass(frozen=True, slots=True)
 class _Prior:
-    """A beta distribution of topics' probabilities, by moments. `size` is yes + no, 1/ICC - 1."""
+    """Beta distribution of the success probabilities of topics, fitted by moments. `size` is yes + no = 1/ICC - 1."""
 
     mean: float
     size: float
@@ -118,10 +121,10 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
 
 
 def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
-    """Return (T,) hits and trials that other systems' outcomes on a topic are worth for this system.
+    """Return the (T,) hits and (T,) trials that other systems' outcomes on each topic add to this system's own.
 
-    They count as the number of its own trials that would be as informative, which depends on how far the
-    probabilities of systems differ beyond their means.
+    They are as many as trials of this system would be equally informative. That number depends on how much systems
+    differ in a topic's success probability after their means are aligned.
     """
     nothing = np.zeros(len(own)), np.zeros(len(own))
     both = (seen > 0) & (over > 0)
@@ -146,9 +149,10 @@ def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, pr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreads:
-    """Variances of any values by topic, each (S, T): the inverse gamma distributions, and the expected variances.
+    """Variances of trials of any kind of value, by topic, as inverse gamma distributions.
 
-    `degrees` of freedom are infinite if topics are alike.
+    All arrays are (S, T). `degrees` of freedom are infinite if topics are alike; `squares` are the scale parameters and
+    `mean` the expected variances.
     """
 
     degrees: Floats
@@ -157,7 +161,7 @@ class Spreads:
 
     @classmethod
     def of(cls, cells: Floats) -> Spreads:
-        """Estimate from `cells`, (S, T, n), NaN for missing trials."""
+        """Estimate the variances from `cells`, (S, T, n), NaN for missing trials."""
         seen = ~np.isnan(cells)
         counts = seen.sum(axis=2)
         free = np.maximum(0, counts - 1).astype(np.float64)
@@ -198,10 +202,10 @@ def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
-    """Return (T,) trials of each topic: `total` in all, at least `floor`, else proportional to the standard deviation.
+    """Allocate `total` trials to T topics in proportion to their standard deviations, at least `floor` to each.
 
     `variances` is (T,), not negative; if all are 0, trials are equal. Trials left over by rounding go to the topics
-    with the largest remainders, the first ones first. Raises ValueError for a total below floor·T.
+    with the largest remainders; on a tie, to the first. Raises ValueError for a total below floor·T.
     """
     spread = np.sqrt(np.asarray(variances, dtype=np.float64))
     if total < floor * len(spread):
@@ -226,12 +230,15 @@ def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A proposed allocation.
+    """A proposed allocation of trials to T topics.
 
-    trials: (T,) proposed numbers of trials. equal: (T,) equal numbers with the same total. floor: the fewest trials
-    of a topic. width, equal_width: mean widths, over simulated studies, of the interval of a difference between two
-    systems for these topics; NaN if there is none. narrower: 1 - width/equal_width. low, high: its range in nine of
-    ten studies.
+    trials: (T,) proposed numbers of trials.
+    equal: (T,) equal numbers of trials with the same total.
+    floor: the smallest number of trials that a topic may get.
+    width, equal_width: mean widths of the interval of a difference between two systems for these topics, over simulated
+        studies; NaN if there is no interval.
+    narrower: 1 - width/equal_width.
+    low, high: the range of `narrower` in nine of ten studies.
     """
 
     trials: Counts
@@ -245,9 +252,10 @@ class Allocation:
 
 
 def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: float = 0.95) -> Allocation:
-    """Propose an allocation of `total` trials of each system, the same for all systems.
+    """Propose one allocation of `total` trials per system, to be used for all systems.
 
-    Trials are equal if no other allocation is narrower. Raises ValueError for fewer than two trials of each topic.
+    All topics get equal numbers unless another allocation makes the interval narrower. Raises ValueError if `total` is
+    less than two trials for each topic.
     """
     together = known.expected.mean(axis=0)
     equal = neyman(np.ones(len(together)), total, FLOOR)
@@ -280,10 +288,10 @@ def _mean(widths: Floats) -> float:
 
 
 def foretold(known: Variances, trials: Counts, seed: int, *, level: float, studies: int = _STUDIES) -> Floats:
-    """Predict (studies,) widths of the interval of a difference for these topics (`paired.compare_these`).
+    """Predict the width of the interval of a difference for these topics (`paired.compare_these`) in simulated studies.
 
-    The difference is between two systems of the pilot, or two runs of its only one. A width is NaN if trials never
-    differ. One `seed` draws the same true values for all `trials`.
+    The difference is between two systems of the pilot, or between two runs if the pilot has one system. The widths are
+    (studies,), NaN if trials never differ. The true values depend on `seed` alone and not on `trials`.
     """
     rng = np.random.default_rng(seed)
     truth = known.draw(studies, rng)

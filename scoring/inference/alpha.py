@@ -1,15 +1,15 @@
-"""The interval of Krippendorff's alpha, with allowance for a unit unlike those that were judged.
+"""An interval for Krippendorff's alpha that allows for a unit unlike those that were judged.
 
     α = 1 - D_o/D_e     D_o: disagreement between judgments of one thing; D_e: between any two judgments
 
-If few judgments are unlike the others, the data say little about alpha: whether judges agree on the rare ones is seen
-on those few alone. If 3% of things are harmful and two judges are right in 98% of cases, a jackknife of log(1 - α)
-covers .39 with 20 things and .70 with 45, where it gives an interval. Requiring ten things with the rare value does not
-help: if that many occur by chance, it covers .6. So units (things, or conversations with several) get random weights,
-and three quarters of a unit that was not judged are added, as in `scoring.inference.unseen_topic`:
+If few judgments are unlike the others, the data say little about alpha, since only those few show whether judges agree
+on the rare value. If 3% of things are harmful and two judges are right in 98% of cases, a jackknife of log(1 - α)
+covers .39 with 20 things and .70 with 45, when it gives an interval at all. Requiring ten things with the rare value
+does not help: if that many occur by chance, it covers .6. So units (things, or conversations with several) get random
+weights, and three quarters of a unit that was not judged are added, as in `scoring.inference.unseen_topic`:
 
-    low     its things are judged as differently as they can be
-    high    its judgments agree, on the value that raises alpha most
+    low     judges disagree about the things of the added unit as much as they can
+    high    judges agree about them, on the value that raises alpha most
 
 Scores differ most at the ends of their scale; values without an order differ most if half of the judges give the most
 frequent value and half the next. In simulated studies the interval covers .93 to 1.0 with 3% to 50% of things of the
@@ -44,10 +44,11 @@ _ASSUMES = "things, or the conversations they are of, are independent draws"
 def alpha_interval(
     alpha: float, rows: Sequence[Floats], units: Sequence[Hashable], *, level: float, values: bool = False
 ) -> Interval:
-    """Return the interval of `alpha`, with ends of at most 1; none on fewer than six units, or if alpha is NaN.
+    """Return the interval of `alpha`, with ends of at most 1.
 
-    rows: for each thing its judgments, (people, d), at least two: scores (d = 1), or values without an order as
-    corners of a simplex. units: the unit of each row. values: whether judgments are values without an order.
+    `rows` are the judgments of each thing, (people, d) with at least two people: scores (d = 1), or corners of a
+    simplex for values without an order. `units` are the units of the rows, and `values` is True for values without an
+    order. There is no interval on fewer than six units, or if alpha is NaN.
     """
     place = {unit: column for column, unit in enumerate(dict.fromkeys(units))}
     if math.isnan(alpha):
@@ -87,13 +88,16 @@ def alpha_interval(
 
 
 def _parts(row: Floats) -> list[float]:
-    """Return a thing's squared distances of ordered pairs over (people - 1), people, Σ score² and Σ score."""
+    """Return the sums that one thing adds to alpha, (3 + d): distances, people, Σ score² and Σ score.
+
+    Distances are squared, summed over ordered pairs of people, and divided by (people - 1).
+    """
     spread = float(np.square(row - row.mean(axis=0)).sum())
     return [2 * len(row) * spread / (len(row) - 1), float(len(row)), float(np.square(row).sum()), *row.sum(axis=0)]
 
 
 def _alpha(sums: Floats) -> Floats:
-    """Return (B,) alphas from (3 + d, B) sums over things, with n² for n(n - 1): weights are not integers."""
+    """Compute (B,) alphas from (3 + d, B) sums over things. Uses n² for n(n - 1), since weights are not integers."""
     within, n, squares, totals = sums[0], sums[1], sums[2], sums[3:]
     apart = 2 * (n * squares - np.square(totals).sum(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):

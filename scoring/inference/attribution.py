@@ -1,25 +1,26 @@
-"""A difference between two audits, split by cause into parts that add up to it.
+"""Attribution of a difference between two audits to its causes, in parts that add up to the difference.
 
 A topic's value in an audit is the mean over its trials, computed in four ways:
 
     recorded   as it was recorded
-    decided    labels decided again by its own rules, in today's code
-    read       then with the answers as today's code reads them on the kept pages
-    crossed    then with the other audit's rules
+    decided    with labels decided again by the audit's own rules, in today's code
+    read       decided, and with answers extracted again from the stored pages by today's code
+    crossed    read, but decided by the other audit's rules
 
-With old and new evidence e and f, and rules r and s, the difference over the topics of both is
+With old and new evidence e and f, and old and new rules r and s, the difference over the topics of both is
 
-    [recorded - decided] + [decided - read]  of the new, minus those of the old    rules, reading
-    v(f, s) - v(e, r), where both are read by today's code                         evidence, rules
+    [recorded - decided] + [decided - read]  of the new audit, minus the same of the old    rules, reading
+    v(f, s) - v(e, r), both as read by today's code                                         evidence, rules
 
-and the last is split by the Shapley value of two players, the mean over both orders in which they can have changed:
+The last line is split by the Shapley value of two players, the mean over both orders in which they can have changed:
 
     evidence  ½[v(f, s) - v(e, s)] + ½[v(f, r) - v(e, r)]
     rules     ½[v(e, s) - v(e, r)] + ½[v(f, s) - v(f, r)]
 
-Evidence is the system's, unless users changed too. Then the part of a topic that is observed for words said in both
-audits is the system's, and the rest is the users'; if no words are the same, all of it is the users'. Topics that only
-one audit has, or words differently, are a part of their own: their contribution to the mean of each audit.
+Evidence is attributed to the system, unless users changed too. Then only the part of a topic's difference that shows in
+conversations where users said the same in both audits is attributed to the system, and the rest to the users. If users
+never said the same, all of it is attributed to them. Topics that only one audit has, or that are worded differently,
+are a cause of their own: their contribution to the mean of each audit.
 
 Sources: L. S. Shapley, A value for n-person games (1953); for the same words, E. M. Kitagawa, JASA 50 (1955),
 1168-1194.
@@ -46,7 +47,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One trial in all four ways, NaN without a value, and the user's words up to the turn of the value."""
+    """One trial's value in all four ways, NaN if undefined, and the user's words up to the turn of the value."""
 
     recorded: float
     decided: float
@@ -61,13 +62,15 @@ Side = Mapping[str, Sequence[Told]]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """A difference between two audits, split by source.
+    """A difference between two audits, split by cause.
 
-    before, after: the figures as recorded, over all topics of each audit. shares: by source, its contribution to the
-    difference; NaN if no topic is in both audits. intervals: by source, for topics like those in both; `topics` has
-    none, since it is the contribution of other topics. topics: the number of topics in both with a value in all four
-    ways. alone: the numbers of topics only before, and only after. unmatched: the number of topics in both in which
-    changed users never said the same words.
+    before, after: the figures as recorded, over all topics of each audit.
+    shares: the contribution of each cause to the difference; NaN if no topic is in both audits.
+    intervals: the interval of each share, for topics like those in both. `topics` has none, since it is about the
+        others.
+    topics: the number of topics in both audits with a value in all four ways.
+    alone: the numbers of topics only in the old audit, and only in the new one.
+    unmatched: the number of topics in both audits in which changed users never said the same words.
     """
 
     before: float
@@ -84,15 +87,15 @@ class Attribution:
 
     @property
     def largest(self) -> str:
-        """The source with the largest absolute share; "" if there is none."""
+        """The cause with the largest absolute share; "" if there is none."""
         known = {source: abs(share) for source, share in self.shares.items() if share and not math.isnan(share)}
         return max(known, key=lambda source: known[source]) if known else ""
 
 
 def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float) -> Attribution:
-    """Split the difference between two audits by source. The `level` of the intervals is in (0, 1).
+    """Split the difference between two audits by cause. The `level` of the intervals is in (0, 1).
 
-    `same_topics` are unchanged between the audits, and `other_users` says whether the simulated user was changed.
+    `same_topics` are unchanged between the audits. `other_users` is True if the simulated user was changed.
     """
     ways = ("recorded", "decided", "read", "crossed")
     old, new = (

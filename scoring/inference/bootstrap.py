@@ -1,10 +1,10 @@
 """Intervals for means over topics, with the topic as the unit and its trials nested in it.
 
-`topics`         topics with all their trials get random weights, and part of a topic that was not asked is added
-                 (`scoring.inference.unseen_topic`): the default.
-`topics+trials`  topics, then trials within each topic, are drawn with replacement; plain percentiles.
-`bootstrap-t`    topics with all their trials are drawn; the ends are those of the studentised mean, which follow the
-                 skew of the topics (`studentised_ends`).
+`topics`         gives random weights to topics with all their trials, and adds part of a topic that was not asked
+                 (`scoring.inference.unseen_topic`). This is the default.
+`topics+trials`  draws topics, then trials within each topic, with replacement, and uses plain percentiles.
+`bootstrap-t`    draws topics with all their trials, and uses the ends of the studentised mean, which follow the skew
+                 of the topics (`studentised_ends`).
 
 The last two use only the topics that were asked. They cover .44 if one topic in ten is of another kind and five topics
 were asked, none of that kind. So their ends are used only if they lie further out than those of `topics`
@@ -47,12 +47,13 @@ _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 
 
 class Resampler:
-    """Draws weights once for each set of topics, and computes intervals from them.
+    """Intervals from random weights, which are drawn once for each set of topics.
 
-    rng: one number is drawn from it. replications: the number of replications B. level: the confidence in (0, 1).
+    One number is drawn from `rng`. There are B = `replications`, and the confidence `level` is in (0, 1).
 
-    In all methods, `bottom` and `top` are the least and the largest possible value of a topic, one for all columns or
-    one for each; infinite if unknown, as for R. `unit` is the name of a row if rows are trials of one topic.
+    In all methods, `bottom` and `top` are the lowest and the highest possible value of a topic, as one number or one
+    per column. They are infinite if unknown, as for R. `unit` is what a row is called; it is "trial" if rows are trials
+    of one topic.
     """
 
     bytes_at_once = 64 * 2**20  # of weights drawn at a time
@@ -84,8 +85,8 @@ class Resampler:
     ) -> list[Interval]:
         """Return an interval for each measure's mean over topics of the topic's mean over trials.
 
-        `values` is (topics, trials, measures), NaN if missing; a topic without any is left out of that measure. There
-        is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
+        `values` is (topics, trials, measures), NaN if missing. A topic without any value is left out of that measure.
+        There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
         """
         cells = np.asarray(values, dtype=np.float64)
         seen = ~np.isnan(cells)
@@ -94,7 +95,7 @@ class Resampler:
         return self.ratios(topics, cells * below, below, bottom=bottom, top=top, unit=unit)
 
     def ratio(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike, unit: str = "topic") -> Interval:
-        """Return the interval of one ratio, as `ratios` does. `above` and `below` are (topics, trials)."""
+        """Return the interval of one ratio, as `ratios` does for several. `above` and `below` are (topics, trials)."""
         top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         return self.ratios(topics, top[..., None], bottom[..., None], unit=unit)[0]
 
@@ -111,8 +112,9 @@ class Resampler:
         """Return an interval for each ratio of sums over topics and trials, such as recoveries over failures.
 
         `above` and `below` are (topics, trials, columns), NaN for missing values; below >= 0. Only topics with a
-        positive denominator are units of a column: the others say nothing about its ratio. Columns with the same
-        units use the same draws. The design says what else is a unit; a session is a trial.
+        positive denominator are units of a column, since the others say nothing about its ratio. Columns with the same
+        units use the same draws. The design may add clusters or sessions as units; a column of trials is then a
+        session.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
@@ -195,9 +197,9 @@ class Resampler:
         """Return an interval for a weighted mean of ratios of sums, such as SWAN over pooled nuggets, a mean of WANs.
 
         `above` and `below` are (topics, trials, columns), NaN for missing trials; below >= 0, with a positive sum in
-        each column. `weights` are (columns,), not negative. All columns use the same draws. With fewer than four
-        topics in a column there is no interval. For these topics, trials are the units without stratification, which
-        includes the variation between topics.
+        each column. `weights` are (columns,), not negative. All columns use the same draws. There is no interval if a
+        column has fewer than four topics. In a design for these topics only, the units are trials without
+        stratification, so the interval includes the variation between topics.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         if unit != "topic" or self._design.independent(topics):
@@ -258,7 +260,10 @@ class Resampler:
     def _ends(
         self, names: Sequence[str], seen: Seen, above: Floats, below: Floats, bottom: Floats, top: Floats
     ) -> tuple[Floats, Floats]:
-        """Return (C,) low and (C,) high ends of (topics, trials, C) cells, 0 for missing values."""
+        """Return (C,) low and (C,) high ends for (topics, trials, C) numerators and denominators.
+
+        Missing values are 0.
+        """
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
@@ -290,7 +295,7 @@ class Resampler:
         return weighted_means(sums, above.shape[1])
 
     def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
-        """Return (columns, B) sums of `cells`, (topics, trials, columns), over drawn topics and their drawn trials."""
+        """Resample topics, then their trials, and return (columns, B) sums of `cells`, (topics, trials, columns)."""
         trials = seen.sum(axis=1)
         key, most = ("topics+trials", tuple(names), tuple(int(count) for count in trials)), int(trials.max())
         packed = np.zeros((len(names), most, cells.shape[2]))
@@ -303,10 +308,9 @@ class Resampler:
         return rng.multinomial(n, [1 / n] * n, size=size).T.astype(np.float64)
 
     def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Counts:
-        """Return (n · most, size) how often each trial of each topic is drawn; a topic drawn twice draws its trials
-        twice.
+        """Return (n · most, size) counts of how often each trial is drawn. A topic drawn twice draws its trials twice.
 
-        Rows are contiguous and of the smallest integer type: transposing and summing over other columns are slow.
+        Rows are contiguous and have the smallest integer type, since transposing and summing other layouts is slow.
         """
         often = rng.multinomial(n, [1 / n] * n, size=size)
         shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
@@ -318,7 +322,10 @@ class Resampler:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
 
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
-        """Return (columns, B) products of (rows, columns) and drawn weights, with at most `bytes_at_once` in memory."""
+        """Return (columns, B) products of (rows, columns) and drawn weights.
+
+        At most `bytes_at_once` of weights are in memory.
+        """
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > self.most_bytes:
             raise InputError(

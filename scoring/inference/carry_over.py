@@ -1,18 +1,22 @@
-"""A test of whether an answer depends on what came before it in the session. In the pilot study of GFRC a system
-answered R012 (SIGIR) with researchers of KDD, the subject of R011: "previous conversations do seem to affect the
-current response in some cases" (T. Sakai, EVIA 2023, section 5, fourth observation).
+"""A test of whether answers depend on what came before them in the session.
 
-Two figures are tested: the slope of the value over the place in the session and, if the same system was also played in
-fresh sessions, the loss of continued sessions compared with those. Without carry-over, some exchange of values makes no
-difference. The first of these exchanges that can give a small enough p is used:
+In the pilot study of GFRC a system answered R012 (SIGIR) with researchers of KDD, the subject of R011: "previous
+conversations do seem to affect the current response in some cases" (T. Sakai, EVIA 2023, section 5, fourth
+observation).
 
-    sessions   whole sessions are exchanged with whole trials of fresh conversations. Two figures, the loss and the
-               slope of the difference, corrected for two (Holm)
+Two figures are tested: the slope of the value over the position in the session and, if the same system was also played
+in fresh sessions, the loss of continued sessions compared with those. Without carry-over, some exchange of values makes
+no difference. The first of these exchanges that can give a small enough p is used:
+
+    sessions   whole sessions are exchanged with whole trials of fresh conversations. Both the loss and the slope of
+               the difference are tested, corrected for two tests (Holm)
     orders     sessions that asked the topics in different orders exchange their orders
-    topics     most sessions had one order: topics of one type exchange their places. Without fresh conversations, the
-               difficulty of a topic and its place are confounded: this holds if the order is unrelated to difficulty
+    topics     if most sessions had one order, topics of one type exchange their positions. Without fresh
+               conversations, the difficulty of a topic and its position are confounded: the test is valid if the
+               order is unrelated to difficulty
 
-All are two-sided. Answers of a session stay together in the first two; the third is about topics, over all sessions.
+All tests are two-sided. Answers of a session stay together in the first two; the third exchanges topics over all
+sessions at once.
 """
 
 import math
@@ -32,8 +36,8 @@ from scoring.statistics.exchange import holm
 def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
     """Return the interval of a figure over sessions and topics, clipped to [-1, 1].
 
-    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share, summing to 0;
-    0 for missing cells. No row or column may be empty. There is no interval for fewer than four topics or sessions,
+    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share; it sums to 0,
+    and missing cells are 0. No row or column may be empty. There is no interval for fewer than four topics or sessions,
     or if nothing differs.
     """
     cells = np.asarray(influence, dtype=np.float64)
@@ -77,13 +81,16 @@ class _Counts(TypedDict):
 class CarryOver:
     """The carry-over in continued sessions.
 
-    slope: change of the value from one place to the next; with fresh conversations, of the difference from them.
-    interval: of the slope, clustered by session and by topic. p: of the slope, corrected by Holm's method if the loss
-    is tested too. lost: mean over topics of continued minus fresh, with its interval; NaN without fresh
-    conversations. p_lost: NaN also if fresh conversations are too few. exchanged, units: the units that are exchanged
-    for p, and their number. sessions, topics, conversations: the numbers of continued ones with a value. fresh: the
-    number of fresh conversations. places: the last place. found: whether a p is at most 1 - level; None if no p can
-    be that small.
+    slope: change of the value from one position to the next; with fresh conversations, of the difference from them.
+    interval: the interval of the slope, clustered by session and by topic.
+    p: for the slope, corrected by Holm's method if the loss is tested too.
+    lost, interval_lost: the mean over topics of continued minus fresh; NaN without fresh conversations.
+    p_lost: for the loss; NaN without fresh conversations or with too few.
+    exchanged, units: the kind of units that are exchanged for p, and their number.
+    sessions, topics, conversations: numbers of continued sessions, topics and conversations with a value.
+    fresh: the number of fresh conversations.
+    places: the last position in a session.
+    found: True if a p is at most 1 - level; None if no p can be that small.
     """
 
     slope: float
@@ -111,11 +118,11 @@ def carry_over(
     level: float,
     fresh: npt.ArrayLike | None = None,
 ) -> CarryOver | None:
-    """Test one system for carry-over; None if fewer than two places have a value.
+    """Test one system for carry-over. Returns None if fewer than two positions have a value.
 
-    `values` are (topics, sessions) in [0, 1], and `places` (topics, sessions) from 1, NaN for missing cells. Topics
-    exchange places only with others of their type (`types`). `fresh` are (topics, trials) of the same system in fresh
-    sessions; topics without any are left out. Raises ValueError for a value without a place.
+    `values` are (topics, sessions) in [0, 1], and `places` are their positions from 1, NaN for missing cells. Topics
+    exchange positions only with topics of the same type (`types`). `fresh` are (topics, trials) values of the same
+    system in fresh sessions; topics without any are left out. Raises ValueError for a value without a position.
     """
     own, place = np.asarray(values, dtype=np.float64), np.asarray(places, dtype=np.float64)
     if (~np.isnan(own) & np.isnan(place)).any():
@@ -192,11 +199,11 @@ def _along(
     played: tuple[Floats, Floats, Floats | None],
     level: float,
 ) -> CarryOver:
-    """Return the test of the slope.
+    """Test the slope and gather the result.
 
-    high, far: centred values and places. products: (units, units) of each unit's values with each unit's places; its
-    trace is the numerator of the slope, the test statistic. shuffled: (draws, units) the unit whose places each unit
-    gets.
+    `high` and `far` are centred values and positions. `products` is (units, units), the product of each unit's values
+    with each unit's positions; its trace is the numerator of the slope, the test statistic. `shuffled` is (draws,
+    units), the unit whose positions each unit gets.
     """
     above, place, fresh = played
     slope, units = _slope(high, far), len(products)
@@ -220,7 +227,7 @@ def _along(
 
 
 def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
-    """Return the tests of both figures. Each draw chooses sessions and fresh trials at random as the continued ones."""
+    """Test the loss and the slope. Each draw picks random sessions and fresh trials to act as the continued ones."""
     every = np.concatenate([own, alone], axis=1)
     units = every.shape[1]
     orders = np.vstack([np.arange(units), _shuffle_labels(np.zeros(units, dtype=np.int64), rng)])
@@ -248,7 +255,10 @@ def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Gen
 
 
 def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
-    """Return (draws, 2) losses and numerators of slopes. `drawn` is (topics, draws, units), continued ones first."""
+    """Return (draws, 2): losses and numerators of slopes.
+
+    `drawn` is (topics, draws, units), with continued units first.
+    """
     sessions = place.shape[1]
     seen = ~np.isnan(drawn)
     inside, counts = np.where(seen, drawn, 0.0), seen.astype(np.float64)

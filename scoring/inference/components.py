@@ -1,4 +1,4 @@
-"""Components of variance: between systems, between topics, between both, and between trials of one topic.
+"""Components of variance: between systems, between topics, of their interaction, and between trials of one topic.
 
     one system        y = mean + topic + trial                               trials nested in topics
     several systems   y = mean + system + topic + system×topic + trial       trials nested in both
@@ -6,8 +6,8 @@
 Components are estimated by the method of moments on the means of cells, so that topics have equal weight however many
 of their trials are valid, as in every figure of Harvest. The contribution of trials to a mean of n, s²/n, is
 subtracted, with s² the cell's own variance (the mean of all for a cell with one trial). For several systems the sums of
-squares are those of Henderson's method III (`scoring.inference.mean_squares`), which allows tables with holes. In a
-balanced design both are the analysis of variance. Nothing is assumed to be normal, and an estimate may be negative.
+squares are those of Henderson's method III (`scoring.inference.mean_squares`), which allows empty cells. In a balanced
+design both are the analysis of variance. Nothing is assumed to be normal, and an estimate may be negative.
 
 Intervals (`scoring.inference.spreads`) are about topics like these, and about these systems.
 
@@ -43,27 +43,32 @@ _ONE_TOPIC = "one topic: nothing to compare it with"
 class Component:
     """A component of variance, or a ratio of components, with its interval over topics.
 
-    The estimate can be negative by chance; NaN if undefined, with the reason in the interval's note.
+    The estimate can be negative by chance. It is NaN if undefined, and the interval's note says why.
     """
 
     value: float
     interval: Interval
 
     def from_0_unless(self, differ: bool) -> "Component":
-        """Return a copy whose interval starts at 0 unless a test `found` a difference, so as not to contradict it."""
+        """Return a copy whose interval starts at 0, unless `differ`.
+
+        The interval must not contradict a test that finds no difference.
+        """
         return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
 
     def without_interval(self, why: str) -> "Component":
-        """Return the estimate without its interval, for the reason `why` unless it already had one."""
+        """Return the estimate without its interval, for the reason `why` unless the interval already had a reason."""
         return replace(self, interval=no_interval(why)) if self.interval.printed else self
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """Components of one system.
+    """Components of variance of one system.
 
-    topic, trial: components of variance. icc: ICC(1), the share of the variance of single trials that lies between
-    topics. topics, trials: the numbers with a value. each: the harmonic mean of the trials of a topic.
+    topic, trial: the components between topics and between trials of a topic.
+    icc: ICC(1), the share of the variance of single trials that lies between topics.
+    topics, trials: the numbers of topics and trials with a value.
+    each: the harmonic mean of the number of trials per topic.
     """
 
     topic: Component
@@ -74,9 +79,10 @@ class Nested:
     each: float
 
     def narrowing(self, times: float) -> tuple[float, float]:
-        """Return how much `times` as many trials would narrow intervals of the mean, as a share.
+        """Return the shares by which `times` as many trials would narrow the interval of the mean.
 
-        First for topics like these, then for these topics; NaN if nothing varies or components are unknown.
+        The first share is for topics like these and the second for these topics. Both are NaN if trials do not vary or
+        components are unknown.
         """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
@@ -84,7 +90,10 @@ class Nested:
         return 1 - math.sqrt((topic + trial / times) / (topic + trial)), 1 - math.sqrt(1 / times)
 
     def narrowing_ends(self, times: float) -> tuple[float, float]:
-        """Return (least, most) of the first share of `narrowing`, from the interval of the ICC; NaN without one."""
+        """Return the lowest and highest first share of `narrowing`, computed from the interval of the ICC.
+
+        Both are NaN if the ICC has no interval.
+        """
         shares = self.icc.interval.high, self.icc.interval.low
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]
@@ -98,11 +107,13 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Components of several systems, over topics with a value of at least one.
+    """Components of variance of several systems, over topics with a value for at least one of them.
 
-    system, topic, both, trial: components of variance. relative: Eρ², how well means over as many topics and trials
-    distinguish these systems. absolute: Φ, how well they estimate each system's own level. systems, topics, trials:
-    the numbers with a value. empty: the number of cells of system and topic without a value.
+    system, topic, both, trial: the components of systems, of topics, of their interaction, and of trials.
+    relative: Eρ², how well means over as many topics and trials distinguish these systems.
+    absolute: Φ, how well those means estimate each system's own level.
+    systems, topics, trials: the numbers with a value.
+    empty: the number of cells (a system and a topic) without a value.
     """
 
     system: Component
@@ -124,7 +135,10 @@ class Crossed:
 
 
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:
-    """Return the components of (topics, trials), NaN if missing. Raises ValueError for values beyond `within`."""
+    """Estimate the components of one system from (topics, trials), NaN if missing.
+
+    Raises ValueError for values outside the range `within`.
+    """
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells = cells[(~np.isnan(cells)).any(axis=1)]
@@ -164,7 +178,10 @@ def _component(value: float, interval: Interval) -> Component:
 
 
 def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Crossed:
-    """Return the components of (systems, topics, trials), NaN if missing. ValueError for values beyond `within`."""
+    """Estimate the components of several systems from (systems, topics, trials), NaN if missing.
+
+    Raises ValueError for values outside the range `within`.
+    """
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells, counts = _kept(cells)
@@ -196,7 +213,7 @@ def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNO
 
 
 def share_of_spread(part: Component, others: Sequence[Component]) -> tuple[float, float]:
-    """Return (low, high) of one component's share in the sum of all, from the ends of each; NaN if one has none."""
+    """Return the low and high end of one component's share in the sum of all; NaN if a component has no interval."""
     least, most = (math.fsum(ends) for ends in zip(*((one.interval.low, one.interval.high) for one in others)))
     return share_ends((part.interval.low, part.interval.high), (least, most))
 
@@ -221,7 +238,10 @@ def _why_not_crossed(counts: npt.NDArray[np.int64]) -> str:
 
 
 def _cells(cells: Floats, counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return (…) means and variances of cells, 0 if empty. A single trial gets the mean variance of the others."""
+    """Return the means and variances of cells, 0 if empty.
+
+    A cell with one trial gets the mean variance of the others.
+    """
     seen = ~np.isnan(cells)
     mean = np.where(seen, cells, 0.0).sum(axis=-1) / np.maximum(1, counts)
     squares = np.where(seen, cells - mean[..., None], 0.0) ** 2
@@ -243,10 +263,10 @@ _FARTHEST = 25.0  # an end e^25 times as far says nothing
 def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:
     """Return an upper limit of the variance of system × topic, for planning. `values` is as for `across_systems`.
 
-    It is the upper end of a two-sided interval of this level, by the jackknife over topics on the scale of the
-    logarithm, with Student's t. NaN if the table cannot be split, with fewer than four topics, and if nothing varies.
-    If few topics decide, it covers less than its level, so it is never printed as an interval; a plan reports how
-    often it was right.
+    It is the upper end of a two-sided interval of this level, by the jackknife over topics on a logarithmic scale with
+    Student's t. It is NaN if the table cannot be split into components, with fewer than four topics, and if nothing
+    varies. If few topics dominate, it covers less than its level, so it is never printed as an interval; a plan reports
+    how often it was right.
     """
     cells, counts = _kept(np.asarray(values, dtype=np.float64))
     topics = counts.shape[1]

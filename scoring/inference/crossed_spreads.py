@@ -1,9 +1,10 @@
-"""Intervals of spreads if several systems answered the same topics: between systems, topics, both together, and trials.
+"""Intervals of variance components if several systems answered the same topics: systems, topics, interaction, trials.
 
-Systems are those that were compared, so only the errors of their means count. The effects e of systems have a length,
-the root of the variance between them, which errors increase more often than they reduce. The interval contains the
-lengths in the direction of e for which the observed length, with errors and an unseen topic, is in neither tail. It
-starts at 0 unless systems without any difference would rarely be so far apart.
+Systems are those that were compared, so only the errors of their means count. Consider the effects of systems as a
+vector whose length is the root of the variance between them. Errors lengthen it more often than they shorten it. The
+interval contains all lengths, in the direction of the estimated effects, for which the observed length is in neither
+tail of the distribution given errors and an unseen topic. It starts at 0 unless systems without any difference would
+rarely be observed so far apart.
 """
 
 import math
@@ -47,10 +48,10 @@ class CrossedEnds:
 def crossed_ends(
     mean: Floats, own: Floats, counts: Counts, found: MeanSquares, within: Range, *, level: float
 ) -> CrossedEnds:
-    """Return intervals of the components of systems, topics, both and trials, of Eρ² and of Φ.
+    """Return intervals of the components of systems, topics, interaction and trials, and of Eρ² and Φ.
 
-    mean, own, counts: (systems, topics) of the cells, 0 if empty. found: their mean squares, with weights of 1.
-    within: the range of the values. level: in (0, 1).
+    `mean`, `own` and `counts` are (systems, topics), the means, variances and trials of the cells, 0 if empty. `found`
+    are the mean squares with all weights 1, `within` is the range of the values, and `level` is in (0, 1).
     """
     topics = mean.shape[1]
     why = within.why_not(topics)
@@ -119,7 +120,7 @@ class _Table:
         return drawn
 
     def _low(self, square: Floats, part: Floats) -> float:
-        """Return the low end of a component of the topics that were asked, without the factor for a population."""
+        """Return the low end of a component among the topics that were asked, without the factor for a population."""
         topics = self.mean.shape[1]
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
 
@@ -140,7 +141,7 @@ class _Table:
         return self._low(*self._drawn(None).both), max(0.0, high)
 
     def error(self) -> tuple[float, float]:
-        """Return the ends of the error variance of a system's mean. Either both sides differ, or `both`."""
+        """Return the low and high end of the error variance of a system's mean."""
         unseen, topics = self._against(), self.mean.shape[1]
         low = self._drawn(None).error * (1 - 1 / topics)
         high = self._drawn(unseen).error if unseen is not None else low
@@ -163,7 +164,7 @@ class _Table:
         return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
 
     def system(self) -> tuple[float, float] | None:
-        """Return (low, high) of the variance between systems: values that put the observed one in their tails."""
+        """Return the low and high end of the variance between systems, at which the observed one is in a tail."""
         away = self._beyond()
         if away is None:
             return None
@@ -182,7 +183,7 @@ class _Table:
         return low**2, min(high**2, most)
 
     def _against(self) -> Floats | None:
-        """Return (systems,) means of an unseen topic with opposite differences; None if the distance is unknown."""
+        """Return (systems,) means on an unseen topic that reverses the differences; None if its distance is unknown."""
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
         if self.within.ends:
@@ -213,10 +214,11 @@ class _Table:
 
 
 def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
-    """Return the least and the largest length of a vector that, with errors, can be as long as observed.
+    """Return the least and the largest length of a vector that, with errors, may be observed with the length `seen`.
 
-    along, square: (draws,) of each error, its component in the direction of the vector and its squared length. more:
-    (draws,) how much an unseen topic can lengthen or shorten it. tail: on each side.
+    For each of the (draws,) errors, `along` is its component in the direction of the vector, `square` its squared
+    length, and `more` how much an unseen topic can lengthen or shorten the vector. `tail` is the probability in each
+    tail.
     """
 
     def longest(length: float) -> float:

@@ -1,19 +1,19 @@
 """A test of whether a 1 follows a 1 more often than rows and columns explain: the exact test in the Rasch model.
 
-Each row is a sequence of 0 and 1 (a conversation), each column a place in it (a turn). Conditional shares such as P(1
-after 1) say little on their own: rows with a higher rate of 1 and columns with a higher rate make them differ without
-any dependence, and within short rows they are biased towards alternation (J. B. Miller and A. Sanjurjo, Econometrica 86
-(2018), 2019-2047). Under the null hypothesis the cells are independent and their log odds are the sum of a row's and a
-column's (G. Rasch 1960). Given the sums of rows and columns, all tables with these sums are then equally likely,
+Each row is a sequence of 0 and 1 (a conversation), and each column is a position in it (a turn). Conditional shares
+such as P(1 after 1) say little on their own: they differ without any dependence if some rows or some columns have a
+higher rate of 1, and within short rows they are biased towards alternation (J. B. Miller and A. Sanjurjo, Econometrica
+86 (2018), 2019-2047). Under the null hypothesis the cells are independent, and their log odds are a row effect plus a
+column effect (G. Rasch 1960). Given the sums of rows and columns, all tables with these sums are then equally likely,
 whatever the parameters (I. Ponocny, Psychometrika 66 (2001), 437-460). So
 
     excess      the difference P(1 | 1 before) - P(1 | 0 before) minus its mean over such tables
     p           the share of such tables whose difference is at least as far from that mean
 
 Rows are only compared within their group. Tables are drawn by trades between two rows (C. J. Carstens, A. Berger and G.
-Strona, MethodsX 5 (2018), 1530-1539), in parallel chains that start where a chain from the data has arrived (J. Besag
-and P. Clifford, Biometrika 76 (1989), 633-642): p is then exact however well the chains mix. Apart from dependence, the
-null hypothesis also excludes rows that get worse at a rate of their own.
+Strona, MethodsX 5 (2018), 1530-1539). A chain from the data leads to one table, from which all drawn tables start in
+parallel (J. Besag and P. Clifford, Biometrika 76 (1989), 633-642): p is then exact however well the chains mix. A small
+p may also come from rows whose rate of 1 rises or falls at its own pace, which the null hypothesis excludes too.
 """
 
 import math
@@ -38,14 +38,17 @@ _SAME = 1e-9  # values that differ only by the order of summation must compare a
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The dependence in a table.
+    """The dependence of neighbouring cells in a table.
 
-    after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0. expected, chance: the mean and the
-    central 95% of their difference over tables with the same sums. excess: difference - expected. p: two-sided. n,
-    ones: the numbers of pairs of neighbours, and of those with a 1 on the left. draws: the number of tables drawn.
+    after_one, after_zero: the shares of 1 among cells whose left neighbour is 1, and whose left neighbour is 0.
+    expected, chance: the mean and the central 95% of the shares' difference over tables with the same sums.
+    excess: the difference minus `expected`.
+    p: two-sided.
+    n, ones: the numbers of pairs of neighbours, and of pairs with a 1 on the left.
+    draws: the number of tables drawn.
 
-    All but n, ones and the shares are NaN if every table drawn has the same difference, as for rows of two cells or a
-    group of one row.
+    All but `n`, `ones` and the shares are NaN if every table drawn has the same difference, as for rows of two cells or
+    a group of one row.
     """
 
     after_one: float
@@ -66,10 +69,10 @@ class Dependence:
 def dependence(
     cells: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 999, steps: int = _STEPS
 ) -> Dependence:
-    """Test a table for dependence, and estimate the excess.
+    """Test a table for dependence between neighbouring cells, and estimate the excess.
 
-    `cells` is (rows, columns) of 0, 1 and -1 (no cell); ValueError for others. `groups` is (rows,) whole numbers;
-    rows of different groups have columns of their own. The smallest p is 1 / (1 + draws), with `draws` tables.
+    `cells` is (rows, columns) of 0, 1 and -1 (no cell). `groups` is (rows,) whole numbers; columns of different groups
+    are different columns. The smallest possible p is 1 / (1 + draws). Raises ValueError for other values or shapes.
     """
     table, own = np.asarray(cells), np.asarray(groups)
     if table.ndim != 2 or own.shape != table.shape[:1] or not np.isin(table, (0, 1, MISSING)).all():
@@ -120,7 +123,7 @@ def _differences(tables: Bits) -> Floats:
 
 
 def _trade_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
-    """Return (tables, rows, columns) `tables` after `steps` rounds of trades, in the same order of rows.
+    """Return (tables, rows, columns) after `steps` rounds of trades, with rows in the same order.
 
     In a round, rows are paired at random within groups. The columns in which one row of a pair has 1 and the other 0
     are dealt anew between the two, each row keeping its number of ones: every outcome is equally likely.

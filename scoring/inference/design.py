@@ -3,13 +3,13 @@
 An interval resamples independent units. The design determines them:
 
     topics              if nothing else is known
-    clusters of topics  if topics name theirs: wordings of one question are one question
+    clusters of topics  if topics belong to clusters: several wordings of one question are one question
     trials              for these topics, or one topic: each trial's difference from the others of its topic
     sessions            if one session goes through all topics, which then share its state
 
-Topics like these, asked in continued sessions, are resampled both ways: the distances of the ends from the value, in
-the interval over topics and in that over sessions, are squared and added. This counts the variation of single answers
-twice, which is conservative. All studies pass on one `Design` and make no such decision themselves.
+Topics like these, asked in continued sessions, are resampled both ways: for each end, its distances from the value in
+the interval over topics and in the interval over sessions are squared and added. This counts the variation of single
+answers twice, which is conservative. All studies pass on one `Design` and make no such decision themselves.
 """
 
 import math
@@ -31,9 +31,11 @@ Estimand = Literal["like-these", "these"]
 class Design:
     """The design of a figure.
 
-    clusters: by id, the cluster of each topic that has one. continued: whether a session goes through all topics, the
-    i-th trial of each belonging to the i-th session. estimand: topics like these, or these topics. inflation: the
-    factor by which dependence in time increases the variance of trials (`scoring.inference.in_time`), at least 1.
+    clusters: the cluster of each topic that has one, by topic id.
+    continued: True if a session goes through all topics; the i-th trial of each topic then belongs to the i-th session.
+    estimand: whether intervals are for topics like these or for these topics.
+    inflation: the factor by which dependence in time increases the variance of trials (`scoring.inference.in_time`), at
+        least 1.
     """
 
     clusters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -43,33 +45,36 @@ class Design:
 
     @property
     def these(self) -> bool:
-        """Whether intervals are about these topics."""
+        """True if intervals are about these topics."""
         return self.estimand == "these"
 
     def independent(self, topics: Sequence[str]) -> bool:
-        """Whether topics, each with all its trials, are the units."""
+        """Return True if the units are topics, each with all its trials."""
         return not self.these and not self.continued and not self.clustered(topics)
 
     def clustered(self, topics: Sequence[str]) -> bool:
-        """Return whether any two of these topics are in one cluster."""
+        """Return True if any two of these topics are in one cluster."""
         named = [self.clusters[topic] for topic in topics if topic in self.clusters]
         return len(set(named)) < len(named)
 
     def unit(self, topics: Sequence[str]) -> str:
-        """Return the word for a unit over these topics."""
+        """Return what a unit over these topics is called: session, trial, cluster or topic."""
         if self.these:
             return "session" if self.continued else "trial"
         return "cluster" if self.clustered(topics) else "topic"
 
     def rows(self, topics: Sequence[str]) -> tuple[list[str], npt.NDArray[np.intp]]:
-        """Return the names of the units of these topics, and (topics,) the number of each topic's unit."""
+        """Return the names of the units of these topics, and each topic's index into them, (topics,)."""
         own = [f"cluster {self.clusters[topic]}" if topic in self.clusters else topic for topic in topics]
         names = list(dict.fromkeys(own))
         place = {name: row for row, name in enumerate(names)}
         return names, np.array([place[name] for name in own], dtype=np.intp)
 
     def gathered(self, topics: Sequence[str], *cells: Floats) -> tuple[list[str], list[Floats]]:
-        """Return the names of the units, and each (topics, trials, …) array as (units, cells, …), padded with NaN."""
+        """Group topics into units. Returns the names of the units and each array by unit.
+
+        A (topics, trials, …) array becomes (units, cells, …), padded with NaN.
+        """
         names, of = self.rows(topics)
         most, found = int(np.bincount(of).max(initial=0)), []
         for values in cells:
@@ -97,7 +102,7 @@ def too_few_sessions(sessions: int) -> str:
 def crossed(
     value: float, topics: Interval, sessions: Interval, *, bottom: float = -math.inf, top: float = math.inf
 ) -> Interval:
-    """Combine the intervals over topics and over sessions, clipped to `bottom` and `top`."""
+    """Combine the intervals over topics and over sessions into one, clipped to `bottom` and `top`."""
     for one in (sessions, topics):
         if not one.printed:
             return one

@@ -1,4 +1,4 @@
-"""The difference between two sides over topics like these, with allowance for a kind of topic that was not asked.
+"""The difference between two sides over topics like these, allowing for a kind of topic that was not asked.
 
 A t interval uses only the topics that were asked. If one side fails on 5% of topics and 15 were asked, it covers .80 of
 a nominal .95; if one side is steady and the other lognormal (sigma 1.5), it covers .67 to .87, and always calls the
@@ -8,17 +8,17 @@ an unseen topic is added at the far end:
     low     the lower quantile of   Σ W_k·d_k - W_0·far
     high    the upper quantile of   Σ W_k·d_k + W_0·far        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
 
-If the measure has two ends, `far` is the largest difference that they allow. If it has no end that its values come near
-(R, latency, tokens), `far` follows from the tail of the differences: the distance of the farthest topic from the
-median, extended as a Pareto tail would be,
+If the measure has a bounded range, `far` is the largest difference that it allows. If values never come near an end of
+the range (R, latency, tokens), `far` follows from the tail of the differences. It is the distance of the farthest topic
+from the median, extended like a Pareto tail:
 
     far = .8·max|d_k - median| / (1 - ξ),   ξ = Hill's estimate from the 1.5·√K farthest topics, at most .8
 
-so it is short if differences look normal, and long if few topics carry them. Kinds of topics rarer than about 3 in the
+So it is short if differences look normal, and long if few topics carry them. Kinds of topics rarer than about 3 in the
 number that were asked cannot be seen at all, by this or any other method. The factors .8, .8 and 1.5 are our own:
 docs/calibration.md shows what they cover.
 
-The p of an interval is the smallest chance of error at which it excludes 0. A verdict needs it as well as the p of
+The p of an interval is the smallest error probability at which it excludes 0. A verdict needs both this p and the p of
 exchanging sides, which tests whether the sides differ in anything, not only in their means.
 
 Sources: N. Gaffke, Mathematical Methods of Statistics 14 (2005), 451-467; B. M. Hill, Annals of Statistics 3 (1975),
@@ -51,7 +51,10 @@ _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """(C,) ends, and p, the smallest chance of error at which an interval excludes 0; NaN without an interval."""
+    """Ends and p values of C intervals, (C,) each, all NaN without an interval.
+
+    `p` is the smallest error probability at which the interval excludes 0.
+    """
 
     low: Floats
     high: Floats
@@ -61,11 +64,11 @@ class Guarded:
 def guarded_differences(
     above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, reach: float, many: bool = False
 ) -> Guarded:
-    """Return intervals of C differences over U units: topics, or clusters of topics.
+    """Return intervals of C differences over U units, which are topics or clusters of topics.
 
-    above: (U, C) sums of the topics' differences in each unit. below: (U, C) or (U, 1), the number of topics in each
-    unit, above 0. reach: the largest possible difference of a topic; infinite if values never come near the end of
-    the range. many: for studies of a simulation, which draw fewer weights and do not need exact last bits.
+    `above` is (U, C), the sum of the topics' differences in each unit. `below` is (U, C) or (U, 1), the positive number
+    of topics in each unit. `reach` is the largest possible difference of a topic, infinite if values never come near
+    the end of the range. With `many`, for simulated studies, fewer weights are drawn and the last bits are not exact.
 
     There is no interval (NaN) for fewer than four units, or fewer than `FEWEST_OPEN` with an infinite reach.
     """
@@ -105,16 +108,16 @@ def guarded_differences(
 
 
 def boldest_p(units: int) -> float:
-    """Return the smallest possible p over so many units, however large the difference.
+    """Return the smallest p possible over this number of units, however large the difference.
 
-    All differences are then at one end of the range; p is from Clopper and Pearson's or Wilson's interval of a share
-    against one half, whichever is larger (`boldest`).
+    All differences are then at one end of the range. The p is from Clopper and Pearson's or Wilson's interval of a
+    share against one half, whichever is larger (`boldest`).
     """
     return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
 
 
 def tail_reach(means: Floats) -> Floats:
-    """Return (2, C) places of the unseen unit, below and above, from the tails of (U, C) values."""
+    """Return (2, C) positions of the unseen unit, below and above, extrapolated from the tails of (U, C) values."""
     units = len(means)
     middle = np.median(means, axis=0)
     away = -np.sort(-np.abs(means - middle), axis=0)
@@ -126,7 +129,7 @@ def tail_reach(means: Floats) -> Floats:
 
 
 def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
-    """Return one of the intervals, or the reason why there is none."""
+    """Return the interval of one column, or the reason why it has none."""
     if not math.isnan(found.low[column]):
         assumes = (
             f"{unit}s are independent draws; one of a kind that was not asked may lie anywhere in the range"
@@ -145,10 +148,10 @@ def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: 
 
 
 def typical_difference(each: npt.ArrayLike, *, level: float) -> tuple[float, Interval]:
-    """Return the median of the topics' differences (K,) and its interval from order statistics.
+    """Return the median of the topics' differences, (K,), and its interval from order statistics.
 
-    The median is another estimand than the mean, which few extreme topics do not move. The interval is that of the
-    sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2): from the l-th
+    The median is another estimand than the mean; a few extreme topics do not move it. The interval inverts the sign
+    test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2): it reaches from the l-th
     smallest to the l-th largest, l the largest number with P(Binomial(K, ½) < l) <= (1 - level)/2. It covers at least
     `level` for every distribution. At .95 there is none below 6 topics.
     """

@@ -1,8 +1,8 @@
-"""Evidence that a figure has changed since its baseline, which may be examined again after every audit.
+"""Evidence that a figure has changed since its baseline. It may be examined again after every audit.
 
 A test repeated at every audit eventually raises an alarm although nothing has changed, and all trials of one audit
-share a day, a load and a region, so audits differ by more than their trials do. The method allows for both. The
-hypothesis is that the mean over these topics is still at least m, the lower limit of the baseline's mean minus the
+share a day, a load and a region, so audits differ by more than their trials do. The method allows for both. The null
+hypothesis is that the mean over these topics is still at least m: the lower limit of the baseline's mean minus the
 smallest drop that matters. Each audit gives
 
     e = Π (1 + λ·w·(m - z)),     z = y - (b - mean of b)
@@ -10,22 +10,22 @@ smallest drop that matters. Each audit gives
 with y the value of a trial, b the baseline's mean of its topic, and w = n / (T·n_k), so that topics have equal weight
 with unequal trials. Under the hypothesis the expectation of e is at most 1, however topics differ: the product of the
 factors' means is at most the n-th power of their mean (geometric and arithmetic means), 1 + λ·(m - mean over topics).
-Subtracting the baseline's differences between topics leaves the mean over topics unchanged, and only the spread within
-topics as noise. Over audits
+Subtracting the baseline's differences between topics leaves the mean over topics unchanged, and leaves only the spread
+within topics as noise. Over audits
 
     W ← e·(W + 1)
 
-for each λ of a grid. The alarm is raised when their mean reaches L / share; the chance of a false alarm in L audits is
-then at most `share` (the Shiryaev-Roberts form of an e-detector), plus the chance that the baseline's true mean lies
-outside its limits. Since every audit can be the first after a change, a late change is not diluted. The same with 1 - y
-detects a rise.
+for each λ of a grid. The alarm is raised when the mean of W over the grid reaches L / share; the probability of a false
+alarm in L audits is then at most `share` (the Shiryaev-Roberts form of an e-detector), plus the probability that the
+baseline's true mean lies outside its limits. Since every audit can be the first after a change, a late change is not
+diluted. A rise is detected by applying all this to 1 - y.
 
 This is valid for any measure in [0, 1], for trials that are independent given their audit. The guarantee does not cover
 differences between audits themselves: the smallest difference that matters and a confirming audit allow for them, as
 docs/reaudit.md shows by simulation.
 
 Sources: J. Shin, A. Ramdas and A. Rinaldo, E-detectors: a nonparametric framework for sequential change detection,
-arXiv 2203.03532; the differences between topics as control variates are ours.
+arXiv 2203.03532; using the differences between topics as control variates is our own.
 """
 
 import math
@@ -61,8 +61,8 @@ Side = int
 class Baseline:
     """One figure in the baseline runs.
 
-    means, variances, counts: (T,) of each topic's trials; unbiased variances, NaN for one trial. runs: (B,) means of
-    each run over topics.
+    means, variances, counts: (T,) mean, unbiased variance (NaN for one trial) and number of each topic's trials.
+    runs: (B,) means of each run over topics.
     """
 
     means: Floats
@@ -72,33 +72,39 @@ class Baseline:
 
     @property
     def mean(self) -> float:
-        """Mean over topics, in [0, 1]; NaN without a topic."""
+        """Mean over topics, in [0, 1]; NaN without any topic."""
         return float(self.means.mean()) if len(self.means) else math.nan
 
     def within(self) -> Floats:
-        """(T,) variances of single trials, as by `trial_variances`."""
+        """Return (T,) variances of single trials, as `trial_variances` does."""
         return trial_variances(self.means, self.variances, self.counts)
 
     def slope(self) -> float:
-        """The derivative of the mean over topics if the log odds of all topics move alike."""
+        """Return the derivative of the mean over topics if the log odds of all topics move alike."""
         return float((self.means * (1 - self.means) + self.within() / self.counts).mean())
 
     def run_effects(self) -> RunEffects:
-        """The differences between audits, as estimated from the baseline's runs."""
+        """Estimate the differences between audits from the baseline's runs."""
         return run_effects(self.runs, self.sampling_variance() * len(self.runs), self.slope())
 
     def sampling_variance(self) -> float:
-        """Return the variance of the mean from trials within topics alone."""
+        """Return the variance of the mean that comes from trials within topics alone."""
         return float((self.within() / self.counts).sum()) / len(self.means) ** 2
 
     def run_variance(self) -> float:
-        """Return the variance of one audit's mean beyond its trials; at least 0, and NaN for fewer than two runs."""
+        """Return the variance of one audit's mean that its trials do not explain.
+
+        It is at least 0, and NaN for fewer than two runs.
+        """
         if len(self.runs) < 2:
             return math.nan
         return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))
 
     def audit_variances(self, means: Floats, variances: Floats, counts: Floats) -> Floats:
-        """Return (T,) variances of an audit's trials; topics of one trial share that of distances to the baseline."""
+        """Return (T,) variances of an audit's trials.
+
+        Topics with one trial share one variance, estimated from their distances to the baseline.
+        """
         within = trial_variances(means, variances, counts)
         alone = counts == 1
         if alone.sum() > 1:
@@ -114,7 +120,8 @@ class Baseline:
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
     """Return (T,) variances of single trials; NaN if unknown.
 
-    If all trials of a topic are equal, it is that of their mean with half a trial added on each side (Jeffreys).
+    If all trials of a topic are equal, the variance follows from their mean with half a trial added on each side
+    (Jeffreys).
     """
     drawn = (means * counts + 0.5) / (counts + 1)
     floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)
@@ -125,9 +132,9 @@ def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
 def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> tuple[float, float]:
     """Return the limits below and above which a mean over these topics counts as changed.
 
-    They are the limits of the baseline's mean, each missed with probability `outside`, moved outwards by `matters`;
-    outside [0, 1], no such change is possible. The variance of the mean is the larger of that within topics and that
-    between runs.
+    They are the limits of the baseline's mean, each missed with probability `outside`, moved outwards by `matters`. If
+    a limit lies outside [0, 1], no such change is possible. The variance of the mean is estimated from trials within
+    topics and from the means of runs, and the larger estimate is used.
     """
     variance = baseline.sampling_variance()
     if len(baseline.runs) > 1:
@@ -145,8 +152,8 @@ def evidence(
 ) -> Floats:
     """Return (2, λ) logarithms of one audit's evidence against "no drop" and "no rise".
 
-    `values` are those of each baseline topic's trials, in [0, 1]; ValueError for a topic without any: remove lost
-    topics from the baseline first. `against` are other limits than the baseline's.
+    `values` are the trials of each baseline topic, in [0, 1]. `against` replaces the baseline's own limits. Raises
+    ValueError for a topic without any value, so topics that were lost must be removed from the baseline first.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     counts = np.array([len(one) for one in cells], dtype=np.float64)
@@ -169,11 +176,11 @@ def evidence(
 
 
 def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:
-    """Return (audits, 2) levels of evidence after each audit, as a share of the threshold: 1 or more raises the
-    alarm.
+    """Return (audits, 2) levels of evidence after each audit, as a share of the alarm threshold.
 
-    The scale is logarithmic, so .5 is half the way. `audits` are results of `evidence` in order of time, `looks` is
-    the number of audits in the budget, and `share` this figure's share of it if several are watched.
+    A level of 1 or more raises the alarm. The scale is logarithmic, so .5 is half the way. `audits` are results of
+    `evidence` in order of time, `looks` is the number of audits in the budget, and `share` is the part of the budget
+    for this figure if several are watched.
     """
     found, kept = np.zeros((len(audits), 2)), no_evidence()
     for at, one in enumerate(audits):
@@ -183,17 +190,17 @@ def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Float
 
 
 def no_evidence() -> Floats:
-    """Return (2, λ) logarithms of evidence before the first audit."""
+    """Return (2, λ) logarithms of the evidence before the first audit."""
     return np.full((2, len(_GRID)), -np.inf)
 
 
 def added(kept: Floats, one: Floats) -> Floats:
-    """Return (2, λ) updated evidence, W ← e·(W + 1), in logarithms."""
+    """Return (2, λ) logarithms of the updated evidence, W ← e·(W + 1)."""
     return np.asarray(one + np.logaddexp(kept, 0))
 
 
 def reached(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
-    """Return (2,) kept evidence as a share of the threshold (see `levels`)."""
+    """Return (2,) levels of the accumulated evidence, as a share of the threshold (see `levels`)."""
     bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
     top = kept.max(axis=1)
     if not np.isfinite(top).all():
@@ -210,7 +217,7 @@ def confirms(
     matters: float,
     against: Limits | None = None,
 ) -> bool:
-    """Return whether an audit by itself lies beyond the limit behind an alarm: one-sided p ≤ `CONFIRMED`."""
+    """Return True if an audit by itself lies beyond the limit behind an alarm: one-sided p ≤ `CONFIRMED`."""
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
@@ -231,15 +238,21 @@ SAME_SHARE = 0.7
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: in [-1, 1]. low, high: the interval, clipped to the possible range; NaN, with the reason in `note`, if the
-    baseline has too few runs to show how much audits differ. inner_low, inner_high: the interval with `tail` on each
-    side, inside ±`matters` if the two are the same; likewise NaN. error: standard error, from the variances of both
-    sides and of runs. runs: the standard deviation between audits, which is part of it; NaN if unknown. p: two-sided,
-    of no difference at all, for one look; likewise NaN. these_low, these_high: the interval of another estimand, the
-    difference between these very runs at their hours. It considers trials alone, so it covers the difference of the
-    systems only if audits do not differ. own: variance of the audit's mean from its trials. slope: g of the audit
-    (`scoring.inference.run_effects`). left, tail: the part of `SAME_BUDGET` before this look, and for it. spent: the
-    chance of *same* if the true difference is exactly `matters`. assumes: the assumptions of the interval.
+    value: in [-1, 1].
+    low, high: the interval, clipped to the possible range. NaN, with the reason in `note`, if the baseline has too few
+        runs to show how much audits differ; `inner_low`, `inner_high` and `p` are then NaN too.
+    inner_low, inner_high: the interval with `tail` on each side. It lies inside ±`matters` if audit and baseline are
+        the same.
+    error: standard error, from the trials on both sides and from the differences between runs.
+    runs: the standard deviation between audits, which is part of `error`; NaN if unknown.
+    p: two-sided, for no difference at all, at one look.
+    these_low, these_high: the interval of the difference between these very runs at their hours, which is another
+        estimand. It considers trials alone, so it covers the difference of the systems only if audits do not differ.
+    own: the variance of the audit's mean due to its trials.
+    slope: g of the audit (`scoring.inference.run_effects`).
+    left, tail: the part of `SAME_BUDGET` left before this look, and the part used for it.
+    spent: the probability of the verdict *same* if the true difference is exactly `matters`.
+    assumes: the assumptions of the interval.
     """
 
     value: float
@@ -263,18 +276,18 @@ class Difference:
 
     @property
     def interval(self) -> Interval:
-        """The printed interval of audits, or the reason why there is none."""
+        """The interval between audits, or the reason why there is none."""
         if math.isnan(self.low):
             return no_interval(self.note)
         return Interval(self.low, self.high, METHOD, "nothing", assumes=self.assumes)
 
     @property
     def shown(self) -> tuple[float, float]:
-        """The interval of audits, else that of these very runs."""
+        """The ends of the interval between audits or, without one, of the interval between these very runs."""
         return (self.these_low, self.these_high) if math.isnan(self.low) else (self.low, self.high)
 
     def beyond(self, matters: float) -> bool:
-        """Return whether the interval that is shown lies entirely beyond ±`matters`."""
+        """Return True if the interval that is shown lies entirely beyond ±`matters`."""
         low, high = self.shown
         return low > matters or high < -matters
 
@@ -298,11 +311,11 @@ def difference(
 
     The verdict *same* is from two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics
     15 (1987), 657-680). Each side has the variance of its own trials, at its own level: with the baseline's variance
-    for both, the interval after a fall from .95 to .55 covered the truth in 71%. The variance between audits is from
-    the baseline's runs (`scoring.inference.run_effects`); fewer than four show too little of it.
+    for both, the interval after a fall from .95 to .55 covered the truth in 71%. The variance between audits is
+    estimated from the baseline's runs (`scoring.inference.run_effects`); fewer than four runs are not enough.
 
-    `values` are as for `evidence`, of one audit or of `audits` of them together. `left` is the part of `SAME_BUDGET`
-    that earlier looks at this run, with fewer trials, left.
+    `values` are as for `evidence`, from one audit or from `audits` of them together. `left` is the part of
+    `SAME_BUDGET` that remains after earlier looks at this run, with fewer trials.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     means, variances, counts = _moments(cells)
@@ -345,13 +358,16 @@ def difference(
 
 
 def too_few_runs(runs: int) -> str:
-    """Return why there is no interval against a baseline of so few runs."""
+    """Return why there is no interval against a baseline with this number of runs."""
     had = "one blessed run does" if runs == 1 else f"{runs} blessed runs do"
     return f"{had} not show how much audits differ by themselves"
 
 
 def around(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
-    """Return the interval of a mean difference over `audits` audits; for these very runs if the baseline has few."""
+    """Return the interval of a mean difference over `audits` audits.
+
+    If the baseline has too few runs, the interval is for these very runs.
+    """
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())
     apart = baseline.run_effects().apart(own + baseline.sampling_variance(), slope, audits=audits)

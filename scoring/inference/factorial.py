@@ -1,12 +1,12 @@
 """Main effects and interactions of factors that were played in every combination of their levels.
 
-For a set of factors S and a level of each, other than its first:
+For a set of factors S, each at one of its levels other than the first:
 
     effect = Σ_{T ⊆ S} (-1)^(|S| - |T|) · m(T)
 
-m(T) is the mean, over all levels of the other factors, of the figure with the factors in T at these levels and the rest
-of S at their first. One factor gives its main effect: how far the level lies above the first, on average over the other
-factors. Two give their interaction: how much larger the effect of one is at the level of the other.
+m(T) is the mean figure, over all levels of the other factors, with the factors in T at these levels and the rest of S
+at their first level. One factor gives its main effect: how far the level lies above the first, on average over the
+other factors. Two give their interaction: how much larger the effect of one factor is at the given level of the other.
 
 All combinations ask the same topics, and a trial draws the same numbers in all of them, so effects are differences over
 matched trials, with topics as units (`scoring.inference.matched`). A trial counts if it has a value in all combinations
@@ -32,13 +32,13 @@ Effect = tuple[tuple[str, str], ...]
 
 
 def is_crossed(levels: Levels, played: Mapping[Combination, object]) -> bool:
-    """Return whether every combination of at least two levels of each factor was played."""
+    """Return True if every factor has at least two levels and every combination of levels was played."""
     crossed = all(len(own) > 1 for own in levels.values()) and bool(levels)
     return crossed and all(one in played for one in product(*levels.values()))
 
 
 def effect_names(levels: Levels) -> Iterator[Effect]:
-    """Return main effects first, then interactions of two factors, and so on."""
+    """Yield main effects first, then interactions of two factors, and so on."""
     for size in range(1, len(levels) + 1):
         for factors in combinations(levels, size):
             yield from (
@@ -59,11 +59,11 @@ def factorial_effects(
     invalid: Mapping[Combination, int] | None = None,
     whole: Mapping[Combination, Gain] | None = None,
 ) -> dict[Effect, Difference]:
-    """Return every effect, without correction. Raises ValueError if a combination is missing.
+    """Return every effect, without correction for multiple tests. Raises ValueError if a combination is missing.
 
-    cells: by combination, the cells of each trial. invalid: by combination, the number of trials without a valid
-    attempt. whole: cells together with lost ones, which then bound the effects; None if nothing was lost. Other
-    arguments are as for `scoring.inference.matched.difference`.
+    `cells` are the values of each trial, by combination, and `invalid` are the numbers of trials without a valid
+    attempt. `whole` are the cells together with what was lost, which then bounds the effects; None if nothing was lost.
+    All other arguments are as for `scoring.inference.matched.difference`.
     """
     if not is_crossed(levels, cells):
         raise ValueError("not every combination of the levels was played")

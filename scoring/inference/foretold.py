@@ -1,8 +1,8 @@
 """The mean under another distribution of the same paths, estimated from paths drawn under a known distribution.
 
-Each conversation has a weight: the probability of all its user's decisions under the other user, divided by that under
-the user that was played. Its mean is 1, and E'[f] = E[w·f] for every figure f of a conversation, if the played user can
-do everything that the other one can.
+Each conversation has a weight: the probability of all its user's decisions under the other user, divided by their
+probability under the user that was played. The mean weight is 1, and E'[f] = E[w·f] for every figure f of a
+conversation, if the played user can do everything that the other one can.
 
 Weights have heavy tails, and the largest may be missing from the sample: hasty users hardly ever have the long
 conversations of patient ones. Neither the spread of the sample nor an effective number reliably shows this. But f lies
@@ -17,9 +17,9 @@ The lower bound of the mean of a nonnegative variable is Gaffke's, which assumes
 part of the weights' mean, 1 - Σ W·(x + y), counts as 0 below and as 1 above. If the weights' mean exceeds 1, the sum is
 divided by it, or both ends would be too narrow at once.
 
-The interval is withheld below four topics' worth of weight, or ten conversations': short intervals then come from
-samples without the heavy weights, and cover less. Both effective numbers are Kish's. docs/simulators/populations.md
-reports the coverage of the intervals, and how often they are given.
+The interval is withheld if the effective number of topics is below four, or that of conversations below ten: short
+intervals then come from samples without the heavy weights, and cover less. Both effective numbers are Kish's.
+docs/simulators/populations.md reports the coverage of the intervals, and how often they are given.
 
 Sources: D. Precup, R. S. Sutton and S. Singh, ICML 2000, 759-766 (per-decision importance sampling); N. Gaffke,
 Mathematical Methods of Statistics 14 (2005), 451-467; L. Kish, Survey Sampling (1965), section 11.7.
@@ -41,8 +41,9 @@ from scoring.inference.unseen_topic import fixed_weights
 class Weighted:
     """A weighted mean.
 
-    value: NaN without a value. n, topics: the numbers of conversations that count, and of their topics. effective:
-    the number of equally weighted conversations that would be as informative; 0 for none.
+    value: the mean; NaN without any value.
+    n, topics: the numbers of conversations that count, and of their topics.
+    effective: the number of equally weighted conversations that would be as informative; 0 if there are none.
     """
 
     value: float
@@ -53,7 +54,7 @@ class Weighted:
 
 
 def effective_number(weights: npt.ArrayLike) -> float:
-    """Return (Σ w)² / Σ w² of nonnegative weights; 0 if all are 0, or there are none."""
+    """Return Kish's effective number (Σ w)² / Σ w² of nonnegative weights; 0 if they are all 0 or there are none."""
     each = np.asarray(weights, dtype=np.float64)
     squares = float(np.square(each).sum())
     return float(each.sum()) ** 2 / squares if squares else 0.0
@@ -71,8 +72,8 @@ def weighted_ratio(
 ) -> Weighted:
     """Return the weighted mean, or ratio, over the conversations of these topics.
 
-    `above` and `below` are (T, N) by topic, NaN for missing conversations; below is 1 for a mean. `weights` are (T,
-    N), not negative. bottom, top: the least and the largest value of a topic; infinite if unknown.
+    `above` and `below` are (T, N) by topic, NaN for missing conversations; below is 1 for a mean. `weights` are (T, N),
+    not negative. `bottom` and `top` are the lowest and the highest possible value of a topic, infinite if unknown.
     """
     tall, flat, each = (np.asarray(side, dtype=np.float64) for side in (above, below, weights))
     there = ~(np.isnan(tall) | np.isnan(flat) | np.isnan(each)) & (each > 0)
@@ -103,10 +104,10 @@ _METHOD = "Gaffke bounds of weighted"
 class Foretold:
     """The estimated mean under the other user.
 
-    value: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note. n:
-    the number of conversations. effective, effective_units: the numbers of equally weighted conversations, and
-    topics, that would be as informative. seen: the mean weight, 1 on average; far below it, the sample lacks the
-    other user's commonest behaviour.
+    value: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note.
+    n: the number of conversations.
+    effective, effective_units: the numbers of equally weighted conversations, and topics, that would be as informative.
+    seen: the mean weight, 1 on average. If it is far below 1, the sample lacks the other user's commonest behaviour.
     """
 
     value: float
@@ -120,11 +121,11 @@ class Foretold:
 def foretold_mean(
     values: npt.ArrayLike, weights: npt.ArrayLike, *, level: float, clusters: Sequence[int] | None = None
 ) -> Foretold:
-    """Return the mean of `values` under the other user, for topics like these.
+    """Estimate the mean of `values` under the other user, for topics like these.
 
-    `values` are (K, N) in [0, 1], NaN for a conversation without a value, which may then have any. `weights` are (K,
-    N), not negative, NaN for missing conversations; each topic has one. `clusters` are (K,) the cluster of each
-    topic; None if all topics are independent.
+    `values` are (K, N) in [0, 1]. A conversation without a value is NaN, and the interval allows for any value in its
+    place. `weights` are (K, N), not negative, NaN for missing conversations; each topic has at least one. `clusters`
+    are the (K,) clusters of the topics, None if all topics are independent.
     """
     each, given = np.asarray(weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
     there = ~np.isnan(each)

@@ -1,18 +1,18 @@
-"""Dependence of trials in time, and how much information it costs.
+"""Dependence between trials that are near in time, and how much information it costs.
 
 Load, caches and a provider's switch between models make answers of one hour alike. Trials of a topic are then not
-independent, and an interval that assumes independence is too short: with an AR(1) state of .8 behind answers of 0 and
-1, one topic of 60 trials covers .72.
+independent, and an interval that assumes independence is too short: if answers of 0 and 1 depend on a hidden AR(1)
+state of .8, the interval for one topic of 60 trials covers .72.
 
     lag 1       correlation of neighbours in time, of trials minus their topic's mean, beyond the correlation that
                 subtracting the mean causes
     p           one-sided, of Σ_l .8^l Σ e_i·e_(i+l) over lags up to 10, by permuting the trials within each topic
     inflation   the factor by which the variance of a mean exceeds that of independent trials, if the shared part of
-                their variance decays as .8^l: that part is estimated from the same statistic
+                their variance decays as .8^l; the same statistic estimates that part
 
-Both are computed within topics, and over all trials of a run in order of time, which share the load. The state behind
-answers of 0 and 1 decays more slowly than their lag 1 suggests, so several lags are used. Five trials of a topic can
-hardly show dependence: a state of .8 is found in a sixth of studies of 15 × 5.
+The test is made within topics and, since they share the load, over all trials of a run in order of time. The hidden
+state decays more slowly than the lag 1 of the answers suggests, so several lags are used. Five trials of a topic can
+hardly show dependence: a state of .8 is found in a sixth of studies of 15 topics with 5 trials.
 """
 
 import math
@@ -40,10 +40,11 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class InTime:
     """The dependence of trials in time.
 
-    lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies. p: of all lags together;
-    1 if nothing varies. inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is
-    small. drift, drift_p: correlation of trials with their time in the run, and its two-sided p. across: whether lag
-    and p are those of the whole run, whose neighbours are of different topics.
+    lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies.
+    p: for all lags together; 1 if nothing varies.
+    inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
+    drift, drift_p: correlation of trials with their time in the run, and its two-sided p.
+    across: True if `lag` and `p` are those of the whole run, where neighbours may belong to different topics.
     """
 
     lag: float
@@ -55,7 +56,10 @@ class InTime:
 
     @property
     def note(self) -> str:
-        """A sentence about it; "" if p is above .002, since several systems and measures are tested in a run."""
+        """A sentence about the dependence, or "" if p is above .002.
+
+        The limit is low because several systems and measures are tested in one run.
+        """
         said = []
         if self.p <= _TOLD:
             of = " of the run, whatever their topic," if self.across else ""
@@ -72,9 +76,9 @@ class InTime:
 def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> InTime:
     """Test a measure's (topics, trials) values, NaN if missing, for dependence in time.
 
-    `times` are in any unit, NaN if unknown. With None, and in topics with an unknown time, trials are in the given
-    order, and the whole run is not tested. The permutations are the same for the same shape. Without two trials of a
-    topic that differ, p and inflation are 1.
+    `times` are in any unit, NaN if unknown. Without `times`, and in topics with an unknown time, trials are taken in
+    the given order, and the whole run is not tested. Arrays of the same shape get the same permutations. If no topic
+    has two trials that differ, p and inflation are 1.
     """
     cells = np.asarray(values, dtype=np.float64)
     when = np.full(cells.shape, np.nan) if times is None else np.asarray(times, dtype=np.float64)
@@ -104,9 +108,10 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
 
 
 def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
-    """Return the one-sided p, in (0, 1], that consecutive trials are alike whatever their topic; 1 below 20 trials.
+    """Return the one-sided p, in (0, 1], for consecutive trials being alike whatever their topic; 1 below 20 trials.
 
-    It is the same statistic of (topics, trials) over the whole run, in its normal approximation.
+    The statistic is that of `trials_in_time` over the whole run, in its normal approximation. Both arrays are (topics,
+    trials), NaN if missing.
     """
     cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
     seen = ~(np.isnan(cells) | np.isnan(when))
@@ -164,7 +169,10 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
 
 
 def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:
-    """Return the share of draws at least as far as `seen`, which counts as one. Draws more if few do not settle it."""
+    """Return the share of draws at least as far out as `seen`, which counts as a draw.
+
+    More draws are made if the first ones do not settle whether p is small.
+    """
     p, drawn, beyond = 1.0, 0, 0
     for draws, unsettled in _DRAWS:
         while drawn < draws:
@@ -181,7 +189,7 @@ def _permute_trials(row: Floats, draws: int, rng: np.random.Generator) -> Floats
 
 
 def _lagged_products(rows: Floats) -> Floats:
-    """Return (draws,) Σ_l .8^l Σ e_i·e_(i+l) of `rows` (draws, trials)."""
+    """Return (draws,) sums Σ_l .8^l Σ e_i·e_(i+l) for the `rows`, (draws, trials)."""
     found = np.zeros(len(rows))
     for lag in range(1, min(_LAGS, rows.shape[1] - 1) + 1):
         found += _DECAY**lag * (rows[:, lag:] * rows[:, :-lag]).sum(axis=1)
@@ -190,7 +198,7 @@ def _lagged_products(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _expected_moments(trials: int) -> tuple[float, float, float, float]:
-    """Return expected moments for a variance of 1: the statistic decaying and independent, and sums of squares."""
+    """Return expected moments for a variance of 1: of the statistic and of the sum of squares."""
     apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
     centred = np.eye(trials) - 1 / trials
     shared = centred @ (_DECAY**apart) @ centred
@@ -201,7 +209,7 @@ def _expected_moments(trials: int) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=256)
 def _of_mean(trials: int) -> float:
-    """Return the factor for the variance of a mean of so many trials, if all of their variance decays."""
+    """Return the factor for the variance of a mean over this number of trials, if all their variance decays."""
     lags = np.arange(1, trials)
     return 1 + 2 * float(((1 - lags / trials) * _DECAY**lags).sum())
 

@@ -31,9 +31,10 @@ class Instability:
     """The variation between whole trials.
 
     means: (trials,) mean of each whole trial, adjusted for missing topics: its mean deviation from the means of its
-    topics, plus the mean of all topics; NaN if it has no value. topics: (trials,) the number of topics of each.
-    spread, by_chance: standard deviation of the means, and for exchanged trials (a root mean square). p: one-sided;
-    NaN below two trials.
+        topics, plus the mean over all topics. NaN if the trial has no value.
+    topics: (trials,) the number of topics in each trial.
+    spread, by_chance: the standard deviation of the means, and its root mean square over exchanged trials.
+    p: one-sided; NaN for fewer than two trials.
     """
 
     means: tuple[float, ...]
@@ -44,7 +45,10 @@ class Instability:
 
 
 def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instability:
-    """Test whether whole trials of (topics, trials) differ; exact if a topic's trials are exchangeable."""
+    """Test whether whole trials differ, from (topics, trials) values, NaN if missing.
+
+    The test is exact if the trials of a topic are exchangeable.
+    """
     cells = np.asarray(values, dtype=np.float64)
     cells = cells[(~np.isnan(cells)).sum(axis=1) > 1]
     seen = ~np.isnan(cells)
@@ -98,9 +102,9 @@ def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
 
         pass^k = C(c, k) / C(n, k)      for a topic with n trials, c of which pass
 
-    It is unbiased for k new trials of the topic; (c/n)^k is too high (Jensen). It is NaN for a topic with fewer than
-    k trials. `passed` is (topics, trials) of 1.0, 0.0, or NaN for a missing trial. Raises ValueError for other values
-    and for k below 1. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 3.
+    It is an unbiased estimate for k new trials of the topic; (c/n)^k is too high (Jensen). It is NaN for a topic with
+    fewer than k trials. `passed` is (topics, trials) of 1.0, 0.0, or NaN for a missing trial. Raises ValueError for
+    other values and for k below 1. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 3.
     """
     cells = np.asarray(passed, dtype=np.float64)
     if k < 1:
@@ -115,9 +119,9 @@ def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
 
 
 def disagree(values: npt.ArrayLike) -> Floats:
-    """Return (topics,) 1.0 for topics whose trials differ, else 0.0; NaN for fewer than two trials.
+    """Return (topics,) 1.0 for topics whose trials differ and 0.0 for others; NaN for fewer than two trials.
 
-    `values` is (topics, trials), NaN for missing trials. The more trials, the more likely it is that one differs:
+    `values` is (topics, trials), NaN for missing trials. The more trials, the more likely it is that one differs, so
     compare only figures over equal numbers of trials.
     """
     cells = np.asarray(values, dtype=np.float64)
@@ -130,8 +134,8 @@ def disagree(values: npt.ArrayLike) -> Floats:
 def pairs_that_differ(values: npt.ArrayLike) -> Floats:
     """Return (topics,) the share of pairs of a topic's trials that differ; NaN for fewer than two trials.
 
-    `values` is (topics, trials), NaN for missing trials. The share is unbiased for the probability that two new trials
-    of the topic differ, whatever the number of trials.
+    `values` is (topics, trials), NaN for missing trials. The share is an unbiased estimate of the probability that two
+    new trials of the topic differ, whatever the number of trials.
     """
     cells = np.sort(np.asarray(values, dtype=np.float64), axis=1)  # NaN last
     trials = (~np.isnan(cells)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""An interval, or the reason why there is none: the result of every question of inference."""
+"""The interval of a figure, or the reason why there is none. All methods of inference return it."""
 
 import math
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ EARLIER_METHOD = "Bayesian bootstrap with an unseen"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval of one figure, or a refusal.
+    """An interval of one figure, or the reason why there is none.
 
-    low, high: NaN if there is no interval, and `note` then gives the reason. method: "" without an interval.
-    resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one topic,
-    `trials of topics` for these topics, or `nothing` for a formula. assumes: the assumptions, for example "topics are
-    independent draws".
+    low, high: NaN if there is no interval; `note` then gives the reason.
+    method: the name of the method; "" without an interval.
+    resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one topic, `trials
+        of topics` for these topics, or `nothing` for a formula.
+    assumes: the assumptions, for example "topics are independent draws".
     """
 
     low: float
@@ -33,11 +34,11 @@ class Interval:
 
     @property
     def printed(self) -> bool:
-        """Whether there is an interval."""
+        """True if there is an interval."""
         return self.low == self.low
 
     def holds(self, value: float) -> bool:
-        """Return whether the value lies in the interval; False without one."""
+        """Return True if the value lies in the interval; False without an interval."""
         return self.low <= value <= self.high
 
 
@@ -46,5 +47,5 @@ def no_interval(why: str = "") -> Interval:
 
 
 def too_few(units: int, unit: str = "topic") -> str:
-    """Return why there is no interval with fewer than `FEWEST` topics (or trials)."""
+    """Return why there is no interval for fewer than `FEWEST` units."""
     return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"

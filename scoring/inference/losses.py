@@ -1,14 +1,16 @@
-"""Lost attempts: the range of a difference if lost attempts were as bad, or as good, as they can be.
+"""Lost attempts: bounds of a difference if lost attempts were as bad, or as good, as they can be.
 
 A figure is over the conversations that exist. If infrastructure loses answers of one system that would have failed (a
 server that breaks while it searches in vain), the system seems better: with half of its failures lost, an equal system
 was called better in 75% of 45 × 5 studies. Lost answers cannot be observed, so the difference is bounded instead: all
-lost trials of the first side at the low end of the measure and all of the second at the high end, and the other way
-round (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84). If the sides lost equal and small shares, bounds say
-little and hide much. So they are given only if the shares differ, by Fisher's exact test at a generous level, or if
-together they exceed 5%: equal shares may be of unlike answers. If one side loses 30% of its successes and the other 30%
-of its failures, equal systems were told apart in 48% of 150 studies of 45 × 5. Bounds are also given if a side's losses
-depend on its answers, whatever their share; then no side is the winner.
+lost trials of the first side are set to the low end of the measure and all of the second to the high end, and the other
+way round (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84).
+
+If the sides lost equal and small shares, bounds add little and make the difference look uncertain. So they are given
+only if the shares differ, by Fisher's exact test at a generous level, or if together they exceed 5%, since equal shares
+may be of unlike answers. If one side loses 30% of its successes and the other 30% of its failures, equal systems were
+called different in 48% of 150 studies of 45 × 5. Bounds are also given if a side's losses depend on its answers,
+whatever their share; then no side is the winner.
 """
 
 from __future__ import annotations
@@ -35,12 +37,13 @@ End = Literal["low", "high"] | None
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a system lost.
+    """The attempts that a system lost.
 
-    low, high: by incomplete trial, the lowest and the highest cells that it could have given. valued: the cells of
-    those that still have a value, from what remains of them. depends: whether no winner may be named, for the reasons
-    in `why`, a clause each; `others` are the systems for which that is so, None for all. beside_others: losses
-    compared with all other systems.
+    low, high: the lowest and the highest cell that each incomplete trial could have had.
+    valued: the incomplete trials that still have a value, computed from what remains of them.
+    depends: True if no winner may be named, for the reasons in `why`, a clause each.
+    others: the systems in comparison with which `depends` holds; empty if it holds for all of them.
+    beside_others: the losses in comparison with all other systems.
     """
 
     low: Mapping[Trial, Cell]
@@ -52,7 +55,7 @@ class Lost:
     beside_others: Lost | None = None
 
     def beside(self, system: str) -> Lost:
-        """Return what it lost compared with this system."""
+        """Return the losses to assume in a comparison with this system."""
         return self if self.beside_others is None or system in self.others else self.beside_others
 
     def among(self, topics: Collection[str]) -> int:
@@ -60,7 +63,10 @@ class Lost:
 
 
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
-    """Return whether two systems lost different shares of their attempts (`lost` and `kept` are numbers), or many."""
+    """Return True if two systems lost different shares of their attempts, or a large share together.
+
+    `lost` and `kept` are numbers of attempts, one for each system.
+    """
     cases = sum(lost) + sum(kept)
     if not sum(lost) or not cases:
         return False
@@ -68,31 +74,34 @@ def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
 
 
 def with_losses(cells: Mapping[Trial, Cell], lost: Lost, *, high: bool) -> dict[Trial, Cell]:
-    """Return the cells, with lost trials at one end of their possible values."""
+    """Return the cells, with lost trials at the high or low end of their possible values."""
     return {**cells, **(lost.high if high else lost.low)}
 
 
 @dataclass(frozen=True, slots=True)
 class WithLost:
-    """A side's cells and what it lost."""
+    """The cells of one side of a comparison, and its lost attempts."""
 
     cells: Mapping[Trial, Cell]
     lost: Lost = Lost({}, {})
 
     def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """Return the cells with the figure at this end; `against` if the side has a negative sign."""
+        """Return the cells that put the figure at this end.
+
+        With `against`, the side has a negative sign in the figure.
+        """
         return self.cells if end is None else with_losses(self.cells, self.lost, high=(end == "high") != against)
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Return the numbers of lost and of complete trials."""
+        """The numbers of lost and of complete trials."""
         return len(self.lost.low), sum(
             cell[0] == cell[0] for trial, cell in self.cells.items() if trial not in self.lost.low
         )
 
 
 def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Trial, Cell]:
-    """Return the first side minus the second, by trial with a value on both sides."""
+    """Return the first side minus the second, for each trial with a value on both sides."""
     return {
         trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)
         for trial in first
@@ -102,13 +111,13 @@ def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Tri
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """One side minus another, trial by trial; without another, the side itself."""
+    """One side minus another, trial by trial. Without a second side, it is the first side itself."""
 
     first: WithLost
     second: WithLost | None = None
 
     def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """Return the cells at this end; at the high one the first side's losses are high and the second's low."""
+        """Return the cells at this end. At the high end, the first side's losses are high and the second's are low."""
         own = self.first.at(end, against=against)
         return own if self.second is None else gains(own, self.second.at(end, against=not against))
 
@@ -118,12 +127,15 @@ class Gain:
 
 
 def why_withheld(sides: Iterable[Lost]) -> str:
-    """Return why no winner may be named among the sides, all reasons; "" if their losses permit one."""
+    """Return all reasons why no winner may be named among the sides; "" if there is none."""
     return ", and ".join(dict.fromkeys(why for one in sides if one.depends and one.low for why in one.why))
 
 
 def need_bounds(sides: Sequence[WithLost]) -> bool:
-    """Return whether a figure needs bounds for losses: they depend on answers, differ between sides, or are many."""
+    """Return True if a figure needs bounds for lost attempts.
+
+    It does if losses depend on answers, differ between sides, or are many.
+    """
     counts = [one.counts for one in sides]
     lost, kept = (sum(count[at] for count in counts) for at in range(2))
     return (

@@ -1,7 +1,7 @@
-"""Matched groups of users, with the same topics and trials: the difference between their scores.
+"""Differences between the scores of matched groups of users, which have the same topics and trials.
 
 difference(topics, base, other, …)   other - base over trials of both sides, by `scoring.inference.sides`
-within_bounds(between, sides)        the same, with bounds for what the sides lost
+within_bounds(between, sides)        the difference, with bounds for attempts that the sides lost
 compare(differences, nulls, …)       the differences beyond chance, after Holm's correction, and beyond the null pair
 """
 
@@ -25,16 +25,20 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class Difference:
     """The difference between two groups in one measure, for topics like these or for these topics.
 
-    value: NaN without a pair. n, topics: the numbers of pairs and of their topics. sessions: the number of sessions
-    that run through all topics, 0 if each conversation has its own. invalid, unplayed, undefined: the numbers of
-    pairs left out because a side has no valid attempt (failed or interrupted), is not recorded, or has an undefined
-    value. interval: of this difference by itself. p, adjusted: the p by itself, and after Holm's correction;
-    `adjusted` is NaN for a null pair, which is not tested. outside: the smallest chance of error at which the
-    interval excludes 0, corrected as p is. least: the smallest p possible with so few units; NaN if any p is
-    possible. null: the largest distance of a null pair in this measure, NaN without one. base, other: the figure of
-    each side over these pairs. beyond: whether it exceeds chance and the null pair; None if that cannot be decided.
-    bounds: the differences possible if losses had been as bad, or as good, as can be; None if losses do not matter.
-    withheld: why no verdict may be given, whatever the figures; "" if one may.
+    value: the other group's figure minus the base group's; NaN without any pair.
+    n, topics: the numbers of pairs of trials and of their topics.
+    sessions: the number of sessions that run through all topics, 0 if each conversation has its own.
+    invalid, unplayed, undefined: the numbers of pairs left out because a side has no valid attempt (failed or
+        interrupted), is not recorded, or has an undefined value.
+    interval: the interval of this difference by itself.
+    p, adjusted: the p by itself, and after Holm's correction. `adjusted` is NaN for a null pair, which is not tested.
+    outside: the smallest error probability at which the interval excludes 0, corrected like p.
+    least: the smallest p possible with this number of units; NaN if any p is possible.
+    null: the largest distance of a null pair in this measure; NaN without null pairs.
+    base, other: the figure of each side over these pairs.
+    beyond: whether the difference exceeds chance and the null pair; None if that cannot be decided.
+    bounds: the lowest and highest difference that lost attempts could have led to; None if losses do not matter.
+    withheld: the reason why no verdict may be given, whatever the figures; "" if one may.
     """
 
     value: float
@@ -74,10 +78,13 @@ def difference(
 ) -> Difference:
     """Return other - base over the trials with a value on both sides.
 
-    base, other: the cells of each valid conversation. reach: the largest possible difference of a topic; infinite if
-    values never come near the end of the range, as for R. pooled: whether figures are ratios of sums, as %recovery
-    is. continued: whether the trials of one number are one session through all topics. clusters: the cluster of each
-    topic. invalid, unplayed: the numbers of missing pairs, because one side failed or is not recorded.
+    base, other: the cells of each valid conversation.
+    reach: the largest possible difference of a topic; infinite if values never come near the end of the range, as for
+        R.
+    pooled: True if figures are ratios of sums, such as %recovery.
+    continued: True if all trials with one number are one session through all topics.
+    clusters: the cluster of each topic.
+    invalid, unplayed: the numbers of pairs that are missing because a side failed or is not recorded.
     """
     both = [trial for trial in base if trial in other]
     known = [trial for trial in both if _is_defined(base[trial], pooled) and _is_defined(other[trial], pooled)]
@@ -108,8 +115,9 @@ def difference(
 def within_bounds(between: Callable[[End], Difference], sides: Sequence[WithLost]) -> Difference:
     """Return the recorded difference, with bounds if losses of the sides matter.
 
-    The interval spans both extremes, from `between` with all losses at one end, and p is the largest; there is no p,
-    and therefore no verdict, if a side's losses depend on its answers.
+    `between` computes the difference with all losses at one end, or as recorded for None. The interval spans the
+    recorded difference and both extremes, and p is the largest of theirs. There is no p, and therefore no verdict, if a
+    side's losses depend on its answers.
     """
     found = between(None)
     if not need_bounds(sides):
@@ -145,12 +153,12 @@ def _is_defined(cell: Cell, pooled: bool) -> bool:
 
 
 def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
-    """Test the differences as one family for Holm's correction; null pairs are not part of it.
+    """Test the differences as one family, with Holm's correction; null pairs are not part of it.
 
     `nulls` are the null pairs' distances in each measure, NaN without one. A difference is beyond chance if the
-    adjusted p and that of the interval are at most 1 - level, and it exceeds the null pair's. If all groups are
-    alike, the chance of finding any is at most 1 - level. The result is None without a p, or if no p can be that
-    small with so few units.
+    adjusted p and the adjusted p of its interval are at most 1 - level, and it exceeds the null pair's distance. If all
+    groups are alike, the probability of finding any difference is at most 1 - level. `beyond` is None without a p, or
+    if no p can be that small with the number of units.
     """
     adjusted, outside = holm([one.p for one in differences]), holm([one.outside for one in differences])
     family, alpha = sum(not math.isnan(one.p) for one in differences), 1 - level + _SAME

@@ -1,8 +1,8 @@
-"""Sums of squares of systems and topics in tables with holes, over weighted topics.
+"""Sums of squares of systems and topics in tables with empty cells, over weighted topics.
 
 Henderson's method III (fitting constants): each effect is adjusted for the other one, so a system that missed hard
-topics is not favoured. In a balanced table this is the analysis of variance. Weights say how often each topic counts: 1
-gives the sums of the topics themselves, and random weights show how far these sums can be trusted.
+topics is not favoured. In a balanced table this is the analysis of variance. Weights state how often each topic counts:
+weights of 1 give the sums for the topics themselves, and random weights show how far these sums can be trusted.
 
 Source: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
 """
@@ -21,11 +21,13 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class MeanSquares:
     """Mean squares for W sets of weights, (W,) each.
 
-    system, topic, both: each a mean square over its coefficient, and the component left after the other components
-    and the trials are subtracted, which can be negative by chance. trial: the variance of trials. error: the error
-    variance of a system's mean. effects: (W, systems) effects of systems, adjusted for topics, summing to 0. degrees:
-    degrees of freedom of systems × topics. form: (systems, systems), so that the first mean square of systems is
-    e'·form·e with the first effects e.
+    system, topic, both: two arrays each: the mean square over its coefficient, and the component that remains after the
+        other components and the trials are subtracted, which can be negative by chance.
+    trial: the variance of trials.
+    error: the error variance of a system's mean.
+    effects: (W, systems) effects of systems, adjusted for topics, summing to 0.
+    degrees: the degrees of freedom of systems × topics.
+    form: (systems, systems) quadratic form. The first mean square of systems is e'·form·e with the first effects e.
     """
 
     system: tuple[Floats, Floats]
@@ -46,14 +48,15 @@ def mean_squares(
     *,
     degrees: float | None = None,
 ) -> MeanSquares | None:
-    """Return the mean squares for each set of weights; None if systems share too few topics to separate the two.
+    """Return the mean squares for each set of weights, or None if systems share too few topics.
 
-    mean, own, counts: (systems, topics) of the cells: mean, variance of trials, and number of trials (infinite for a
-    cell whose mean is known). weights: (W, topics), not negative. degrees: of freedom of systems × topics; with None
-    each set of weights has its own, which can be almost 0 if weights fall on topics with holes.
+    `mean`, `own` and `counts` are (systems, topics): the cells' means, variances of trials, and numbers of trials
+    (infinite for a cell whose mean is exact). `weights` is (W, topics), not negative. `degrees` are the degrees of
+    freedom of systems × topics; by default each set of weights has its own, which can be almost 0 if weights fall on
+    topics with empty cells.
 
-    Topics with their weights w are absorbed: with d in {0, 1} for the cells that exist, B their number in a topic, v
-    = d(e - d/B) the contribution of a system's cell to its adjusted sum r, and e the error variance of a cell's mean,
+    Topics with their weights w are absorbed. With d in {0, 1} for the cells that exist, B their number in a topic, v =
+    d(e - d/B) the contribution of a system's cell to its adjusted sum r, and e the error variance of a cell's mean,
 
         C = Σ w (diag d - dd'/B),  R(s|t) = r'C⁻r,  E R(s|t) = σ²_s tr C + σ²_st (S - 1) + Σ w e v'C⁻v
     """

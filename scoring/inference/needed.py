@@ -22,17 +22,19 @@ _POWER = 0.8  # by convention (Cohen 1988)
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What it takes to detect a difference as large as the observed one at 1 - level, in four of five studies.
+    """The numbers that would detect a difference as large as the observed one, in four of five studies.
 
-    topics: with the present trials of each. trials: of each topic, with the present topics. Infinite if no number is
-    enough, NaN if unknown.
+    topics: the number of topics, with the present trials of each.
+    trials: the number of trials of each topic, with the present topics.
+
+    They are infinite if no number is enough, and NaN if unknown.
     """
 
     topics: float
     trials: float
 
     def beyond(self, topics: int, trials: int) -> "Needed":
-        """Return a copy without numbers that have been reached already."""
+        """Return a copy in which numbers that have been reached already are NaN."""
         return Needed(
             math.nan if self.topics <= topics else self.topics, math.nan if self.trials <= trials else self.trials
         )
@@ -48,15 +50,15 @@ def needed(
     reach: float = math.inf,
     guard: Guard = "unseen",
 ) -> Needed:
-    """Estimate the numbers from the variance of differences between topics, and the part of it due to trials.
+    """Estimate how many topics or trials would detect a true difference equal to the observed one.
 
-    `noise` and `trials` are (T, 2) as in `compare_these`; `alpha` is that of the test, corrected for other pairs;
-    `reach` and `guard` are as in `compare_like_these`.
+    `noise` and `trials` are (T, 2) as in `compare_these`, so that the part of the variance due to trials is known.
+    `alpha` is that of the test, corrected for other pairs. `reach` and `guard` are as in `compare_like_these`.
 
-    The estimate assumes that the true difference is the observed one. For topics like these, it is the fewest topics,
-    and the fewest trials, for which the difference is at least `taken_up`, or without an unseen topic (`guard` none)
-    z²·s²/d² + z_α²/2, and enough for a small p. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018,
-    ch. 6; Miller 2024, eq. 9).
+    For topics like these, the result is the fewest topics, and the fewest trials, for which the observed difference is
+    at least `taken_up`, and a small enough p is possible. Without an unseen topic (`guard` none), the number of topics
+    is z²·s²/d² + z_α²/2. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq.
+    9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():
@@ -88,7 +90,11 @@ def needed(
 
 
 def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float:
-    """Return the difference that so many topics detect in four of five studies, including the unseen topic."""
+    """Return the smallest difference that this number of topics detects in four of five studies.
+
+    `deviation` is the standard deviation of differences between topics, and `far` is the distance of an unseen topic, 0
+    without one.
+    """
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
     error = deviation / math.sqrt(topics)
     if not far:
@@ -100,12 +106,12 @@ def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float
 
 @lru_cache(maxsize=4096)
 def _most_weight(topics: float, alpha: float) -> float:
-    """Return the upper quantile of the unseen topic's weight; cached, because it took a quarter of a comparison."""
+    """Return the upper quantile of the unseen topic's weight. Cached, because it took a quarter of a comparison."""
     return float(beta_quantile(1 - alpha / 2, UNSEEN, topics))
 
 
 def first_enough(enough: Callable[[float], bool]) -> float:
-    """Return the smallest number, up to a million, that is enough; infinite if none is."""
+    """Return the smallest number up to a million for which `enough` is True; infinite if there is none."""
     low, high = 0, 1_000_000
     if not enough(high):
         return math.inf

@@ -2,14 +2,14 @@
 
 There are two questions, which are often confused:
 
-    topics like these   would other topics of this kind also show a difference? Topics are the units, or clusters of
-                        topics: an interval with an unseen topic (`scoring.inference.differences`), and the p of
-                        exchanging the sides of topics.
-    these topics        would more trials of these very topics also show a difference? Trials within topics are the
-                        units: variances within topics are added up, with Welch and Satterthwaite's degrees of freedom.
+    topics like these   would other topics of this kind also show a difference? The units are topics, or clusters of
+                        topics. The interval allows for an unseen topic (`scoring.inference.differences`), and p is
+                        from exchanging the sides of topics.
+    these topics        would more trials of these very topics also show a difference? The units are trials within
+                        topics: variances within topics are added up, with Welch and Satterthwaite's degrees of freedom.
 
-The t interval of the differences of topics is available too: it is valid if the differences are nearly normal, so no
-kind of topic is missing and no few topics carry the difference.
+The t interval over the differences of topics is available too. It is valid if the differences are nearly normal, so
+that no kind of topic is missing and the difference does not rest on a few topics.
 
 A value here is a topic's contribution to a figure: its mean over trials, or its pseudo-value (`linear_values`) for a
 ratio of sums such as %recovery, so the mean over topics is the figure.
@@ -55,10 +55,12 @@ Guard = Literal["unseen", "none"]
 class Paired:
     """A difference between two sides.
 
-    value: the first side's figure minus the second's; NaN without a topic. p: two-sided, by itself; NaN if there is
-    none. outside: the smallest chance of error at which the interval excludes 0; NaN without one. A verdict needs
-    both to be small. least: the smallest possible `outside` with so few units. typical: the median of the topics'
-    differences and its interval, if the mean has none; else None.
+    value: the first side's figure minus the second's; NaN without any topic.
+    p: two-sided, for this difference by itself; NaN if there is no test.
+    outside: the smallest error probability at which the interval excludes 0; NaN without an interval. A verdict needs
+        both `p` and `outside` to be small.
+    least: the smallest `outside` possible with this number of units.
+    typical: the median of the topics' differences and its interval, if the mean has no interval; else None.
     """
 
     value: float
@@ -70,14 +72,13 @@ class Paired:
 
 
 def linear_values(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
-    """Return (T, ...) pseudo-values of topics, whose mean over topics is the ratio of the sums of `above` and
-    `below`.
+    """Return (T, ...) pseudo-values of topics, whose mean is the ratio of the sums of `above` and `below`.
 
         r + e_k - mean(e),   e_k = (T - 1)·(a_k - r·b_k) / (Σ b - b_k),   r = Σ a / Σ b
 
-    They measure the effect of leaving a topic out (the jackknife), since a first-order approximation would place a
-    topic with much of Σ b too near the ratio. With b_k = 1 they are a_k. NaN if Σ b = 0; a topic with all of Σ b has
-    r.
+    They measure the effect of leaving a topic out (the jackknife); a first-order approximation would place a topic with
+    much of Σ b too near the ratio. If all b_k are 1, the pseudo-values are the a_k. They are NaN if Σ b = 0, and a
+    topic with all of Σ b gets r.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     whole = bottom.sum(axis=0)
@@ -97,11 +98,11 @@ def compare_like_these(
     guard: Guard = "unseen",
     clusters: npt.ArrayLike | None = None,
 ) -> Paired:
-    """Compare two sides for topics like these. There is no interval on fewer than four units, and no p on fewer than
-    two.
+    """Compare two sides for topics like these.
 
-    differences: (T,). reach: the largest possible difference; infinite if values never come near the end of the
-    range. clusters: (T,) numbers, equal for dependent topics; None if all topics are independent.
+    `differences` is (T,). `reach` is the largest possible difference, infinite if values never come near the end of the
+    range. `clusters` is (T,) cluster numbers, None if all topics are independent. There is no interval on fewer than
+    four units, and no p on fewer than two.
     """
     each = np.asarray(differences, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
@@ -151,9 +152,9 @@ def compare_these(
 ) -> Paired:
     """Compare two sides for these very topics.
 
-    `differences` is (T,), `noise` (T, 2), the variance of each side's value over other trials, and `trials` (T, 2).
-    Degrees of freedom are rounded down. There is no interval and no p if a topic has a single trial of one side. If
-    the measure is bounded, a side whose trials hardly ever differ has the variance of a rare failure that was not
+    `differences` is (T,), `noise` is (T, 2), the variance of each side's value over other trials, and `trials` is (T,
+    2). Degrees of freedom are rounded down. There is no interval and no p if a topic has a single trial on either side.
+    If the measure is bounded, a side whose trials hardly ever differ has the variance of a rare failure that was not
     observed (`hidden_noise`). Otherwise there is no interval if the trials of a topic never differ.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
@@ -188,9 +189,10 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
     """Return (..., 2) extra variance of each side for topics whose trials never differed, and its degrees of freedom.
 
     If all n trials were useful, the true share may still be 1 - 3.7/n by the exact interval, as if its standard error
-    were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. A side's topics
-    whose trials never differed are combined; others show their noise themselves. 0 for an unbounded measure. Add the
-    variance to the sum over topics of each side's noise; degrees of freedom are at least 1.
+    were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. The topics of a
+    side whose trials never differed are combined; the noise of other topics is observed. The result is 0 for an
+    unbounded measure, and is meant to be added to the sum over topics of each side's noise. Degrees of freedom are at
+    least 1.
 
     `noise` and `trials` are (..., T, 2).
     """
@@ -202,10 +204,10 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
 
 
 def residual_variance(values: npt.ArrayLike) -> float:
-    """Return V_E2, the residual variance of a two-way analysis of variance without replication (Sakai 2018, chapter
-    5).
+    """Return V_E2, the residual variance of a two-way analysis of variance without replication.
 
-    `values` are (T, m). The effect size for a Tukey HSD test is |difference|/√V_E2. NaN for T or m below 2.
+    `values` are (T, m). The effect size for a Tukey HSD test is |difference|/√V_E2 (Sakai 2018, chapter 5). NaN for T
+    or m below 2.
     """
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape

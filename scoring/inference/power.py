@@ -3,8 +3,8 @@
     topics like these   exchanging the sides of topics, and an interval with an unseen topic (`compare_like_these`)
     these topics        t over trials within topics, and its interval (`compare_these`)
 
-Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once, by the same p and intervals as in
-those functions. Only exchanges and weights are drawn once for all studies of a design, and fewer of them.
+Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once, by the same tests as in those
+functions. The only difference is that all studies of a design share one set of exchanges and weights, which is smaller.
 """
 
 import math
@@ -31,10 +31,11 @@ _MANY = 200  # degrees of freedom
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The result of a simulation; NaN if studies have no test, or no interval.
+    """Power and interval width found by simulation; NaN if the studies allow no test or no interval.
 
-    found: the share of studies that distinguish the systems in the right direction. width: the mean width of their
-    intervals. found_error, width_error: Monte Carlo standard errors.
+    found: the share of studies that distinguish the systems in the right direction.
+    width: the mean width of their intervals.
+    found_error, width_error: Monte Carlo standard errors.
     """
 
     found: float
@@ -57,13 +58,17 @@ def simulate_power(
     reach: float | None = None,
     guard: Guard = "unseen",
 ) -> Power:
-    """Simulate `studies` studies of systems whose true difference is `difference`, above 0.
+    """Simulate `studies` studies of two systems whose true difference is `difference`, above 0.
 
-    topics: at least 2. trials: of each topic with each system; the numbers of an array are dealt to topics at random
-    in every study, since it is unknown which topics vary most. level: of the intervals. alpha: of the test; below 1 -
-    level if several pairs are compared. reach: the largest possible difference of a topic; None means the range of
-    the values. guard: of the intervals for topics like these. Raises ValueError for a difference that does not fit in
-    the range of values.
+    topics: the number of topics, at least 2.
+    trials: the number of trials of each topic with each system, or one number per topic. These are dealt to topics at
+        random in every study, since it is unknown which topics vary most.
+    level: the confidence level of the intervals.
+    alpha: the level of the test, below 1 - level if several pairs are compared.
+    reach: the largest possible difference of a topic; None for the range of the values.
+    guard: what intervals for topics like these allow for.
+
+    Raises ValueError for a difference that does not fit in the range of values.
     """
     refuse_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
@@ -87,7 +92,7 @@ def refuse_room(components: Components, difference: float) -> None:
 
 
 def power_of(found: Bools, widths: Floats) -> Power:
-    """Summarise studies. `found` is (studies,), and `widths` are (studies,) widths of intervals, NaN without one."""
+    """Summarise studies from (studies,) verdicts and (studies,) widths of intervals, NaN without an interval."""
     studies, share = len(found), float(found.mean())
     known = widths[~np.isnan(widths)]
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
@@ -100,7 +105,7 @@ def power_of(found: Bools, widths: Floats) -> Power:
 
 
 def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
-    """Return (studies, topics, 1) numbers of trials, dealt to the topics of every study at random."""
+    """Deal numbers of trials to the topics of every study at random, as (studies, topics, 1)."""
     if len(trials) != topics:
         raise ValueError(f"{topics} topics need as many numbers of trials, not {len(trials)}")
     every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))
@@ -121,8 +126,8 @@ def told_apart(
 ) -> tuple[Bools, Floats]:
     """Return (studies,) verdicts and (studies,) widths of intervals at `level`; False and NaN without an interval.
 
-    The verdict is whether `compare_like_these` or `compare_these` would give a p of at most alpha and an interval at
-    1 - alpha that excludes 0. `reach` is the largest possible difference.
+    The verdict is True if `compare_like_these` or `compare_these` would give a p of at most alpha and an interval at 1
+    - alpha that excludes 0. `reach` is the largest possible difference.
     """
     each = drawn.values[..., 0] - drawn.values[..., 1]
     if estimand == "these":
@@ -163,10 +168,10 @@ def _these(
 
 
 def _quantiles(degrees: Floats, level: float) -> Floats:
-    """Return (n,) `student_quantile` for many degrees of freedom at once.
+    """Return (n,) values of `student_quantile` for many degrees of freedom at once.
 
-    Large degrees use the series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), accurate to 8
-    digits: exact ones would take most of the simulation.
+    Large degrees use the series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), accurate to 8 digits.
+    Computing them exactly would take most of the simulation's time.
     """
     different, places = np.unique(degrees, return_inverse=True)
     few = different < _MANY

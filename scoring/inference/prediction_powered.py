@@ -1,4 +1,4 @@
-"""The mean of people's scores over all items, from a judge's score of every item and people's scores of some.
+"""The mean of people's scores over all items, from a judge's scores of every item and people's scores of some.
 
 With a_t the mean of people's scores in topic t, and b_t the judge's mean over all items of the topic minus the judge's
 mean over those that people judged, the figure is the mean over topics of
@@ -10,10 +10,10 @@ the interval shorter, and cannot bias the figure. Source: prediction-powered inf
 Science 382 (2023), 669-674), with the power tuning of PPI++ (arXiv 2311.01453), topics as clusters.
 
 λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered if the figure would vary more
-than 1.05 times as much as that of people alone, or if its interval would be wider than theirs; at λ = 0 the two are the
-same.
+than 1.05 times as much as the figure from people alone, or if its interval would be wider. At λ = 0 both figures are
+equal.
 
-The interval is that of `score`: topics get random weights, and part of a topic that was not asked is added. A t
+The interval is made as in `score`: topics get random weights, and part of a topic that was not asked is added. A t
 interval over topics covers .92 with 45 topics if one in twenty is bad, and .75 with 15.
 """
 
@@ -33,7 +33,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """Return ((U,) sums, (U,) counts) of (K,) topics by cluster, in the order of first topics; others are their own."""
+    """Return the (U,) sums and (U,) numbers of topics in each cluster, from (K,) topics and their clusters.
+
+    Clusters are in the order of their first topics.
+    """
     place = {cluster: row for row, cluster in enumerate(dict.fromkeys(clusters))}
     rows = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
     each = np.asarray(values, dtype=np.float64)
@@ -44,7 +47,10 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
 def ends_of_means(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return ((C,) low, (C,) high) ends, in [0, 1], of the means of (K, C) topics; clusters None if independent."""
+    """Return (C,) low and (C,) high ends, in [0, 1], for the means of (K, C) topics.
+
+    Without `clusters`, topics are independent.
+    """
     sums = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(sums)
     if clusters is not None and len(set(clusters)) < len(sums):
@@ -58,9 +64,10 @@ def ends_of_means(
 def bounded_mean(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None, unit: str = "topic"
 ) -> Interval:
-    """Return the interval, in [0, 1], of the mean of (K,) topics; none for fewer than four topics, or clusters.
+    """Return the interval, in [0, 1], of the mean of (K,) topics.
 
-    `clusters` is (K,); None if all topics are independent. `unit` is the word for a topic.
+    `clusters` is (K,), None if all topics are independent. `unit` is what a topic is called. There is no interval for
+    fewer than four topics or clusters.
     """
     each = np.asarray(values, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
@@ -83,10 +90,10 @@ def compare_with_half(
     clusters: Sequence[Hashable] | None = None,
     unit: str = "topic",
 ) -> Paired:
-    """Return the mean with its interval, and the p of its distance from 1/2, by exchanging sides of topics or
-    clusters.
+    """Compare a mean with 1/2: its interval, and the p from exchanging sides of topics or clusters.
 
-    Arguments are as for `bounded_mean`. NaN without a topic; no p on fewer than two units.
+    All arguments are as for `bounded_mean`. The mean is NaN without any topic, and there is no p on fewer than two
+    units.
     """
     each = np.asarray(values, dtype=np.float64)
     value = float(each.mean()) if len(each) else math.nan
@@ -96,9 +103,9 @@ def compare_with_half(
 
 
 def beyond_half(interval: Interval, p: float, *, level: float) -> bool:
-    """Return whether one side is preferred: the corrected p is at most 1 - level, and the interval excludes 1/2.
+    """Return True if one side is preferred: the corrected p is at most 1 - level, and the interval excludes 1/2.
 
-    A small p alone is not enough: the test assumes that each side loses as much in its bad topics as the other, and
+    A small p alone is not enough: the test assumes that each side loses as much in its bad topics as the other, and it
     says nothing about topics that were not asked.
     """
     return p <= 1 - level and interval.printed and not interval.holds(0.5)
@@ -114,7 +121,10 @@ _STEPS = 20  # in which λ is lowered
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The items of a topic: (items,) scores in [0, 1], NaN without one; items with `weights` of 0 are ignored."""
+    """The items of one topic, with (items,) scores of the judge and of people in [0, 1], NaN if missing.
+
+    Items with a weight of 0 are ignored.
+    """
 
     judge: Floats
     people: Floats
@@ -130,9 +140,11 @@ class Compared:
 class Corrected:
     """A mean of people's scores, corrected by a judge.
 
-    value: in [0, 1]; NaN without a topic. interval: the interval of the value. power: λ. people, people_interval: the
-    figure from people's items alone. judge: the judge's own mean, uncorrected. items, checked: the numbers of items,
-    and of items that people judged.
+    value, interval: the mean in [0, 1], NaN without any topic, and its interval.
+    power: λ.
+    people, people_interval: the figure from people's items alone.
+    judge: the judge's own mean, uncorrected.
+    items, checked: the number of items, and of those that people judged.
     """
 
     value: float
@@ -154,11 +166,11 @@ def corrected_mean(
 ) -> Corrected:
     """Return the mean over topics of their weighted means, with its interval.
 
-    clusters: the cluster of each topic, such as wordings of one question; None if all topics are independent.
-    tuned: whether to choose λ by the scores; otherwise λ is 0, and the figure is people's alone.
+    `clusters` are the clusters of the topics, such as wordings of one question; None if all topics are independent. If
+    `tuned`, λ is chosen from the scores; otherwise it is 0, and the figure is from people alone.
 
-    There is no interval for fewer than four topics, or clusters. An item without a score of the judge gets the judge's
-    mean score, which biases nothing. Raises ValueError if people judged fewer than two items of a topic.
+    There is no interval for fewer than four topics or clusters. An item without a judge's score gets the judge's mean
+    score, which does not bias the figure. Raises ValueError if people judged fewer than two items of a topic.
     """
     if any(one.checked < FEWEST_OF_PEOPLE for one in topics):
         raise ValueError("people must have judged two items of each topic or more")
@@ -191,7 +203,7 @@ def _mean(scores: Floats, weights: Floats, counted: npt.NDArray[np.bool_]) -> fl
 
 
 def _slope(topics: Sequence[Compared]) -> float:
-    """Return the slope of people's scores on the judge's within topics, pooled because people's items are few."""
+    """Return the slope of people's scores on the judge's within topics, pooled because people judge few items."""
     above = below = 0.0
     for one in topics:
         seen = ~np.isnan(one.people) & (one.weights > 0)
@@ -208,7 +220,7 @@ def _aside(values: Floats, clusters: Sequence[Hashable]) -> Floats:
 
 
 def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
-    """Return the largest λ up to `power` with which the figure varies at most 1.05 times as much as people's alone."""
+    """Return the largest λ up to `power` at which the figure varies at most 1.05 times as much as people's alone."""
     if len(people) < 2:
         return power
     spread, both, own = np.cov(people, beyond)[[0, 0, 1], [0, 1, 1]]

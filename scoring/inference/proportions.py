@@ -1,8 +1,8 @@
 """Intervals for k successes in n independent trials: Wilson, Jeffreys and exact (Clopper-Pearson).
 
-Each function takes successes (...) from 0 to n, n (...) at least 0 (they broadcast; fractions are allowed, for an
-average over unequal parts), and the confidence level in (0, 1). It returns (low, high), each (...) in [0, 1], NaN if n
-is 0. Values outside these ranges raise ValueError.
+Each function takes `successes` from 0 to n, `n` from 0, and the confidence `level` in (0, 1). The arrays broadcast, and
+fractions are allowed, for an average over unequal parts. It returns arrays of the low and of the high end, in [0, 1],
+NaN if n is 0. Values outside these ranges raise ValueError.
 """
 
 import math
@@ -21,7 +21,7 @@ FEW = 4
 def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return Wilson's score interval: the rates p with |k/n - p| <= z·sqrt(p(1-p)/n).
 
-    It covers its level on average over p; for p close to 0 or 1 it can be some points below.
+    It covers its level on average over p; for p close to 0 or 1 its coverage can be a few points lower.
     """
     k, n = _counts(successes, n, level)
     z = normal_quantile(0.5 + level / 2)
@@ -34,7 +34,10 @@ def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> t
 
 
 def jeffreys(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Return Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2), closed at 0 or 1 for k = 0 or n."""
+    """Return Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2).
+
+    The low end is 0 for k = 0, and the high end is 1 for k = n.
+    """
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
     return _close_ends(k, n, beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5))
@@ -49,7 +52,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
 
 
 def highest_rate_after_none(n: int, level: float = 0.95) -> float:
-    """Return the upper bound, 1 - (1 - level)^(1/n), on the rate of an event not seen in n trials; NaN for n = 0."""
+    """Return 1 - (1 - level)^(1/n), the upper bound on the rate of an event not seen in n trials; NaN for n = 0."""
     if n < 0 or not 0 < level < 1:
         raise ValueError("needs n of at least 0 and a level inside (0, 1)")
     return -math.expm1(math.log1p(-level) / n) if n else math.nan

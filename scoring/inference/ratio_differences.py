@@ -1,18 +1,18 @@
 """The difference between two ratios of sums, such as %recovery: recoveries over first turns that failed.
 
 The uncertainty of a ratio depends on its denominator: a system that failed once says next to nothing about its rate of
-recovery, however often the other failed. So each side has an interval of its own, and the two are combined by squaring
-and adding (MOVER):
+recovery, however often the other failed. So each side has its own interval, and the two are combined by squaring and
+adding (MOVER):
 
     low  = d - √((a - a_low)² + (b_high - b)²)        high = d + √((a_high - a)² + (b - b_low)²),   d = a - b
 
-For topics like these they are the intervals of the ratios (`scoring.inference.unseen_topic`; topics without a failed
-turn are not units), and for these topics, if failed turns are few, Clopper and Pearson's, given the number of failed
-turns. Exchanging the pseudo-values of topics, which is exact for means, is not valid here: if one side failed in one
-topic, its pseudo-values are flat except for this topic, all differences have one sign, and 92 of 100 such studies would
-name a winner.
+For topics like these, they are the intervals of the ratios (`scoring.inference.unseen_topic`; topics without a failed
+turn are not units). For these topics, if failed turns are few, they are Clopper and Pearson's, given the number of
+failed turns. Exchanging the pseudo-values of topics, which is exact for means, is not valid here: if one side failed in
+one topic, its pseudo-values are flat except for this topic, all differences have one sign, and 92 of 100 such studies
+would name a winner.
 
-p is the smallest chance of error at which the interval excludes 0.
+p is the smallest error probability at which the interval excludes 0.
 
 Source: R. G. Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10; G. Y. Zou and A. Donner, Statistics in
 Medicine 27 (2008), 1693-1702.
@@ -39,14 +39,14 @@ _FEW_TURNS, _FEW_OF_A_KIND = 20, 5
 
 
 def mover(ratios: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return (...) low and high ends of ratios[..., 0] - ratios[..., 1]. Arguments are (..., 2)."""
+    """Return the low and high ends (...) for ratios[..., 0] - ratios[..., 1]. All arguments are (..., 2)."""
     value = ratios[..., 0] - ratios[..., 1]
     down, up = ratios - lows, highs - ratios
     return value - np.hypot(down[..., 0], up[..., 1]), value + np.hypot(up[..., 0], down[..., 1])
 
 
 def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
-    """Return (...) the smallest chance of error, in (0, 1], at which the interval excludes 0."""
+    """Return the smallest error probability (...), in (0, 1], at which the interval excludes 0."""
     low, high = np.zeros(ratios.shape[:-1]), np.ones(ratios.shape[:-1])
     least = np.full(low.shape, 2.0**-_HALVINGS)
     # By halving: intervals are nested, so from some chance of error on all of them leave out 0. Each study has a
@@ -65,10 +65,10 @@ def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
 def ratios_like_these(
     above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, unit: str = "topic"
 ) -> tuple[Interval, float]:
-    """Return the interval and p of the difference for topics like these; NaN as below.
+    """Return the interval and p of the difference for topics like these, NaN if there is none.
 
-    `above` and `below` are (U, 2) numerators and denominators of both sides by unit. There is no interval and no p if
-    a side has a denominator in fewer than four units, as in `score`.
+    `above` and `below` are (U, 2), numerators and denominators of both sides by unit. There is no interval and no p if
+    a side has a positive denominator in fewer than four units, as in `score`.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     there = (bottoms > 0).sum(axis=0)
@@ -100,7 +100,7 @@ def ratios_like_these(
 
 
 def few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return (...) whether a side's turns, (..., 2), are too few or one-sided for any but the exact interval."""
+    """Return True (...) if a side's turns, (..., 2), are too few or too one-sided for any but the exact interval."""
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     few = (bottoms < _FEW_TURNS) | (np.minimum(tops, bottoms - tops) < _FEW_OF_A_KIND)
     return np.asarray(few.any(axis=-1))
@@ -111,8 +111,8 @@ def exact_ratios(above: npt.ArrayLike, below: npt.ArrayLike, *, level: float) ->
 
     `above` and `below` are (2,) recoveries and failed turns of both sides. If a system recovers at different rates in
     different topics, the number of recoveries varies less than a binomial one (W. Hoeffding, Annals of Mathematical
-    Statistics 27 (1956), 713-721), so the interval is conservative. There is no interval and no p (NaN) without a
-    failed turn on both sides.
+    Statistics 27 (1956), 713-721), so the interval is conservative. Interval and p are NaN if a side has no failed
+    turn.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     if bottoms.min() <= 0:

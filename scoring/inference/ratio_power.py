@@ -2,14 +2,14 @@
 
 Some trials of a topic enter the ratio (those that need recovery), and some of these are successes:
 
-    below ~ Binomial(trials, f)     f of the topic with this system, drawn from topics of a pilot, with all systems of a
-                                    topic together
-    above ~ Binomial(below, r)      r of the topic with this system, from components of variance, as yes or no
+    below ~ Binomial(trials, f)     f of the topic with this system, drawn from the pilot's topics, with all systems of
+                                    a topic together
+    above ~ Binomial(below, r)      r of the topic with this system, from components of variance of yes-or-no values
 
-A study compares two different systems of the pilot, drawn anew, for the rates at which trials enter the ratio. Topics
-without such a trial drop out, and a study with fewer than four on one side finds nothing. The test uses the interval of
-`scoring.inference.ratio_differences` and, for these topics, variances of trials around the ratio, for many studies at
-once.
+A study compares two different systems of the pilot, chosen anew, for the rates at which trials enter the ratio. Topics
+without such a trial drop out, and a study with fewer than four on one side finds nothing. The test is that of
+`scoring.inference.ratio_differences`, for many studies at once; for these topics it uses variances of trials around the
+ratio.
 """
 
 import math
@@ -37,11 +37,11 @@ _EDGE = 1e-9  # chances of 0 and 1 have no odds
 
 
 def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
-    """Return (K, m) probabilities whose spread over topics excludes the variance of their trials.
+    """Return (K, m) probabilities that a trial enters the ratio, without the spread that comes from sampling trials.
 
     `counts` and `trials` are (K, m) for K topics with m systems: trials in the ratio, and all trials, at least 2 each.
-    The covariance matrix between systems is reduced by the variance of trials: shares are shrunk towards their means
-    by Σ^½·V^-½, with V the observed and Σ the remaining covariances.
+    Shares are shrunk towards their means by Σ^½·V^-½, with V the observed covariances between systems and Σ what
+    remains of them after the variance of trials is subtracted.
     """
     of = np.asarray(trials, dtype=np.float64)
     shares = np.asarray(counts, dtype=np.float64) / of
@@ -72,10 +72,10 @@ def simulate_ratio_power(
     alpha: float,
     studies: int,
 ) -> Power:
-    """Simulate studies as `simulate_power` does.
+    """Simulate studies of a ratio, as `simulate_power` does for means.
 
-    components: of r, as yes or no; their mean is the ratio of both systems together.
-    coming: (K, m) probabilities that a trial enters the ratio, for a pilot's topics and systems.
+    `components` are those of r as a yes-or-no value; their mean is the ratio of both systems together. `coming` is (K,
+    m), the probabilities that a trial enters the ratio, for a pilot's topics and systems.
     """
     refuse_room(components, difference)
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
@@ -117,8 +117,8 @@ def simulate_ratio_power(
 def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: float) -> tuple[Bools, Floats]:
     """Return (studies,) verdicts and (studies,) widths of intervals for topics like these; False and NaN without one.
 
-    The verdict is whether `ratios_like_these` gives a p of at most alpha. `above` and `below` are (studies, topics,
-    2). The same weights serve all studies: topics with a denominator of 0 have no influence on a ratio.
+    The verdict is True if `ratios_like_these` gives a p of at most alpha. `above` and `below` are (studies, topics, 2).
+    All studies use the same weights: topics with a denominator of 0 have no influence on a ratio.
     """
     studies, topics, _ = above.shape
     there = (below > 0).sum(axis=1)

@@ -1,10 +1,11 @@
 """A bound on the number of misread answers in an audit, from a second witness that sees most faults but not all.
 
 The bound is for the answers of this audit alone. Faults are dependent: an answer misread once in a conversation is
-misread in later turns, and a fault that the witness misses is missed in all of them. So conversations are counted
-first: if D of them have an observed fault, at most K have one at all, the largest number for which observing D or fewer
-is not too unlikely; the others may be the longest. In conversations with an observed fault, single answers may still
-have been missed, which is bounded in the same way.
+misread in later turns, and a fault that the witness misses is missed in all of them. So conversations are bounded
+first. If D of them have an observed fault, at most K have a fault at all, where K is the largest number for which
+observing D or fewer is not too unlikely; the faulty conversations that were not observed are assumed to be the longest.
+In conversations with an observed fault, single answers may still have been missed, and they are bounded in the same
+way.
 """
 
 import functools
@@ -19,7 +20,7 @@ SENSITIVITY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One conversation: answers on which both witnesses agree, on which they differ, and with one witness only."""
+    """Numbers of answers in one conversation: witnesses agree, witnesses differ, or there is one witness only."""
 
     agree: int
     differ: int
@@ -28,10 +29,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class ReadingError:
-    """A bound on misread answers.
+    """A bound on the number of misread answers.
 
-    compared, differ: the numbers of answers with two witnesses, and of those that differ. silent: of those with one.
-    misread: the bound for answers with two, at confidence `level`; for all answers it is misread + silent.
+    compared, differ: the number of answers with two witnesses, and of those on which the witnesses differ.
+    silent: the number of answers with one witness.
+    misread: the bound for answers with two witnesses, at confidence `level`. For all answers it is misread + silent.
     """
 
     compared: int
@@ -53,7 +55,10 @@ class ReadingError:
 
 
 def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: float = SENSITIVITY) -> ReadingError:
-    """Bound the number of misread answers; `told` is by conversation, and the witness's `sensitivity` in (0, 1]."""
+    """Bound the number of misread answers in these conversations.
+
+    `sensitivity`, in (0, 1], is the probability that the witness sees a fault.
+    """
     unlikely = (1 - level) / 2  # for each of two bounds that both must hold
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)
@@ -71,7 +76,7 @@ def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: flo
 
 @functools.cache
 def _most_faults(seen: int, sensitivity: float, unlikely: float) -> int:
-    """Return the largest number of faults of which at most `seen` are observed with a probability above `unlikely`."""
+    """Return the largest number of faults of which `seen` or fewer are observed with a probability above `unlikely`."""
     if sensitivity >= 1:
         return seen
     number = int(seen / sensitivity)  # the largest that would be expected to show `seen`

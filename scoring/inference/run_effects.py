@@ -1,4 +1,4 @@
-"""The variation between audits of a watch beyond their trials, as estimated from few blessed runs.
+"""The variation between audits of a watch that their trials do not explain, as estimated from few blessed runs.
 
 All trials of one run share a day, a load and a region. This effect is assumed to be normal on the scale of log odds,
 with an unknown standard deviation τ. The runs' means have the variance
@@ -9,10 +9,10 @@ with g the derivative of the mean over topics if all log odds move alike. So an 
 a point moves one of .55 by nearly three: an audit after a change has the effect of its own level.
 
 With four runs, the variance left after subtracting their trials (the method of moments) is 0 in every second case even
-if audits differ, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ is weighted by its
-likelihood given the runs' variance, times 1 / (τ + 0.1), up to 2: even on the scale of log τ if it is large, so that an
-interval from runs that differ much is that of Student's t with their degrees of freedom, and even on that of τ near 0.
-The figure's distribution is the mixture of normal distributions over τ, without random draws.
+if audits differ, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ up to 2 is
+weighted by its likelihood given the runs' variance, times the prior 1 / (τ + 0.1). The prior is flat in log τ if τ is
+large, so that runs that differ much lead to Student's t interval with their degrees of freedom, and flat in τ near 0.
+The figure's distribution is the mixture of normal distributions over τ, computed without random draws.
 
 Fewer than four runs hardly inform about τ: an interval would restate the prior.
 
@@ -41,7 +41,7 @@ _ROOT = math.sqrt(2)
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A mixture of normal distributions around 0 with standard deviations `spreads` (S,) and `weights` (S,), sum 1."""
+    """A mixture of normal distributions around 0, with (S,) standard deviations and (S,) weights that sum to 1."""
 
     spreads: Floats
     weights: Floats

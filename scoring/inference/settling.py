@@ -1,19 +1,20 @@
 """The number of further trials that would settle an undecided audit, given only if it is likely to suffice.
 
-An audit is settled if the interval of the difference from the baseline lies inside ±`matters`, or outside. After n more
-trials of each topic, the part of the interval that is due to trials is narrower; the uncertainty of the baseline
-remains. The future difference is unknown too, so it is not assumed to equal the observed one:
+An audit is settled if the interval of the difference from the baseline lies entirely inside ±`matters`, or entirely
+outside. After n more trials of each topic, the part of the interval that is due to trials is narrower; the uncertainty
+of the baseline remains. The future difference is unknown too, so it is not assumed to equal the observed one:
 
     mean of the system     normal around that of this audit, with the variance of trials and of audits
     n more trials          normal around that mean, with another deviation between audits, since the hour differs
 
-The variance between audits is known from the few runs of the baseline only, so a larger one is assumed; fewer than four
-runs show nothing, and no number is given. Further trials are another look at the same run, with what earlier looks left
-of the chance of a wrong *same*: the interval is that of the next look.
+The variance between audits is known from the few runs of the baseline only, so a larger one is assumed; with fewer than
+four runs, no number is given. Further trials are another look at the same run, with the probability of a wrong *same*
+that earlier looks left over: the interval is that of the next look.
 
-The chance that they settle it is the smaller one under two priors of the difference: flat, and normal around no
-difference with a standard deviation of 3 × `matters`, as most audits differ little. Under the flat prior alone, numbers
-sufficed too seldom if the difference is small; `tests.support.watched_years` counts how often they do.
+The probability that n trials settle the audit is computed under two priors of the difference, and the smaller one
+counts: a flat prior, and a normal one around no difference with a standard deviation of 3 × `matters`, as most audits
+differ little. Under the flat prior alone, numbers sufficed too seldom if the difference is small;
+`tests.support.watched_years` counts how often they do.
 """
 
 import math
@@ -52,9 +53,11 @@ Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
 class Settling:
     """The number of trials that would settle an audit.
 
-    trials: the number of further trials of each topic; 0 if no number is likely to suffice. chance: the probability
-    that they suffice, or that the best number up to `most` does; NaN if there is nothing to settle, or if the
-    probability is unknown. hindrance: why there is no number.
+    trials: the number of further trials of each topic; 0 if no number is likely to suffice.
+    chance: the probability that this number suffices or, if `trials` is 0, that the best number up to `most` does; NaN
+        if there is nothing to settle, or if the probability is unknown.
+    most: the largest number that was considered.
+    hindrance: the reason why there is no number.
     """
 
     trials: int = 0
@@ -64,12 +67,15 @@ class Settling:
 
 
 def is_settled(found: Difference, matters: float) -> bool:
-    """Return whether the interval lies inside ±`matters`, or outside."""
+    """Return True if the interval lies entirely inside ±`matters`, or entirely outside."""
     return found.same or found.beyond(matters)
 
 
 def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
-    """Return the fewest further trials of each topic (`each` now) that settle the audit with probability `SURE`."""
+    """Return the smallest number of further trials per topic that settles the audit with probability `SURE`.
+
+    `each` is the present number of trials per topic.
+    """
     most = math.ceil(MOST_TIMES * each)
     if is_settled(found, matters):
         return Settling(most=most, hindrance="settled")
@@ -88,7 +94,10 @@ def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matt
 def _chances(
     baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
 ) -> Floats:
-    """Return the probability to settle for each number of trials; `known` means an exact baseline and equal audits."""
+    """Return the probability of settling the audit for each number of further trials in `more`.
+
+    With `known`, the baseline is taken as exact and audits as equal.
+    """
     within = found.own * each
     runs = 0.0  # the variance between audits, of the mean of one
     if not known:

@@ -1,11 +1,11 @@
-"""Comparison of two sides: the one place that chooses the method, by the design and the kind of figure.
+"""Comparison of two sides. This module chooses the method, by the design and the kind of figure.
 
     figure             topics like these                              these topics
     mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
     ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
     continued sessions t clustered by topic and session               t clustered by session
 
-A study passes the sides and the estimand, and decides nothing else.
+Studies pass the sides and the estimand, and choose no method themselves.
 """
 
 import math
@@ -35,12 +35,11 @@ def compare_sides(
     reach: float,
     guard: Guard = "unseen",
 ) -> Paired:
-    """Return the figure of one column minus that of another.
+    """Compare the figures of two columns, first minus second.
 
-    reach: the largest possible difference of a topic; infinite if values never come near the end of the range.
-    guard: for topics like these, whether the interval allows for a kind of topic that was not asked.
-
-    p is NaN if no test is exact.
+    `reach` is the largest possible difference of a topic, infinite if values never come near the end of the range.
+    `guard` chooses, for topics like these, whether the interval allows for a kind of topic that was not asked. p is NaN
+    if no test is exact.
     """
     sides = [first, second]
     values = aligned.values[:, sides]
@@ -112,7 +111,10 @@ def _fresh(
 
 
 def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
-    """Combine two extremes of a difference: both intervals, and the larger p, or 1 if the signs differ."""
+    """Combine the two extremes of a difference into an interval that spans both.
+
+    The larger p counts, or 1 if the signs differ.
+    """
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.printed and high.interval.printed):
         missing = low if not low.interval.printed else high

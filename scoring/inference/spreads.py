@@ -1,10 +1,10 @@
-"""Intervals of spreads between topics and between trials of a topic.
+"""Intervals of the variance between topics and between trials of a topic.
 
 A variance depends on the topics that lie far out, and a few topics may include none of them. So topics get random
 weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a topic that was not asked is added:
 
-    low     the lower quantile of the variance of the topics that were asked, under weights (W_1, …, W_K)
-    high    the upper quantile of the same with an unseen topic, (W_1, …, W_K, W_0), times K/(K - 1)
+    low     the lower quantile of the variance of the topics that were asked, with weights (W_1, …, W_K)
+    high    the upper quantile of the variance with an unseen topic, (W_1, …, W_K, W_0), times K/(K - 1)
 
 (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4). The unseen topic lies at the end of the measure's range that makes the
 variance larger. If a measure has no top, such as R or seconds, the data do not show how far out a topic can be. The
@@ -12,14 +12,14 @@ unseen topic then lies c times as far from the median as the farthest topic, wit
 
     c = 40^ξ, at least 2 and at most 8,      ξ: Hill's tail index of the fifth of the topics that lie farthest out
 
-the place of a topic of a Pareto tail that occurs once in 40·K topics. It is about 3 for normal topics and 8 for most
-tails heavier than the exponential distribution's. Fewer than 45 topics do not show a tail: no interval.
+which is where a Pareto tail has a topic that occurs once in 40·K topics. c is about 3 for normal topics and 8 for most
+tails heavier than the exponential distribution's. Fewer than 45 topics do not show a tail, so there is no interval.
 
 The contribution of trials to the means of topics is subtracted within each draw. A share of the variance (the ICC)
 follows from the ends of its two parts: low / (low + high of the other), high / (high + low of the other). If the range
-has two ends, the high one is a quantile of the shares of draws, which is narrower and suffices. Without a top each part
-has its own c: trials may have a heavy tail that topics do not have (with c = 2 in both, the share covered .75 in such
-worlds).
+has two ends, the high end is a quantile of the shares of draws, which is narrower and suffices. Without a top, each
+part has its own c: trials may have a heavy tail that topics do not have (with c = 2 in both, the share covered .75 in
+such worlds).
 
 docs/variance.md reports coverage and widths. Spreads of systems are in `scoring.inference.crossed_spreads`.
 
@@ -54,7 +54,7 @@ _TAIL = 0.2  # the share of topics that a tail index is taken over
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The least and the largest possible value, and whether values come near the largest one."""
+    """The lowest and the highest possible value, and whether values come near the highest."""
 
     bottom: float = -math.inf
     top: float = math.inf
@@ -62,7 +62,7 @@ class Range:
 
     @property
     def ends(self) -> bool:
-        """Whether the range bounds the spread of a measure."""
+        """True if the range bounds the spread of a measure."""
         return self.has_top and math.isfinite(self.bottom) and math.isfinite(self.top)
 
     def clip(self, values: Floats | float) -> Floats:
@@ -70,7 +70,7 @@ class Range:
         return np.clip(values, self.bottom, self.top)
 
     def refuse(self, values: Floats) -> None:
-        """Raise ValueError for values beyond a range that has two ends."""
+        """Raise ValueError for values outside a range that has two ends."""
         if self.ends and values.size and (values.min() < self.bottom - _CRUMB or values.max() > self.top + _CRUMB):
             raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
 
@@ -80,7 +80,7 @@ class Range:
         return (self.top - self.bottom) ** 2 / 4
 
     def why_not(self, topics: int) -> str:
-        """Return why there is no interval with so many topics; "" if there is one."""
+        """Return why there is no interval with this number of topics; "" if there is one."""
         if topics < FEWEST:
             return too_few(topics)
         if not self.ends and topics < FEWEST_WITHOUT_TOP:
@@ -104,10 +104,10 @@ UNKNOWN = Range()
 def nested_ends(
     mean: Floats, own: Floats, counts: Counts, within: Range, *, level: float
 ) -> tuple[Interval, Interval, Interval]:
-    """Return one system's intervals of the variance between topics, of that between trials, and of the ICC.
+    """Return one system's intervals of the variance between topics, of the variance between trials, and of the ICC.
 
-    mean, own, counts: (topics,) the mean, variance and number of trials of each topic; `own` of a topic with one trial
-    is that of the others. within: the range of the values. level: in (0, 1).
+    `mean`, `own` and `counts` are (topics,), the mean, variance and number of trials of each topic; `own` of a topic
+    with one trial is the mean variance of the others. `within` is the range of the values, and `level` is in (0, 1).
     """
     several = counts > 1
     why = within.why_not(int(several.sum())) or within.why_not(len(mean))
@@ -147,7 +147,7 @@ def _topic_ends(
 
 
 def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[Floats]:
-    """Draw (draws,) variances between (topics,) that were asked, then with an unseen one at either place of `far`."""
+    """Draw (draws,) variances between the (topics,) that were asked, then with an unseen topic at each end of `far`."""
     topics = len(mean)
     shifted = mean - mean.mean()
     asked, unseen = topic_weights(topics, 0.0)[:-1], topic_weights(topics, UNSEEN)
@@ -169,13 +169,13 @@ def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]
 
 
 def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
-    """Return (low, high) of one / (one + rest), from the (low, high) of both; NaN if these are."""
+    """Return the low and high end of one / (one + rest), from the ends of both; NaN if those are NaN."""
     low, high = one[0] + rest[1], one[1] + rest[0]
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 
 
 def outside(mean: Floats, within: Range) -> tuple[float, float] | None:
-    """Return the places of an unseen topic at the low and high side; None if nothing shows how far out it can be."""
+    """Return the positions of an unseen topic on the low and the high side; None if all topics are alike."""
     if within.ends:
         return within.bottom, within.top
     middle = float(np.median(mean))
@@ -188,7 +188,10 @@ def outside(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 
 def largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
-    """Return the variance of an unseen topic's trials, whose tail is assumed to be at least as heavy as topics'."""
+    """Return the variance of an unseen topic's trials.
+
+    Its tail is assumed to be at least as heavy as that of topics.
+    """
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
     if within.ends:
@@ -200,8 +203,8 @@ def largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
 def farther(away: Floats) -> float:
     """Return how many times as far out as the farthest topic an unseen one lies, in [2, 8]: 40^ξ.
 
-    `away` is (topics,) the distance of each, at least 0. ξ is the mean logarithm of the farthest fifth over the next
-    one: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 if one in ten lies far out.
+    `away` is (topics,), the distance of each, at least 0. ξ is the mean logarithm of the farthest fifth over the next
+    topic: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 if one in ten lies far out.
     """
     falling = -np.sort(-away)
     some = math.ceil(_TAIL * len(away))
@@ -219,13 +222,13 @@ def _variance(values: Floats, weights: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def topic_weights(topics: int, unseen: float) -> Floats:
-    """Return (topics + 1, draws) weights, summing to 1 in each draw; the last row is that of the unseen topic."""
+    """Return (topics + 1, draws) weights that sum to 1 in each draw; the last row is for the unseen topic."""
     weights = fixed_weights(topics, unseen)
     return np.asarray(weights / weights.sum(axis=0))
 
 
 def interval_of(ends: tuple[float, float], within: Range) -> Interval:
-    """Return an interval unless its width is 0: the noise of trials then hides any variance between topics."""
+    """Return an interval unless its width is 0, if the noise of trials hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
     return Interval(*ends, METHOD, "topics", assumes=within.assumes)

@@ -1,14 +1,14 @@
-"""The width of the interval of a tail, and how often it shows on which side of a bound the tail lies, by simulation.
+"""Simulation of how wide the interval of a tail is, and how often it lies entirely on one side of a bound.
 
 The simulated interval is the one that is computed (`scoring.inference.tails.pooled_tail`). A simulated study draws
-topics of a pilot and, for each of their trials, with probability w one of the topic's own scores, else one of any
-topic:
+topics of a pilot. Each of their trials draws, with probability w, one of the topic's own scores, and otherwise a score
+of any topic:
 
     w = √(σ² / V)      V: the spread of the pilot's topic means; σ²: the part of it that is not chance within topics
 
-So all scores together are distributed as the pilot's, whose tail is the true one, and topics differ as the pilot's do,
-without the noise of its few trials. If only components of variance are known, the scores of a "pilot" are quantiles of
-beta distributions: of topics around the mean, and of trials around the topic.
+So all scores together are distributed as the pilot's, whose tail is the true one, and topics differ as much as the
+pilot's, without the noise of its few trials. If only components of variance are known, the scores of a "pilot" are
+quantiles of beta distributions: of topics around the mean, and of trials around the topic.
 
 Fewer topics than `units_needed` have no interval, whatever the number of trials.
 """
@@ -37,7 +37,7 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailModel:
-    """A pilot's scores by topic, how often a trial has its topic's own (in [0, 1]), and the largest possible score."""
+    """A pilot's scores by topic, the share of trials with their own topic's score, and the highest score possible."""
 
     scores: tuple[Floats, ...]
     own: float
@@ -45,7 +45,7 @@ class TailModel:
 
     @property
     def flat(self) -> tuple[Floats, Floats]:
-        """All scores and their weights, with equal weight for each topic."""
+        """All scores and their weights; topics have equal weight."""
         weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
         return np.concatenate(self.scores), np.concatenate(weights)
 
@@ -55,7 +55,7 @@ class TailModel:
         return cvar(flat, beta, weights, worst=worst) if kind == "cvar" else lower_quantile(flat, beta, weights)
 
     def draw(self, topics: int, trials: int, rng: np.random.Generator) -> Floats:
-        """Draw (topics, trials) scores of a study."""
+        """Draw the (topics, trials) scores of a study."""
         counts = np.array([len(one) for one in self.scores])
         starts, flat = np.cumsum(counts) - counts, np.concatenate(self.scores)
         own = np.broadcast_to(rng.integers(len(counts), size=(topics, 1)), (topics, trials))
@@ -65,7 +65,10 @@ class TailModel:
 
 
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
-    """Return the model of a pilot's (topics, trials) scores; ValueError below two topics with two scores."""
+    """Return the model of a pilot's (topics, trials) scores.
+
+    Raises ValueError if fewer than two topics have two scores.
+    """
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
     several = [row for row in scores if len(row) > 1]
@@ -89,7 +92,7 @@ def stated_tail_model(components: Components) -> TailModel:
 
 
 def _beta_quantiles(means: Floats, share: float, places: int) -> Floats:
-    """Return (n, places) quantiles of beta distributions. `share` is that of the largest possible variance."""
+    """Return (n, places) quantiles of beta distributions. `share` is their variance over the largest one possible."""
     at = (np.arange(places) + 0.5) / places
     if share <= _SAME:
         return np.repeat(means[:, None], places, axis=1)
@@ -101,12 +104,15 @@ def _beta_quantiles(means: Floats, share: float, places: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TailPower:
-    """The result of a simulation; NaN if no study has an interval.
+    """Results of a simulation; NaN if no study has an interval.
 
     below: the share of studies whose interval lies entirely below a bound at the given distance above the true tail.
-    above: the share whose interval lies entirely above a bound at that distance below it. error: the largest Monte
-    Carlo standard error of either. width: the mean width of the intervals. covered: the share of intervals that cover
-    the true tail. with_interval: the share of studies that have one. note: why others have none.
+    above: the share of studies whose interval lies entirely above a bound at that distance below the true tail.
+    error: the largest Monte Carlo standard error of either share.
+    width: the mean width of the intervals.
+    covered: the share of intervals that cover the true tail.
+    with_interval: the share of studies that have an interval.
+    note: the reason why other studies have none.
     """
 
     below: float
@@ -136,9 +142,11 @@ def simulate_tail(
 ) -> TailPower:
     """Simulate studies of one system.
 
-    beta, worst, called: as for `pooled_tail`. distance: of the bounds from the true tail, above 0. level: of the
-    interval. replications: of each interval; fewer than for a score, which makes its ends less stable and no wider.
-    studies: None means as many as a second or so allows.
+    beta, worst, called: as for `pooled_tail`.
+    distance: of the bounds from the true tail, above 0.
+    level: the confidence level of the interval.
+    replications: for each interval; fewer than for a score, which makes its ends less stable and no wider.
+    studies: the number of studies; None for as many as take about a second.
     """
     many = studies or max(_FEWEST_STUDIES, min(_MOST_STUDIES, _WORK // (topics * trials * replications)))
     names = [f"{number:05}" for number in range(topics)]

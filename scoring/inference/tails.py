@@ -4,19 +4,19 @@
     CVaR_β      mean of the worst β of the probability mass, exactly: the last score counts with the fraction of its
                 mass that is missing; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
 
-The worst scores are the smallest or the greatest ones (`worst`): a low R is bad, and so is a high latency. Q_β is
-counted from the smallest either way.
+The worst scores are the lowest or the highest ones (`worst`): a low R is bad, and so is a high latency. Q_β is counted
+from the lowest either way.
 
-Pooled over topic × trial these have the interval of `scoring.inference.unseen_topic`: topics with all their trials get
-random weights, and part of a topic that was not asked is added, in which every trial has the least possible score (for
-the low end) or the greatest. The tail must hold four topics: a share of β, and 1 - β for a quantile above the middle.
-With two, the interval of the quantile .9 of 22 topics covers .91 if one in ten is thirty times as slow as the others;
-with four, coverage was at least .93 in all worlds tried. The percentiles of a two-stage bootstrap (.87 to .93 for two
-kinds of topics) and 2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
+Pooled over topics and trials, both have the interval of `scoring.inference.unseen_topic`: topics with all their trials
+get random weights, and part of a topic that was not asked is added, in which every trial has the lowest possible score
+(for the low end) or the highest. The tail must contain four topics; it is a share β of them, or 1 - β for a quantile
+above the middle. With two, the interval of the quantile .9 of 22 topics covers .91 if one in ten is thirty times as
+slow as the others; with four, coverage was at least .93 in all worlds tried. The percentiles of a two-stage bootstrap
+(.87 to .93 for two kinds of topics) and 2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
 
-The mean of the greatest scores of a measure without a top, such as latency, depends on a few topics. With 45 topics its
+The mean of the highest scores of a measure without a top, such as latency, depends on a few topics. With 45 topics its
 interval covers .72 if 3% of topics are ten times as slow, and .92 for lognormal ones (σ 1.5), so it needs 150. The
-unseen topic then scores up to three times the greatest: with twice that, scores with a Pareto tail of exponent 1.7 are
+unseen topic then scores up to three times the highest: with twice that, scores with a Pareto tail of exponent 1.7 are
 covered .90.
 
 Within a topic, few trials cannot show the tail at all: with 5 of them and β = .25 the estimate is .10 too high and its
@@ -54,9 +54,11 @@ _BEYOND_TOPLESS = 3.0  # times the greatest score: the largest unseen one in tha
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """A tail of a score; figures are NaN for n = 0.
+    """The tail of a score; figures are NaN for n = 0.
 
-    quantile, cvar: at `beta`. extreme: the worst score. n, topics: the numbers of scores and of their topics.
+    quantile, cvar: Q_β and CVaR_β at `beta`.
+    extreme: the worst score.
+    n, topics: the numbers of scores and of their topics.
     undefined: the number of trials without a score (NaN), which are left out.
     """
 
@@ -72,7 +74,10 @@ class Tail:
 
 
 def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
-    """Return Q_β of `values`, (n,), for β in (0, 1] and (n,) probabilities or None for equal ones; NaN for n = 0."""
+    """Return Q_β of (n,) values, for β in (0, 1]; NaN for n = 0.
+
+    `weights` are (n,) probabilities, None for equal ones.
+    """
     ordered, mass = _order_scores(values, weights, beta)
     if not ordered.size:
         return math.nan
@@ -100,9 +105,9 @@ def tail_share(kind: TailKind, beta: float) -> float:
 
 
 def units_needed(kind: TailKind, beta: float, *, worst: Worst = "low", top: float = 1.0) -> float:
-    """Return the number of topics, or trials of a single topic, that an interval needs.
+    """Return the number of topics, or of trials of a single topic, that an interval needs.
 
-    Infinite if no number is enough, as for the greatest possible score (a quantile with β = 1).
+    It is infinite if no number is enough, as for the highest possible score (a quantile with β = 1).
     """
     share = tail_share(kind, beta)
     needed = math.ceil(FEWEST / share - _CRUMB) if share > _CRUMB else math.inf
@@ -121,14 +126,16 @@ def pooled_tail(
     worst: Worst = "low",
     called: tuple[str, str] | None = None,
 ) -> Tail:
-    """Return the tail of all topics and trials together: bad topics count as much as bad luck.
+    """Return the tail of all topics and trials together, in which bad topics count as much as bad luck.
 
-    `values` is (topics, trials) of at least 0, NaN for missing scores. rng: one number is drawn from it. top: the
-    largest possible score, infinite if unknown, as for R and latency. worst: whether CVaR is the mean of low or high
-    scores. called: words for the smallest and the greatest scores, such as ("fastest", "slowest"); None means `ENDS`.
+    values: (topics, trials) of at least 0, NaN for missing scores.
+    rng: one number is drawn from it.
+    top: the highest possible score; infinite if unknown, as for R and latency.
+    worst: whether CVaR is the mean of low or of high scores.
+    called: words for the lowest and the highest scores, such as ("fastest", "slowest"); None for `ENDS`.
 
-    With one topic, trials are the units of the intervals. There is no interval on fewer than `units_needed`, or if
-    all scores, or both ends, are equal. A topic with an invalid trial weighs slightly less.
+    With one topic, trials are the units of the intervals. There is no interval on fewer than `units_needed`, or if all
+    scores, or both ends, are equal. A topic with an invalid trial weighs slightly less.
     """
     cells = _cells(topics, values)
     _check(beta, level, replications)
@@ -200,8 +207,10 @@ def _refusal_reason(
 
 
 def trials_needed(beta: float, kind: TailKind = "cvar") -> float:
-    """Return how many trials per topic `within_topics` needs to have ten in the tail; infinite for a quantile with β =
-    1."""
+    """Return how many trials per topic `within_topics` needs, so that ten are in the tail.
+
+    It is infinite for a quantile with β = 1.
+    """
     _check(beta, 0.95, 100)
     share = tail_share(kind, beta)
     return math.ceil(10 / share - _CRUMB) if share > _CRUMB else math.inf
@@ -218,9 +227,9 @@ def within_topics(
 ) -> Tail:
     """Return the mean over topics of each topic's own Q_β, CVaR_β and worst score: bad luck, given the topic.
 
-    `kind` is the figure that will be used, and other arguments are as for `pooled_tail`. The remaining bias makes the
-    system look better than it is. No known interval covers well, so there is none. Raises InputError if a topic has
-    fewer than `trials_needed` scores.
+    `kind` is the figure that will be used, and other arguments are as for `pooled_tail`. Estimates are biased, and make
+    the system look better than it is. There is no interval, since no known method covers well. Raises InputError if a
+    topic has fewer than `trials_needed` scores.
     """
     cells = _cells(topics, values)
     needed, share = trials_needed(beta, kind), tail_share(kind, beta)
@@ -269,7 +278,7 @@ def _ends(
     replications: int,
     level: float,
 ) -> list[tuple[float, float]]:
-    """Return (low, high) of Q_β and of CVaR_β. The unseen topic scores 0 for the low ends, `top` for the high ones."""
+    """Return the ends of Q_β and of CVaR_β. The unseen topic scores 0 for the low ends and `top` for the high ends."""
     units, trials = len(cells), seen.sum(axis=1)
     of, each = np.repeat(np.arange(units), trials), cells[seen]
     order = np.lexsort((of, each))
@@ -293,14 +302,14 @@ def _ends(
 
 
 def _tail(ordered: Floats, mass: Floats, beta: float) -> Floats:
-    """Return (B, 2) Q_β and CVaR_β of `ordered` (n,) ascending scores with `mass` (B, n)."""
+    """Return (B, 2), Q_β and CVaR_β, of (n,) ascending scores with (B, n) masses."""
     reached = np.cumsum(mass, axis=1)
     at = (reached < beta * reached[:, -1:] - _CRUMB).sum(axis=1)
     return np.stack([ordered[np.minimum(at, len(ordered) - 1)], _worst(ordered, reached, beta)], axis=1)
 
 
 def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
-    """Return (B,) means of the first β of the mass. `ordered`: (n,) ascending; `reached`: (B, n) cumulative mass."""
+    """Return (B,) means of the first β of the mass, from (n,) ascending scores and (B, n) cumulative masses."""
     wanted = beta * reached[:, -1:]
     taken = np.diff(np.minimum(reached, wanted), axis=1, prepend=0.0)
     found: Floats = (taken * ordered).sum(axis=1) / wanted[:, 0]

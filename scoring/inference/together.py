@@ -2,9 +2,9 @@
 
 An arm that was chosen as the worst is so partly by chance: its own 95% interval covers the truth less often. Intervals
 that are valid for all arms at once are valid for the chosen one. The largest |t| over arms is resampled over topics by
-changing the signs of the residuals of the differences (R. Y. Liu, Annals of Statistics 16 (1988), 1696-1708; the
-largest of several: P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3), with the same signs
-for all arms, so that correlated arms cost less than unrelated ones.
+changing the signs of the residuals of the differences (R. Y. Liu, Annals of Statistics 16 (1988), 1696-1708; for the
+largest of several, P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3). All arms get the same
+signs, so that intervals are narrower for correlated arms than for unrelated ones.
 
 The result is the level of single t intervals that are valid together. Any other method can be used at this level.
 """
@@ -20,10 +20,11 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 
 
 def level_together(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
-    """Return the level of single intervals that hold together at `level`; at most Bonferroni's 1 - (1 - level)/A.
+    """Return the level that single intervals need so that all of them hold together at `level`.
 
-    `differences` is (T, A) for topics and arms, without NaN. The result is Bonferroni's on fewer than four topics. Arms
-    whose difference is the same on all topics count in Bonferroni's alone.
+    `differences` is (T, A) for topics and arms, without NaN. The result is at most Bonferroni's 1 - (1 - level)/A, and
+    is Bonferroni's on fewer than four topics. An arm whose difference is the same on all topics counts only in
+    Bonferroni's A.
     """
     each = np.asarray(differences, dtype=np.float64)
     topics, arms = each.shape

@@ -2,19 +2,20 @@
 
 The event may persist once it has begun, such as a user model that changes to another language. So only the first time
 in a conversation counts: until then each turn is a case. One side's conversations may be longer, and reach other kinds
-of turns, because its answers are worse; so turns are compared within strata that the caller names (topic, number of
-the turn, act).
+of turns, because its answers are worse; so turns are compared within strata that the caller names (topic, number of the
+turn, act).
 
 There are two p, and the larger one counts, as each is valid where the other is not:
 
     within    the exact conditional test over strata (`scoring.statistics.stratified`): valid for rare events and for
               sides of unequal lengths, if conversations of a topic are independent
-    between   exchanges of the sides of topics, of observed minus expected events within strata: valid if all
+    between   exchanges the sides of topics, on observed minus expected events within strata: valid even if all
               conversations of a topic are alike, as with a system that always answers the same
 
     u_topic = Σ_strata (k - a·m/n)        k: events of the first side, a: its turns, m: events, n: turns
 
-Fewer than six units cannot give a p of .05 by exchanges. Then `within` is used alone, and is not about other topics.
+Exchanges over fewer than six units cannot give a p of .05. Then `within` is used alone, and says nothing about other
+topics.
 """
 
 import math
@@ -33,10 +34,10 @@ _SAME = 1e-9  # values that differ only by the order of summation must compare a
 
 @dataclass(frozen=True, slots=True)
 class TurnCase:
-    """A turn.
+    """A turn, its conversation, and the stratum within which it is compared.
 
-    conversation: the conversation of the turn. stratum: the stratum within which turns are compared. happened: None if
-    unknown, which is not a case and ends nothing. useful: the outcome of the turn, or None.
+    happened: whether the event happened. None if unknown; such a turn is not a case, and cases after it still count.
+    useful: the outcome of the turn, or None.
     """
 
     topic: str
@@ -50,9 +51,10 @@ class TurnCase:
 class Contrast:
     """A comparison of two kinds of turns.
 
-    difference: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both kinds. p: two-sided;
-    NaN if there is no test. n: the number of turns of both kinds, in all strata. topics: the number of topics with an
-    informative stratum.
+    difference: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both kinds.
+    p: two-sided; NaN if there is no test.
+    n: the numbers of turns of both kinds, in all strata.
+    topics: the number of topics with an informative stratum.
     """
 
     difference: float
@@ -66,7 +68,10 @@ EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 def event_table(cases: Iterable[TurnCase]) -> EventTable:
-    """Count the events of one side, each conversation up to its first event. Turns are in order."""
+    """Count the events of one side, each conversation up to its first event.
+
+    Turns of a conversation must be in order.
+    """
     over: set[Hashable] = set()
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:
@@ -78,7 +83,7 @@ def event_table(cases: Iterable[TurnCase]) -> EventTable:
 
 
 def joined_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Return the sum of several tables."""
+    """Add up several tables of events."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for table in tables:
         for topic, strata in table.items():
@@ -121,7 +126,7 @@ def compare_events(
 def effect_of_events(
     cases: Iterable[TurnCase], rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:
-    """Compare the usefulness of all turns with and without the event, which may persist, within strata."""
+    """Compare the usefulness of turns with and without the event within strata, over all turns even if it persists."""
     faulty: dict[str, dict[str, tuple[int, int]]] = {}
     others: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:

@@ -1,26 +1,23 @@
-"""How likely it is that the next trial does something new: the Good-Turing estimate of unseen mass, with its error.
+"""The probability that the next trial does something new: the Good-Turing estimate of unseen mass, with its error.
 
     estimate = f1/n          f1: kinds that were seen exactly once in n trials (Good 1953, Biometrika 40, 237-264)
 
-Its standard error comes from Esty's limit law (1983, Annals of Statistics 11, 905-912): variance
-(u(1 - u) + 2·f2/n)/n, with f2 the kinds seen exactly twice. The upper end of the interval is derived from it as
-Wilson's is from the binomial variance (the largest u with |f1/n - u| <= z·sqrt(variance)), so that it does not collapse
-at f1 = 0. The lower end is the smaller of that form and the plain one (u = f1/n in the variance): a kind seen just once
-may have been the last one, so with few such kinds the interval includes 0. f2 is increased by one, and both ends are
-moved outwards by half a trial: without these corrections the intervals cover .67 to .94 with 5 to 20 trials.
+Its standard error comes from Esty's limit law (1983, Annals of Statistics 11, 905-912): the variance is (u(1 - u) +
+2·f2/n)/n, with f2 the kinds seen exactly twice. The upper end of the interval is derived from it as Wilson's is from
+the binomial variance (the largest u with |f1/n - u| <= z·sqrt(variance)), so that it does not collapse at f1 = 0. The
+lower end is the smaller of the end derived in this way and the plain one (u = f1/n in the variance): a kind seen just
+once may have been the last one, so with few such kinds the interval includes 0. f2 is increased by one, and both ends
+are moved outwards by half a trial: without these corrections the intervals cover .67 to .94 with 5 to 20 trials.
 
 Over several topics (`unseen_over_topics`) the question is what a trial of another topic does, and the estimate is the
 share of trials of a kind that no other topic showed: five trials of one topic that agree count as one thing seen once.
 
-Known limits, which no formula cures:
-- Trials must be independent and alike. Trials of one session that goes on, or of a system that changed in between, are
-  not.
-- It says how much is unseen, not how many kinds that is, nor which.
-- With one trial the estimate is 1, and with few it moves in steps of 1/n: always read it together with n.
-- The merge key decides what a kind is: with exact texts nearly every answer is new, and the estimate says so.
-- Averaged over samples it is too high by at most 1/n, since it estimates what n - 1 trials leave unseen.
-- The intervals are cautious where little is unseen and few kinds are rare; docs/calibration.md shows how often they
-  hold.
+Known limits, which no formula cures: - Trials must be independent and alike. Trials within one continued session, or of
+a system that changed in between, are not. - The estimate shows how much is unseen, not how many kinds that is, nor
+which. - With one trial the estimate is 1, and with few it moves in steps of 1/n: always read it together with n. - The
+merge key decides what a kind is: with exact texts nearly every answer is new, and the estimate is high. - Averaged over
+samples it is too high by at most 1/n, since it estimates what n - 1 trials leave unseen. - The intervals are cautious
+if little is unseen and few kinds are rare; docs/calibration.md shows their coverage.
 """
 
 from __future__ import annotations
@@ -37,10 +34,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unseen:
-    """The estimated probability of something new.
+    """The estimated probability of something new, as arrays of any shape (...).
 
-    estimate, low, high: (...) in [0, 1], NaN for n = 0. n: (...) the number of trials. once, twice: (...) the numbers
-    of kinds seen that often; over topics, `once` is the number of trials whose kind no other topic showed.
+    estimate, low, high: in [0, 1], NaN for n = 0.
+    n: the number of trials.
+    once, twice: the numbers of kinds seen exactly once and twice. Over topics, `once` is the number of trials whose
+        kind no other topic showed.
     """
 
     estimate: Floats
@@ -59,10 +58,8 @@ class Unseen:
 def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Unseen:
     """Estimate the probability that the next trial is of a kind not seen so far.
 
-    once, twice: (...) the numbers of kinds seen exactly once and twice. n: (...) the number of trials, at least once +
-    2·twice. All broadcast. level: confidence in (0, 1).
-
-    Raises ValueError for impossible counts.
+    `once` and `twice` are (...) numbers of kinds seen exactly once and twice, and `n` is (...) the number of trials, at
+    least once + 2·twice. They broadcast. The confidence `level` is in (0, 1). Raises ValueError for impossible counts.
     """
     f1, f2, trials = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (once, twice, n)))
     if not 0 < level < 1:

@@ -7,24 +7,25 @@ the topics get random weights, as in the Bayesian bootstrap, and three quarters 
     low     the lower quantile of   Σ W_k·x_k + W_0·bottom        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
     high    the upper quantile of   Σ W_k·x_k + W_0·top
 
-bottom and top are the least and the largest possible value of a topic. In a ratio of sums each topic contributes its
-numerator and its denominator, and the unseen topic is as large as the largest that was seen. With the mean, or the
-quadratic mean, of their denominators, %recovery covers .81 with 45 topics of which 3% fail always and never recover:
-missing topics are not of the size of the others. Shares that are ratios of sums (`pooled`) get a whole unseen topic.
+`bottom` and `top` are the lowest and the highest possible value of a topic. In a ratio of sums each topic contributes
+its numerator and its denominator, and the unseen topic is as large as the largest that was seen. If it had the mean, or
+the quadratic mean, of their denominators, %recovery would cover .81 with 45 topics of which 3% fail always and never
+recover: missing topics are not of the size of the others. For shares that are ratios of sums (`pooled`), a whole unseen
+topic is added.
 
 With a whole topic this is Gaffke's bound, and Clopper and Pearson's interval if every topic has one of two values; with
 half a topic it is nearly Jeffreys'. If topics are all good or all bad, the lowest coverage over all true shares, for 4
 to 200 topics at a level of .95, is .92 with a half, .938 with three quarters and .95 with a whole. Both ends are
 weighted means with weights of at least 0, so a better answer never lowers either.
 
-If scores never come near the end of the range, as for R, it is not a usable top. The unseen topic then lies beyond the
-best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are x/(1 -
-h) on average. The distance is twice that mean with up to 15 topics, 1.5 times with many, for a tail 30% heavier than it
-looks: 2/(1 - 1.3·h) times the best topic; at least `beyond` times, 1 + 4/sqrt(K), which is 3 for 4 topics and 1.6 for
-45; and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from the sqrt(K) best
-topics. With `beyond` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and .87 with 200 at 2;
-means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md shows what they
-cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
+If scores never come near the end of the range, as for R, the end is not a usable top. The unseen topic then lies beyond
+the best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are
+x/(1 - h) on average. The distance is twice that mean with up to 15 topics, 1.5 times with many, for a tail 30% heavier
+than it looks: 2/(1 - 1.3·h) times the best topic. It is at least `beyond` times, 1 + 4/sqrt(K), which is 3 for 4 topics
+and 1.6 for 45, and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from the
+sqrt(K) best topics. With `beyond` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and .87 with
+200 at 2; means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md shows what
+they cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
 
 Sources: D. B. Rubin, Annals of Statistics 9 (1981), 130-134; N. Gaffke, Three test statistics for a nonparametric
 one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.
@@ -59,16 +60,16 @@ _COLUMNS = 256  # shares that are read at a time
 
 
 def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float = UNSEEN) -> Floats:
-    """Draw (units + 1, size) unnormalised weights, those of the unseen topic last."""
+    """Draw (units + 1, size) unnormalised weights, with the unseen topic last."""
     shapes = np.append(np.ones(units), unseen)
     return np.ascontiguousarray(rng.standard_gamma(shapes, (size, units + 1)).T)  # draw after draw, in parts or at once
 
 
 def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
-    """Return (K + 1, 2·C + D) values to be weighted: numerators for the low end, for the high end, and denominators.
+    """Return the (K + 1, 2·C + D) values to be weighted: numerators for the low and the high end, then denominators.
 
-    `above` and `below` are (K, C), and `bottom` and `top` ratios of the unseen topic. D is 1 if all denominators are
-    equal.
+    `above` and `below` are (K, C), and `bottom` and `top` are ratios of the unseen topic. D is 1 if all columns have
+    equal denominators, else C.
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
@@ -79,13 +80,16 @@ def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.Ar
 
 
 def ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return (C,) low and high ends of (C, B) weighted means with the unseen topic at the bottom, and at the top."""
+    """Return (C,) low and high ends of intervals at this level.
+
+    `low` and `high` are (C, B) weighted means, with the unseen topic at the bottom and at the top.
+    """
     tail = (1 - level) / 2
     return _quantile(low, tail), _quantile(high, 1 - tail)
 
 
 def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
-    """Return (C, B) low and high means from `products`, (2·C + D, B), of `with_unseen` and weights."""
+    """Return (C, B) low and high means from (2·C + D, B) weighted sums of the values of `with_unseen`."""
     low, high, whole = np.split(products, (columns, 2 * columns))
     return low / whole, high / whole
 
@@ -102,28 +106,33 @@ def _quantile(rows: Floats, share: float) -> Floats:
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
-    """Return (C, B) sums of (rows, C) by weights (rows, B), without BLAS, whose last bits vary with threads."""
+    """Return the (C, B) sums of (rows, C) values with (rows, B) weights.
+
+    BLAS is not used, since its last bits vary with the number of threads.
+    """
     found: Floats = np.einsum("kc,kb->cb", values, weights)
     return found
 
 
 def boldest(units: int, level: float) -> float:
-    """Return the highest possible low end of a share, in (0, 1): Clopper-Pearson's or Wilson's if all went well."""
+    """Return the highest possible low end of a share, in (0, 1), for `units` topics that all went well.
+
+    It is Clopper-Pearson's or Wilson's low end, whichever is lower.
+    """
     z = normal_quantile(0.5 + level / 2)
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 
 
 def beyond(units: int) -> float:
-    """Return how many times as good as the best of `units` topics an unseen one may be, for a measure without a top."""
+    """Return the least ratio between an unseen topic and the best of `units` topics, for a measure without a top."""
     return 1 + 4 / math.sqrt(units)
 
 
 def farthest(values: Floats) -> Floats:
-    """Return (C,) how far an unseen topic may lie from 0, for a measure without a top; at least `beyond` times the
-    best.
+    """Return (C,) distances from 0 that an unseen topic may have, for a measure without a top.
 
-    `values` is (K, C), K >= 2. Hill's estimate uses the best sqrt(K) topics, at least two, relative to the next one;
-    if that one scores 0, to the least that is above 0.
+    `values` is (K, C), K >= 2. The distance is at least `beyond` times that of the best topic. Hill's estimate uses the
+    best sqrt(K) topics, at least two, relative to the next one or, if that one scores 0, to the smallest above 0.
     """
     size = np.abs(values)
     units = len(size)
@@ -146,7 +155,7 @@ def farthest(values: Floats) -> Floats:
 
 @cache
 def answer_ends(useful: float, answers: float, level: float) -> tuple[float, float]:
-    """Return (low, high) of a share in which every topic gave one answer.
+    """Return the low and high end of a share for which every topic gave one answer.
 
     The weights of the useful answers sum to a beta variable, so no draws are needed. `useful` and `answers` are counts,
     answers > 0. For 4 to 225 answers it covers at least .938 at every rate; Wilson's interval, 5% shorter at a rate of
@@ -160,11 +169,11 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 
 
 def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = False) -> tuple[Floats, Floats]:
-    """Return the interval of each share: (C,) low and (C,) high ends, in [0, 1].
+    """Return (C,) low and (C,) high ends, in [0, 1], of the intervals of C shares.
 
-    `above` and `below` are (K, C) useful answers and answers by topic, below > 0; with below = 1, shares of equally
-    weighted topics. Ratios of sums, to which topics contribute unequal parts, are `pooled`. Weights depend on K
-    alone, and the order of topics does not matter. More useful answers never lower an end.
+    `above` and `below` are (K, C), useful answers and answers by topic, below > 0; with below = 1, topics have equal
+    weight. Use `pooled` for ratios of sums, to which topics contribute unequal parts. Weights depend on K alone, and
+    the order of topics does not matter. More useful answers never lower an end.
     """
     units, columns = below.shape
     low, high = np.empty(columns), np.empty(columns)
@@ -180,16 +189,17 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
 
 
 def share_weights(units: int) -> Floats:
-    """Return (units + 1, B) the weights with which `share_ends` finds the interval of a ratio of sums."""
+    """Return the (units + 1, B) weights that `share_ends` uses for a ratio of sums."""
     return fixed_weights(units, _UNSEEN_OF_RATIOS)
 
 
 def drawn_ratios(
     above: Floats, below: Floats, bottom: float, top: float, level: float, *, unseen: float = 1.0
 ) -> tuple[float, float]:
-    """Return (low, high) of a ratio of sums over (K,) units, by weights that depend on their number alone; below > 0.
+    """Return the low and high end of a ratio of sums over (K,) units, below > 0.
 
-    bottom, top: finite ratios of the unseen unit, which is `unseen` times as large as the largest one.
+    The weights depend on the number of units alone. `bottom` and `top` are finite ratios of the unseen unit, which is
+    `unseen` times as large as the largest one.
     """
     order = np.lexsort((above, below))
     sides = with_unseen(above[order][:, None], below[order][:, None], bottom, top)
@@ -200,10 +210,10 @@ def drawn_ratios(
 
 @lru_cache(maxsize=16)
 def fixed_weights(units: int, unseen: float) -> Floats:
-    """Return (units + 1, draws) unnormalised weights that depend on the number of topics alone, the unseen topic's
-    last.
+    """Return (units + 1, draws) unnormalised weights, with the unseen topic last.
 
-    `unseen` is its size in topics, and its weight is 0 for 0. There are 1,000 to 5,000 draws, fewer with more topics.
+    They depend on the arguments alone. `unseen` is the size of the unseen topic, in topics; with 0, its weight is 0.
+    There are 1,000 to 5,000 draws, fewer with more topics.
     """
     size = max(1000, min(_DRAWS, _AT_ONCE // units)) // 2
     half = drawn_weights(generator(0, "unseen topic", str(units)), units, size, unseen)

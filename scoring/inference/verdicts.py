@@ -1,4 +1,4 @@
-"""Verdicts on two sides: one is better, or it cannot be told, and why.
+"""Verdicts on two sides: one is better, or that cannot be told, for a reason.
 
 A winner needs both p and the interval. The p of exchanging sides tests whether the sides differ in anything, and
 rejects equal means too often if few topics carry the difference; the interval is about the means alone, and allows for
@@ -30,10 +30,10 @@ def correct_intervals(found: Sequence[Paired]) -> list[float]:
 def decide(
     found: Paired, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
-    """Return the verdict, and for `cannot tell` the reason if it is not just a large p, else "".
+    """Return the verdict and, if it is `cannot tell` for another reason than a large p, that reason, else "".
 
-    p, outside: of the difference and of its interval, corrected over a family of `pairs`. least: the smallest p
-    possible with so few units. alpha: the chance of error.
+    `p` and `outside` are for the difference and for its interval, corrected over a family of `pairs`. `least` is the
+    smallest p possible with this number of units. `alpha` is the error probability.
     """
     if math.isnan(found.value):
         return "no value", ""

@@ -1,25 +1,26 @@
-"""The state of a watched figure: its history of alarms and changes, and not only its accumulated evidence.
+"""The state of a watched figure: its history of alarms and changes, in addition to its accumulated evidence.
 
     watching → alarm → changed → perhaps back → watching, with evidence at zero
 
-Accumulating evidence is about the past: after a repair it stays above its limit for several audits, and would call a
-system *changed* whose own interval denies it. So a confirmed change closes its evidence. From then on each audit says
-by its own interval how far from the baseline it is:
+Accumulated evidence is about the past: after a repair it stays above its limit for several audits, and would call a
+system *changed* although its own interval does not show it. So a confirmed change closes its evidence. From then on the
+interval of each audit decides how far from the baseline the figure is:
 
     excludes 0 on the side of the change       still changed
     includes 0, or lies beyond it, and
     excludes half of the change                perhaps back; the second one, at another hour: back
     includes 0 and half of the change          undecided
 
-After an audit that included 0, one that excludes it says *changed* only if it does so together with those since.
+After an audit that included 0, one that excludes it leads to *changed* only if all audits since then together exclude
+0.
 
 The size of the change is the mean of the audits since the alarm that excluded 0. If one audit is too small to
 distinguish 0 from half of it, the audits since the last one that excluded 0 are taken together.
 
-During a change, evidence is collected against another limit, the lower one of the level since the change, for a second
-change further away. It raises an alarm and is confirmed like the first.
+During a change, evidence is collected for a second change further away: beyond the level since the change, with an
+allowance for its uncertainty. A second change raises an alarm and is confirmed like the first.
 
-Once back, the watch begins again: its evidence is zero, and the chance of a false alarm counts from there.
+Once back, the watch begins again: its evidence is zero, and the false-alarm probability counts from there.
 """
 
 import math
@@ -45,10 +46,12 @@ Around = Callable[[float, float, int], tuple[float, float]]
 class Seen:
     """The result of one audit for a figure.
 
-    at: time in seconds. value, low, high: difference from the baseline, and its interval. own: variance of the audit's
-    mean from its trials. evidence: (2, λ) against the limits of the time; None if none was collected. confirms: for a
-    drop and a rise, whether it lies beyond these limits by itself. declared: whether it was recorded as changed before
-    states existed.
+    at: time in seconds.
+    value, low, high: the difference from the baseline, and its interval.
+    own: the variance of the audit's mean due to its trials.
+    evidence: (2, λ) against the limits of the time; None if none was collected.
+    confirms: whether the audit lies beyond these limits by itself, for a drop and for a rise.
+    declared: whether it was recorded as changed before states existed.
     """
 
     at: float
@@ -61,27 +64,33 @@ class Seen:
     declared: bool = False
 
     def leaves_out(self, level: float, side: Side) -> bool:
-        """Return whether its whole interval is nearer to the baseline than `level`, or beyond the baseline."""
+        """Return True if the whole interval is nearer to the baseline than `level`, or beyond the baseline."""
         return self.low > level if side == 0 else self.high < level
 
     def is_apart(self, side: Side) -> bool:
-        """Return whether it excludes 0, on this side of the baseline."""
+        """Return True if the interval excludes 0 and lies on this side of the baseline."""
         return self.high < 0 if side == 0 else self.low > 0
 
 
 @dataclass(frozen=True, slots=True)
 class WatchState:
-    """The state of a watched figure.
+    """The state of a watched figure. Times are NaN for events that never happened.
 
-    name: see the module. side: of the alarm or the change. raised: when the last alarm was raised; NaN without one,
-    and once its evidence is gone. In *changed* it is one for a second change. since: when the alarm of the change was
-    raised. confirmed: when another audit confirmed it. times: the number of changes confirmed since the baseline was
-    last reached. near: when the first audit was perhaps back; `is_near` says whether the last one was. back: when it
-    was back for the last time; `ended` is when the alarm of the change before that was raised. NaN for never. levels:
-    evidence for a drop and a rise, as a share of the threshold. joined: if the last audit was near the baseline, the
-    difference, low, high and number of the audits taken together. kept: the accumulated evidence. audits: (value,
-    variance) of the audits that determine the size of the change. stretch: of those since the last one that excluded
-    0. later: of those since a second alarm was raised. gathered: of those since there has been evidence on this side.
+    name: one of the states of this module.
+    side: the side of the alarm or the change.
+    raised: when the last alarm was raised; NaN once its evidence is gone. In *changed* it is the alarm for a second
+        change.
+    since, confirmed: when the alarm of the change was raised, and when another audit confirmed it.
+    times: the number of changes confirmed since the baseline was last reached.
+    near, is_near: when the first audit was perhaps back, and whether the last audit was.
+    back, ended: when the figure was back for the last time, and when the alarm of the change before that was raised.
+    levels: the evidence for a drop and for a rise, as a share of the threshold.
+    joined: if the last audit was near the baseline, the difference, low, high and number of the audits taken together.
+    kept: the accumulated evidence.
+    audits: (value, variance) of the audits that determine the size of the change.
+    stretch: (value, variance) of the audits since the last one that excluded 0.
+    later: (value, variance) of the audits since a second alarm was raised.
+    gathered: (value, variance) of the audits since there has been evidence on this side.
     """
 
     name: State = "watching"
@@ -104,32 +113,35 @@ class WatchState:
 
     @property
     def is_changed(self) -> bool:
-        """Whether a confirmed change has not ended."""
+        """True if a confirmed change has not ended."""
         return self.name in ("changed", "perhaps back")
 
     @property
     def waits(self) -> bool:
-        """Whether an alarm waits for confirmation."""
+        """True if an alarm waits for confirmation."""
         return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
 
     def with_one_more(self, value: float, own: float) -> tuple[float, float, int]:
-        """Return the mean of the audits behind the evidence and one more, its variance, and their number."""
+        """Return the mean of the audits behind the evidence and one more, its variance, and the number of audits."""
         values, variances = zip(*self.gathered, (value, own), strict=True)
         return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
 
     @property
     def change(self) -> float:
-        """The mean difference from the baseline since the change; NaN without one."""
+        """The mean difference from the baseline since the change; NaN without a change."""
         return float(np.mean([value for value, _ in self.audits])) if self.is_changed and self.audits else math.nan
 
     @property
     def is_shown(self) -> bool:
-        """Whether it is changed, and the last audit shows it."""
+        """True if the figure has changed and the last audit shows it."""
         return self.name == "changed" and not self.stretch
 
 
 def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
-    """Return the limits beyond the level since a change, the other side closed; None for the baseline's."""
+    """Return the limits for a second change, beyond the level since the first; None if there is no change.
+
+    On the other side the limit is infinite.
+    """
     if not state.is_changed:
         return None
     own = sum(variance for _, variance in state.audits) / len(state.audits) ** 2
@@ -145,8 +157,8 @@ def advance(
 ) -> WatchState:
     """Return the state after one more audit.
 
-    `looks` and `share` are as in `scoring.inference.drift.levels`. Another audit confirms one from `apart` seconds
-    on.
+    `looks` and `share` are as in `scoring.inference.drift.levels`. An audit can confirm another one if at least `apart`
+    seconds lie between them.
     """
     kept = state.kept if seen.evidence is None else added(state.kept, seen.evidence)
     drop, rise = reached(kept, looks=looks, share=share).tolist()

@@ -1,6 +1,6 @@
 """The judgment of one audit of a watched figure: its distance from the baseline, the new state, and its verdict.
 
-Every verdict is made from the state and from this audit's own interval, so that none contradicts the interval.
+Every verdict follows from the state and from this audit's own interval, so that the two never contradict each other.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,12 @@ Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perha
 
 @dataclass(frozen=True, slots=True)
 class JudgingRules:
-    """The rules of judgment.
+    """Settings for judging the audits of a watched figure.
 
-    matters: the smallest difference that matters. level: of printed intervals. looks, share: for the evidence (see
-    `scoring.inference.drift.levels`). apart: seconds before an audit can confirm another.
+    matters: the smallest difference that matters.
+    level: the confidence level of printed intervals.
+    looks, share: for the evidence (see `scoring.inference.drift.levels`).
+    apart: the number of seconds before an audit can confirm another.
     """
 
     matters: float
@@ -38,10 +40,11 @@ class JudgingRules:
 class Judged:
     """A judged audit.
 
-    seen: the audit's result, for the history. before, state: the state of the watch before and after. together: the
-    mean difference of this audit and those behind the evidence, its interval, and their number: what confirmed a
-    change if this audit includes 0. verdict: `changed` only if a confirmed change has not ended and the interval
-    excludes 0.
+    difference: the audit minus the baseline.
+    seen: the audit's result, for the history.
+    before, state: the state of the watch before and after.
+    together: the mean difference of this audit and those behind the evidence, its two ends, and the number of audits.
+        This is what confirmed a change if this audit alone includes 0.
     """
 
     difference: Difference
@@ -52,7 +55,7 @@ class Judged:
 
     @property
     def rests_on_several(self) -> bool:
-        """Whether the change was confirmed now, and this audit excludes 0 only together with those before it."""
+        """True if a change is confirmed although this audit excludes 0 only together with those before it."""
         return self.state.is_shown and not self.seen.is_apart(self.state.side)
 
     @property
@@ -62,14 +65,17 @@ class Judged:
         return "same" if self.difference.same and self.state.name == "watching" else "cannot tell"
 
     def word(self, matters: float) -> Word:
-        """Return the audit's word. `matters` is the smallest difference that matters."""
+        """Return the word for this audit. `matters` is the smallest difference that matters."""
         return word_of(self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.waits)
 
 
 def word_of(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
-    """Return the word for an audit of this verdict, given the states and whether an alarm waits for confirmation."""
+    """Return the word for an audit with this verdict, from the states and the difference.
+
+    `alarm` is True if an alarm waits for confirmation.
+    """
     if before.is_changed and not state.is_changed:
         return "back"
     if verdict != "cannot tell":
@@ -92,7 +98,7 @@ def judge(
     at: float,
     left: float = SAME_BUDGET,
 ) -> Judged:
-    """Judge an audit by its values (see `scoring.inference.drift.evidence`), its time in seconds, and the state."""
+    """Judge an audit from its values (see `scoring.inference.drift.evidence`), its time in seconds, and the state."""
     found = difference(baseline, values, matters=rules.matters, level=rules.level, left=left)
     low, high = found.shown
     against = limits_since(state, baseline, matters=rules.matters)
