@@ -93,11 +93,9 @@ class Answer:
 
     @classmethod
     def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:
-        """Create an answer from `text` and the links found in it.
-
-        `more` and `sources` are links and sources that came with the text. A link that is also in the text is counted
-        once, and a source with such an address gets the place `text`.
-        """
+        """Create an answer from `text` and the links found in it. `more` and `sources` are links and sources that
+        came with the text. A link that is also in the text is counted once, and a source with such an address gets
+        the place `text`."""
         found = find_links(text)
         known = {link.href for link in found.links}
         given = tuple(

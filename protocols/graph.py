@@ -113,11 +113,9 @@ def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
 
 
 def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, topic: Topic) -> int:
-    """Return the number of user turns on the longest path through the graph, bounded by the turn limit.
-
-    All positions are advanced together, turn by turn. A position is a state plus the number of the topic's turns that
-    each state has used.
-    """
+    """Return the number of user turns on the longest path through the graph, bounded by the turn limit. All positions
+    are advanced together, turn by turn. A position is a state plus the number of the topic's turns that each state
+    has used."""
     each = tuple(name for name, state in states.items() if state.each)
     place = {name: number for number, name in enumerate(each)}
     items = len(topic.turns)

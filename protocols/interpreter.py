@@ -47,7 +47,7 @@ def decode_position(value: Mapping[str, object]) -> Position:
         case {"state": str(state), "turn": int(turn), "labels": [*labels], "used": Mapping() as used}:
             counts = tuple((str(name), int(count)) for name, count in used.items())
             return Position(state, turn, tuple(str(label) for label in labels), counts)
-    raise ValueError(f"not the position of a conversation: {value!r}")
+    raise ValueError(f"{value!r} is not the position of a conversation")
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
@@ -64,7 +64,7 @@ def advance(
     if not position.state:
         raise ValueError("the conversation is over")
     if len(exchanges) != position.turn:
-        raise ValueError(f"the position is after user turn {position.turn}, and there are {len(exchanges)} exchanges")
+        raise ValueError(f"the position is after user turn {position.turn}, but there are {len(exchanges)} exchanges")
     state = protocol.states[position.state]
     sight = Sight(topic, tuple(exchanges), position.labels)
     missed: list[Evidence] = []

@@ -70,10 +70,8 @@ def protocol_hash(protocol: Protocol) -> str:
 
 def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     """Check that the protocol can be played on the topics, considering only the states that a conversation can reach.
-
     Raises InputError for the first topic that lacks a value for a template, that a rule cannot judge (because it has
-    no kind of URL or no format), or on which nothing would be said.
-    """
+    no kind of URL or no format), or on which nothing would be said."""
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
     for topic in topics.topics:
@@ -93,7 +91,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
                 )
         if protocol.most_turns(topic) == 0:
             raise InputError(
-                f"protocol {protocol.name!r} has nothing to say on topic {topic.id!r}: it has no turns",
+                f"protocol {protocol.name!r} has nothing to say on topic {topic.id!r}: the topic has no turns",
                 advice="give the topic turns, or the state an `empty: {go: …}`",
             )
         for state_ in states:

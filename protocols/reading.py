@@ -34,7 +34,7 @@ NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a let
 
 def _some_words(text: str) -> str:
     if not says_something(text):
-        raise PydanticCustomError("no_words", "it says nothing")
+        raise PydanticCustomError("no_words", "this text is empty")
     return text
 
 
@@ -93,7 +93,7 @@ class StateEntry(StrictModel):
     @model_validator(mode="after")
     def _whole_list(self) -> StateEntry:
         if self.each is not None and self.then is None:
-            raise PydanticCustomError("no_then", "each needs then: where to go after the last item")
+            raise PydanticCustomError("no_then", "each also needs then, the target after the last item")
         if self.each is None and (self.then or self.empty):
             key = "then" if self.then else "empty"
             raise PydanticCustomError("no_each", "{key} is only for states with each", {"key": key})
@@ -136,7 +136,7 @@ def read_protocol(document: Document) -> Protocol:
             if not NAME.fullmatch(name):
                 raise document.error(
                     (key, name),
-                    f"{name!r} cannot be a name",
+                    f"{name!r} is not a valid name",
                     allowed="a letter, then letters, digits, - and _ (60 characters at most)",
                     key=True,
                 )
@@ -211,7 +211,7 @@ def _user(document: Document, name: str, options: dict[str, object]) -> Simulate
         )
     simulator = options["simulator"]
     if not isinstance(simulator, str):
-        raise document.error((*loc, "simulator"), "the name of a simulator is text", allowed="for example markov")
+        raise document.error((*loc, "simulator"), "the simulator's name is not text", allowed="a name such as markov")
     given = {key: plain(value) for key, value in options.items() if key != "simulator"}
     return SimulatedUser(simulator, MappingProxyType(given), document.part(loc))
 
@@ -237,7 +237,7 @@ def _read_state(
     for number, edge in enumerate(state.edges):
         here = (*loc, "edges", number)
         if number and state.edges[number - 1].otherwise:
-            raise document.error(here, "this edge is never reached: it comes after otherwise", advice="move it up")
+            raise document.error(here, "this edge is never reached because it follows `otherwise`", advice="move it up")
         if edge.if_ is not None and edge.if_ not in rules:
             raise _unknown_name(document, (*here, "if"), "rule", edge.if_, rules)
         if edge.go != NEXT:
@@ -285,8 +285,8 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
     if loop:
         raise document.error(
             ("states", loop[0]),
-            f"an endless loop: {' → '.join((*loop, loop[0]))} says nothing once the topic's turns are used up",
-            advice="lead `then` or `empty` out of the loop",
+            f"the protocol has an endless loop without any words: {' → '.join((*loop, loop[0]))}",
+            advice="let `then` or `empty` leave the loop",
             key=True,
         )
     if protocol.turn_limit is not None:
@@ -304,7 +304,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
     if loop:
         raise document.error(
             ("states", loop[0]),
-            f"an endless loop: {' → '.join((*loop, loop[0]))}",
+            f"the protocol has an endless loop: {' → '.join((*loop, loop[0]))}",
             advice="add a turn_limit, or an edge that leaves the loop",
             key=True,
         )

@@ -87,7 +87,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
         for piece in _compile_template(wording.template).generate(variables):
             text += piece
             if len(text) > LONGEST:
-                raise ValueError(f"its text has more than {LONGEST:,} characters")
+                raise ValueError(f"the text has more than {LONGEST:,} characters")
     except TemplateError as fault:
         named = re.search(r"attribute '([^']*)'", fault.message or "")
         name = named[1] if named else ""
@@ -123,19 +123,19 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
     from jinja2 import TemplateSyntaxError, nodes
 
     if len(wording.template) > _LONGEST_TEMPLATE:
-        yield Fault(f"longer than {_LONGEST_TEMPLATE:,} characters", "a shorter template", 1, "")
+        yield Fault(f"the template has more than {_LONGEST_TEMPLATE:,} characters", "a shorter template", 1, "")
         return
     try:
         tree = _make_environment().parse(wording.template)
         heavy = _find_heavy_part(tree, 0)
     except TemplateSyntaxError as fault:
-        yield Fault(f"not a template: {fault.message}", _STATEMENTS, fault.lineno, "")
+        yield Fault(f"the template cannot be parsed: {fault.message}", _STATEMENTS, fault.lineno, "")
         return
     except RecursionError:
-        yield Fault("nested too deeply", f"{_DEEPEST} levels", 1, "")
+        yield Fault("the template is nested too deeply", f"at most {_DEEPEST} levels", 1, "")
         return
     except ValueError:  # Python refuses to read a whole number of thousands of digits
-        yield Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", 1, "")
+        yield Fault("the template contains too large a number", f"numbers up to {_LARGEST_NUMBER:,}", 1, "")
         return
     if heavy:
         yield heavy
@@ -145,7 +145,7 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
     allowed = ", ".join(sorted({"turn", *(f"topic.{word}" for word in TOPIC_WORDS), *(allowed_names - {"topic"})}))
     for name in sorted(own & allowed_names):
         places = (node.lineno for node in tree.find_all(nodes.Name) if node.name == name and node.ctx != "load")
-        yield Fault(f"the template sets {name!r} anew", "another name", next(places), name)
+        yield Fault(f"the template redefines {name!r}", "another name", next(places), name)
     yield from _find_faults(tree, frozenset(allowed_names | own | {"loop"}), allowed)
 
 
@@ -154,21 +154,23 @@ def _find_heavy_part(node: nodes.Node, depth: int, *, looping: bool = False) -> 
 
     line = node.lineno
     if depth > _DEEPEST:
-        return Fault("nested too deeply", f"{_DEEPEST} levels", line, "")
+        return Fault("the template is nested too deeply", f"at most {_DEEPEST} levels", line, "")
     if isinstance(node, nodes.BinExpr) and not isinstance(node, (nodes.Add, nodes.Sub, nodes.And, nodes.Or)):
         return Fault(f"the operator {node.operator} is not allowed in protocols", "+ and -", line, "")
     if isinstance(node, nodes.Const) and isinstance(node.value, (int, float)) and abs(node.value) > _LARGEST_NUMBER:
-        return Fault("too large a number", f"numbers up to {_LARGEST_NUMBER:,}", line, "")
+        return Fault("the template contains too large a number", f"numbers up to {_LARGEST_NUMBER:,}", line, "")
     if isinstance(node, nodes.For):
         if looping:
-            return Fault("a loop inside a loop", "loops one after the other", line, "for")
+            return Fault("the template has a loop inside a loop", "loops one after the other", line, "for")
         looping = True
     if isinstance(node, nodes.AssignBlock):
-        return Fault("a block that sets a variable", "{% set name = value %}", line, "set")
+        return Fault("the template sets a variable with a block", "{% set name = value %}", line, "set")
     if isinstance(node, nodes.Template):
         sums = sum(1 for _ in node.find_all((nodes.Add, nodes.Sub)))
         if sums + sum(len(one.nodes) for one in node.find_all(nodes.Concat)) > _MOST_JOINED:
-            return Fault(f"more than {_MOST_JOINED} things joined by +, - and ~", "a shorter template", line, "")
+            return Fault(
+                f"the template joins more than {_MOST_JOINED} values by +, - and ~", "a shorter template", line, ""
+            )
         before = {name.name for one in node.find_all(nodes.Assign) for name in one.target.find_all(nodes.Name)}
         before |= {one.target.name for one in node.find_all(nodes.Assign) if isinstance(one.target, nodes.Name)}
         for one in node.find_all(nodes.Assign):
@@ -176,7 +178,9 @@ def _find_heavy_part(node: nodes.Node, depth: int, *, looping: bool = False) -> 
             used |= {one.node.name} if isinstance(one.node, nodes.Name) else set()
             if used & before:
                 name = min(used & before)
-                return Fault(f"the value depends on {name!r}, which is set too", "topic, turn", one.lineno, name)
+                return Fault(
+                    f"the value depends on {name!r}, which the template sets too", "topic, turn", one.lineno, name
+                )
     found = (_find_heavy_part(child, depth + 1, looping=looping) for child in node.iter_child_nodes())
     return next((fault for fault in found if fault), None)
 
@@ -242,10 +246,8 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
 
 def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | None]) -> Fault | None:
     """Check access to a part of a filter's result, a loop, a variable or a literal, and return the fault or None.
-
     Jinja would also find Python attributes such as methods, whose text contains a memory address that differs between
-    processes.
-    """
+    processes."""
     from jinja2 import nodes
 
     if chain[:1] == ["loop"]:
@@ -256,7 +258,7 @@ def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | Non
         number = node.arg.node if isinstance(node.arg, nodes.Neg) else node.arg
         if isinstance(number, nodes.Slice) or (isinstance(number, nodes.Const) and isinstance(number.value, int)):
             return None
-        return Fault("a part of a value that is not given by a number", "a whole number, as in [0]", node.lineno, "[")
+        return Fault("a part of a value must be given by a number", "a whole number, as in [0]", node.lineno, "[")
     allowed = f"filters: {', '.join(sorted(FILTERS))}"
     return Fault(f"a value has no part {node.attr!r}", allowed, node.lineno, node.attr)
 
@@ -343,7 +345,7 @@ def _bound_filter(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
             raise ValueError(f"the result of {name} has more than {LONGEST:,} characters")
         _WORK.set(_WORK.get() + sum(len(one) for one in (*arguments, made) if isinstance(one, (str, list))))
         if _WORK.get() > _MOST_WORK:
-            raise ValueError(f"its filters process more than {_MOST_WORK:,} characters")
+            raise ValueError(f"the filters process more than {_MOST_WORK:,} characters")
         return made
 
     return bounded
@@ -353,7 +355,7 @@ def _filter_indent(text: str, width: int | str = 4, first: bool = False, blank: 
     from jinja2.filters import do_indent
 
     if len(width if isinstance(width, str) else range(width)) > 100:
-        raise ValueError("indent is limited to 100")
+        raise ValueError("indent allows at most 100 columns")
     return do_indent(text, width, first, blank)
 
 

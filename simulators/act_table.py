@@ -1,4 +1,4 @@
-"""Tables of what users do next: counts of acts by context, and the probabilities estimated from them.
+"""Tables of what users do next: counts of acts by context, and the probabilities estimated from the counts.
 
 A user act is a name (`ask`, `more`, `FQ`). The system's answer is a label or an act of its own (`o`, `x`, `PA`), or
 `-` if it is unknown. `stop` means that the user leaves, which is impossible before the first turn.
@@ -9,18 +9,19 @@ too seldom, shorter ones are used, in this order:
     (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
     (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      if the answer is unknown
 
-(a1) is short for (a1, `*`): any answer. The second-last act is dropped first, because the last answer predicts more.
-Each context contains all counts of the longer ones, so the mixed contexts are nested.
+(a1) is short for (a1, `*`), which allows any answer. The second-last act is dropped first, because the last answer
+predicts more. Each context contains all counts of the longer ones, so the mixed contexts are nested.
 
 Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
-Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) of them different;
+Goodman 1999, Computer Speech & Language 13, section 2.4): if n(h) acts were seen after h, T(h) of them different,
+then
 
     p(a | h) = (n(h, a) + T(h)·p(a | shorter h)) / (n(h) + T(h)).
 
 A context with the same counts as the shorter one is skipped, so that nothing is smoothed twice.
 
 Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K),
-where K is the number of possible acts. w = 0 is the relative frequency.
+where K is the number of possible acts. With w = 0 this is the relative frequency.
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ Context = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class ActSequence:
-    """The acts of one user in one dialogue (at least one), with the system's answer to each (`-` if unknown). The
-    last answer is missing if the user left without one. ended: False if the recording was cut off before the user
-    left."""
+    """The acts of one user in one dialogue, with the system's answer to each act (`-` if unknown).
+
+    There is at least one act. The last answer is missing if the user left without receiving one. `ended` is False if
+    the recording was cut off before the user left.
+    """
 
     acts: tuple[str, ...]
     answers: tuple[str, ...]
@@ -59,7 +62,7 @@ class ActSequence:
             raise ValueError("'start' and 'stop' cannot be acts of a user")
 
     def contexts(self, order: int) -> Iterator[tuple[Context, str]]:
-        """Yield each act with its context, and finally the stop if the user left."""
+        """Yield each act with its context, and finally `stop` with its context if the user left."""
         before: list[str] = [START]
         answer = UNKNOWN
         for number, act in enumerate(self.acts):
@@ -79,7 +82,8 @@ def fit(
     least: int = 1,
     acts: Sequence[str] = (),
 ) -> ActTable:
-    """Count the acts of all sequences. acts: possible acts besides those seen. Raises ValueError without a sequence."""
+    """Count the acts of all sequences. Raises ValueError if there are none. `acts` are possible acts besides those
+    that occur."""
     counts: dict[Context, Counter[str]] = {}
     seen = set(acts)
     for sequence in sequences:
@@ -95,11 +99,13 @@ def fit(
 
 @dataclass(frozen=True)
 class ActTable:
-    """Counts in every longest context, with the smoothing that turns them into probabilities.
+    """Counts of the acts in every longest context, with the smoothing that turns them into probabilities.
 
-    acts: all possible acts, without `stop`. order: 1 or 2. counts: how often each act (or `stop`) followed each
-    context. Only additive smoothing uses weight (w, at least 0) and least (how often a context must have been seen,
-    at least 1).
+    acts: all possible acts, without `stop`.
+    order: the number of acts in a context, 1 or 2.
+    counts: the number of times that each act (or `stop`) followed each context.
+    weight: w of additive smoothing, at least 0.
+    least: the number of times that additive smoothing requires a context to have been seen, at least 1.
     """
 
     acts: tuple[str, ...]
@@ -134,8 +140,8 @@ class ActTable:
         object.__setattr__(self, "_levels", levels)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Return the probability of each act and of `stop` (but not at the opening) after the acts `after`, oldest
-        first and empty for the opening. They sum to 1."""
+        """Return the probabilities of each act and of `stop` after the acts `after`, which sum to 1. `after` is
+        ordered from oldest to newest. It is empty for the opening, where `stop` is impossible."""
         context = _context(after, answer, self.order)
         possible = self.acts if _is_opening(context) else (*self.acts, STOP)
         levels = [self._levels.get(level, Counter()) for level in _shorter(context)]
@@ -160,10 +166,8 @@ class ActTable:
         return self._levels.get(_context(after, answer, self.order), Counter()).total()
 
     def as_json(self) -> dict[str, object]:
-        """{acts, order, smoothing, weight, least, counts: [{after, answer, next}], rows: [{after, answer, n, next}]}.
-
-        `rows` show people the probabilities that follow from the counts; they are not read back.
-        """
+        """Return {acts, order, smoothing, weight, least, counts: [{after, answer, next}], rows: [{after, answer, n,
+        next}]}. `rows` show readers the probabilities that follow from the counts. `from_json` ignores them."""
         counts = [
             {"after": list(after), "answer": answer, "next": dict(row)} for (after, answer), row in self.counts.items()
         ]
@@ -183,7 +187,7 @@ class ActTable:
 
     @classmethod
     def from_json(cls, value: object) -> ActTable:
-        """Return the table that `as_json` wrote. Raises ValueError for any other value."""
+        """Return the table from a value of `as_json`. Raises ValueError for any other value."""
         match value:
             case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:
                 weight, least = rest.get("weight", 0.5), rest.get("least", 1)
@@ -205,12 +209,11 @@ class ActTable:
 
 @dataclass(frozen=True)
 class GivenRows:
-    """A table of given probabilities instead of counts: one row per context, which sums to 1 (within 1e-6) over acts
-    and `stop`.
+    """A table of given probabilities instead of counts, with one row per context.
 
-    A context without a row uses a shorter one: more acts take precedence over fewer, and for the same number of acts
-    the row for the answer over the one for any answer. The table needs a row for (`start`, `*`), and for every act a
-    row for (act, `*`) or for each answer it can get.
+    Each row sums to 1 (within 1e-6) over acts and `stop`. A context without a row uses a shorter one: more acts take
+    precedence over fewer, and a row for the answer takes precedence over a row for any answer. The table needs a row
+    for (`start`, `*`), and for every act a row for (act, `*`) or for each answer it can get.
     """
 
     acts: tuple[str, ...]
@@ -257,7 +260,7 @@ def _is_opening(context: Context) -> bool:
 
 
 def _shorter(context: Context) -> Iterator[Context]:
-    """Yield the context and the shorter ones that replace it, each once. Nothing replaces the opening."""
+    """Yield the context and the shorter ones that replace it, each once. No other context replaces the opening."""
     after, answer = context
     if _is_opening(context):
         levels: tuple[Context, ...] = ((after, answer), (after, ANY))
@@ -269,7 +272,7 @@ def _shorter(context: Context) -> Iterator[Context]:
 
 
 def _containing_contexts(context: Context) -> Iterator[Context]:
-    """Yield every context that includes the counts of this one, each once."""
+    """Yield once every context that includes the counts of this one."""
     after, answer = context
     if _is_opening(context):
         return _shorter(context)

@@ -1,22 +1,22 @@
-"""The agenda user: it has a goal of constraints and requests, and a stack of what it still means to say.
+"""The agenda user: it has a goal of constraints and requests, and a stack of acts that it still has to say.
 
 J. Schatzmann, B. Thomson, K. Weilhammer, H. Ye, S. Young, "Agenda-Based User Simulation for Bootstrapping a POMDP
-Dialogue System", NAACL-HLT 2007: goal G = (C, R), agenda A a stack of acts. Here the top of the stack is the act
-that waits for an answer; it is removed only once it was answered. Each decision follows these steps, in this order:
+Dialogue System", NAACL-HLT 2007: the goal is G = (C, R), and the agenda A is a stack of acts. Here the top of the
+stack is the act that waits for an answer; it is removed only once it was answered. Each decision follows these steps:
 
 1. Opening: the first request is asked. Constraints are volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
-2. If the answer is a clarifying question (`protocols.questions`), whatever its label, it is answered with probability
-   `cooperativeness`: `inform` with the constraint or fact whose slot or value the question names, `unsure` for a slot
-   the user knows nothing about, else `inform` with the `fallback` if there is one, else `no-preference`. Otherwise the
-   question is passed over (`insist`). The stack stays as it is, and nothing is said twice. Of several named slots, the
-   one whose words make up most of the question counts.
-3. If the top was not answered (label x; without a label: an empty answer, an error page or a refusal), the next unsaid
-   constraint is added with probability `initiative` (`refine`), else the top is said again (`insist`).
+2. A clarifying question (`protocols.questions`), whatever its label, is answered with probability `cooperativeness`.
+   The user says `inform` with the constraint or fact whose slot or value the question names, `unsure` for a slot it
+   knows nothing about, `inform` with the `fallback` if there is one, or else `no-preference`. If the question is not
+   answered, the user ignores it (`insist`). The stack stays as it is, and nothing is said twice. If the question
+   names several slots, the one whose words make up most of the question counts.
+3. If the top was not answered (label x; without a label: an empty answer, an error page or a refusal), the next
+   unsaid constraint is added with probability `initiative` (`refine`). Otherwise the top is said again (`insist`).
 4. If the top was answered, it is removed. Each unsaid constraint is said, in order, with probability `initiative`
    (`refine`, which then waits for an answer). If none is said, the next request follows (`ask`), if there is one.
-5. A change that is due is said instead (`revise`), with certainty, and then waits for an answer. The goal is not
-   reached while a change is still to come: the change is then said early. Constraints and facts change with it.
+5. A change of the goal that is due is said instead (`revise`) and then waits for an answer. Constraints and facts
+   change with it. The goal is not reached before all changes were said: a pending change is then said early.
 
 More than `patience` turns in a row without an answer end the conversation: as `frustrated` if the last reply was
 useless, as `patience` if it was a question. With the option `questions`, more than that many questions in a row end
@@ -82,7 +82,7 @@ class Change(StrictModel):
 
 
 class Options(StrictModel):
-    """Options of the agenda user. The goal is the trait `goal`, else the one given here, else the topic's request."""
+    """Options of the agenda user. The goal is the trait `goal`, else the option `goal`, else the topic's request."""
 
     requests: Variants = Field(
         default=("{{ topic.request }}",), description="requests, in the order in which they are asked"
@@ -144,12 +144,17 @@ class Options(StrictModel):
 @memory_kind("agenda")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaMemory(Memory):
-    """Memory of the agenda user.
+    """The memory of the agenda user.
 
-    stack: (kind, text), the top last. constraints, facts: (slot, text). said, unknown: slots. requests: how many
-    there were. changes: those still to come, as (turn, slot, words, text); the text is "" for a dropped slot.
-    without: turns in a row without an answer. asked: unanswered questions among them, if counted separately.
-    passed_over: the system's questions that got no answer. fallback: "" for none.
+    stack: pairs (kind, text), with the top last.
+    constraints, facts: pairs (slot, text).
+    said, unknown: slots that were said, and slots the user knows nothing about.
+    requests: the initial number of requests.
+    changes: pending changes as (turn, slot, words, text), with "" as the text of a dropped slot.
+    without: the number of turns in a row without an answer.
+    asked: the number of unanswered questions among these turns, if counted separately.
+    passed_over: the questions of the system that the user ignored.
+    fallback: the text for questions that match no slot, or "".
     """
 
     stack: tuple[tuple[str, str], ...]
@@ -203,11 +208,11 @@ class AgendaMemory(Memory):
 
 @dataclass(frozen=True)
 class AgendaUser(PlanningUser[AgendaMemory]):
-    """A user that works through an agenda (see the module).
+    """A user that works through an agenda. The module docstring describes its decisions.
 
-    Trait: `goal`, {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}; only
-    `requests` is required. Acts: see `ACTS`. Coverage, for stop models, is the share of requests answered. Leaves
-    with `goal-reached`, `frustrated`, `patience`, or the stop model's reason.
+    The trait `goal` is {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]},
+    where only `requests` is required. `ACTS` lists the acts. Its coverage, for stop models, is the share of requests
+    answered. It leaves as `goal-reached`, `frustrated` or `patience`, or with the stop model's reason.
     """
 
     options: Options
@@ -390,5 +395,5 @@ def _join_texts(request: str, texts: Sequence[str]) -> str:
 
 
 def build(options: Options) -> AgendaUser:
-    """Build the user. Raises InputError for words of an unknown act."""
+    """Build the user. Raises InputError if the options word an unknown act."""
     return AgendaUser(options, phrasebook(options.words, WORDS))

@@ -1,16 +1,14 @@
-"""The clarification user: it asks for less than it needs, and says the rest when asked or misunderstood.
+"""The clarification user: it asks for less than it needs, and says the rest when it is asked or misunderstood.
 
-Patience and cooperativeness are those of A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein, "Studying the
-Effectiveness of Conversational Search Refinement Through User Simulation", ECIR 2021. Rules recognise a clarifying
-question (`protocols.questions`). A text covers the hidden facet of the need if share(facet, text) ≥ `overlap`.
+Patience and cooperativeness follow A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein, "Studying the Effectiveness of
+Conversational Search Refinement Through User Simulation", ECIR 2021. Rules recognise a clarifying question
+(`protocols.questions`). A text covers the hidden facet of the need if share(facet, text) ≥ `overlap`.
 
-| the answer | what the user does |
-|---|---|
-| is a question that names the facet | `confirm` |
-| is a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
-| is an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
-| covers the facet, and was not judged useless | leaves: `satisfied` |
-| anything else | `redirect` (says the facet) with probability initiative, else `insist` |
+| the answer | what the user does | |---|---| | is a question that names the facet | `confirm` | | is a closed
+question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` | | is an open
+question | `tell` (says the facet) with probability cooperativeness, else `dismiss` | | covers the facet, and was not
+judged useless | leaves: `satisfied` | | anything else | `redirect` (says the facet) with probability initiative, else
+`insist` |
 
 More than `patience` clarifying questions end the conversation (`patience`), as do more than `tries` other answers
 that miss the facet (`frustrated`).
@@ -50,7 +48,7 @@ _EMPTY_WORDS = frozenset(_EMPTY.split())
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that say what it is about, in lower case and without the s of a plural."""
+    """Return the content words of a text, in lower case and without the s of a plural."""
     words = (word.lower() for word in _WORD.findall(text))
     return frozenset(
         _stem(word) for word in words if word not in _EMPTY_WORDS and (len(word) > 1 or not word.isascii())
@@ -62,8 +60,8 @@ def _stem(word: str) -> str:
 
 
 def share_of_words(wanted: str, text: str) -> float:
-    """Return the share in [0, 1] of the content words of `wanted` that are in the first 200,000 characters of
-    `text`; 0.0 if `wanted` has no content words."""
+    """Return the share in [0, 1] of the content words of `wanted` that occur in `text`. Only the first 200,000
+    characters of `text` are read. Returns 0.0 if `wanted` has no content words."""
     words = content_words(wanted)
     return len(words & content_words(text[:_SEARCHED])) / len(words) if words else 0.0
 
@@ -90,7 +88,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Options(StrictModel):
-    """Options of the clarification user. The facet is the trait `facet`, else the one given here."""
+    """Options of the clarification user. The facet is the trait `facet`, or else the option."""
 
     facet: Template | None = Field(default=None, description="what is meant but not said at first")
     patience: int = Field(default=3, ge=0, le=1000, description="clarifying questions that the user tolerates")
@@ -109,7 +107,8 @@ class Options(StrictModel):
 @memory_kind("clarification")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClarificationMemory(Memory):
-    """facet: the hidden part of the need. questions: how many the system asked. beside: answers without the facet."""
+    """The hidden facet of the need, the number of questions asked by the system, and the number of answers without
+    the facet."""
 
     facet: str
     questions: int = 0
@@ -119,10 +118,10 @@ class ClarificationMemory(Memory):
 
 @dataclass(frozen=True)
 class ClarificationUser(PlanningUser[ClarificationMemory]):
-    """A user with a hidden facet (see the module), given by the trait `facet`, a text. Acts: see `ACTS`.
+    """A user with a hidden facet, the text in the trait `facet`. The module docstring describes its decisions.
 
-    Coverage, for stop models, is the largest share of the facet's words in any answer. Leaves with `satisfied`,
-    `patience`, `frustrated`, or the stop model's reason.
+    `ACTS` lists the acts. Its coverage, for stop models, is the largest share of the facet's words in any answer. It
+    leaves as `satisfied`, `patience` or `frustrated`, or with the stop model's reason.
     """
 
     options: Options
@@ -184,5 +183,5 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
 
 
 def build(options: Options) -> ClarificationUser:
-    """Build the user. Raises InputError for words of an unknown act."""
+    """Build the user. Raises InputError if the options word an unknown act."""
     return ClarificationUser(options, phrasebook(options.words, WORDS))

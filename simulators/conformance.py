@@ -1,9 +1,9 @@
-"""A test suite for any simulated user: does it keep the promises of `User`?
+"""A test suite that checks whether a simulated user keeps the promises of `User`.
 
     findings = conforms(MyUser(), [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]])
     assert_conforms(MyUser(), scenarios)          # in a test: fails and lists every finding
 
-Wrap a user that gets its words from outside in `simulators.outside.SuppliedUser` first.
+If the user gets its words from outside, wrap it in `simulators.outside.SuppliedUser` first.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Finding:
 
 
 class _Broken(Exception):
-    """The user returned something that is not an action."""
+    """Raised when the user returns something that is not an action."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted(Streams):
-    """Streams that record the purposes drawn from; derived streams share one list."""
+    """Streams that record the purposes of all draws. Derived streams share the record."""
 
     taken: list[tuple[str | int, ...]] = field(default_factory=list)
 
@@ -73,11 +73,9 @@ class _Counted(Streams):
 
 
 def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
-    """Check that a simulated user keeps what `User` promises: the same seed gives the same turns, and so on.
-
-    Each of the scenarios is played once for each seed. A conversation should end within most_turns user turns. Raises
-    AssertionError that lists every broken promise (see `conforms`).
-    """
+    """Check that a simulated user keeps the promises of `User`, for example that equal seeds give equal turns. Each
+    scenario is played once for each seed. A conversation should end within `most_turns` user turns. Raises
+    AssertionError, which lists every broken promise (see `conforms`)."""
     findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
         raise AssertionError(f"{len(findings)} promises are broken:\n" + "\n".join(str(one) for one in findings))
@@ -91,11 +89,9 @@ def conforms(
     seeds: int = 10,
     most_turns: int = 500,
 ) -> list[Finding]:
-    """Return the promises that the user breaks, at most one finding per promise and scenario; empty if it keeps all.
-
-    Each scenario is played once for each seed, with answers drawn from `answers`. A conversation should end within
-    most_turns user turns. An error that the user raises in a conversation is not caught.
-    """
+    """Return the promises that the user breaks, at most one finding per promise and scenario. Each scenario is played
+    once for each seed, with answers drawn from `answers`. A conversation should end within `most_turns` user turns.
+    An error that the user raises in a conversation is not caught."""
     findings: list[Finding] = []
     if not isinstance(user.name, str) or not user.name.strip():
         findings.append(Finding("name", "the user", f"its name is {user.name!r}"))
@@ -118,7 +114,7 @@ class _Fork:
 
 @dataclass(slots=True)
 class _Look:
-    """The findings of one scenario. looked: decisions at which the distribution was compared with draws."""
+    """The findings for one scenario. `looked` counts the decisions whose distribution was compared with draws."""
 
     user: User
     scenario: Scenario
@@ -264,7 +260,7 @@ class _Look:
 
 
 def _fit_p_value(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:
-    """Return the p-value of a χ² test of draws against the distribution; actions expected under 5 times are pooled."""
+    """Return the p-value of a χ² test of the draws. Actions with fewer than 5 expected draws are pooled."""
     expected: dict[Say | Stop, float] = {}
     for chance in chances:
         expected[chance.action] = expected.get(chance.action, 0.0) + _DRAWS * chance.probability

@@ -1,7 +1,8 @@
-"""Enumerate all conversations of an enumerable user and an enumerable system, with exact probabilities.
+"""Exact enumeration of all conversations between an enumerable user and an enumerable system.
 
-Nothing is drawn: each user turn branches into all actions that `distribution` lists, each system turn into all that
-`responses` lists. Expected scores over the tree are exact, and the mean of many trials must approach them.
+Nothing is drawn: each user turn branches into all actions that `distribution` lists, and each system turn into all
+answers that `responses` lists. Expected scores over the tree are exact, and the mean of many trials converges to
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _NEAR = 1e-9  # rounding of a sum of probabilities
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer the system may give. probability: in (0, 1]. label: the protocol's judgment as the user sees it."""
+    """A possible answer of the system with its probability in (0, 1]. `label` is the protocol's judgment as the user
+    sees it."""
 
     probability: float
     answer: Answer
@@ -42,8 +44,8 @@ Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
 
 @dataclass(frozen=True, slots=True)
 class ExactPath:
-    """One possible conversation: the user's turns, and exchanges, the turns with their answers. labels: those of the
-    user's routes, else of the responses. outcome, reason: how it ended."""
+    """A possible conversation. `exchanges` are the user's turns with their answers. `labels` come from the user's
+    routes, or else from the responses. `outcome` and `reason` say how the conversation ended."""
 
     turns: tuple[Say, ...]
     exchanges: tuple[Exchange, ...]
@@ -55,12 +57,16 @@ class ExactPath:
 
 @dataclass(frozen=True, eq=False)
 class ExactTree:
-    """N nodes, parents before children, node 0 the root; user and system turns alternate below it.
+    """A tree of N nodes, in which user and system turns alternate below the root.
 
-    parent: (N,), -1 for the root. probability: (N,) of each node given its parent, 1 for the root; the children's sum
-    falls short of 1 by the probability of stopping there. paths: all ways from the root to a stop; their
-    probabilities sum to 1. ends: the node of the last turn of each path. Paths that stop at one node for different
-    reasons are separate.
+    Parents precede their children, and node 0 is the root.
+
+    parent: array (N,) of the parents' indices, -1 for the root.
+    probability: array (N,) of each node's probability given its parent, 1 for the root. The children of a node sum to
+        1 minus the probability of stopping there.
+    paths: all paths from the root to a stop, whose probabilities sum to 1. Paths that stop at the same node for
+        different reasons are separate.
+    ends: the node of the last turn of each path.
     """
 
     parent: npt.NDArray[np.int32]
@@ -70,7 +76,7 @@ class ExactTree:
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
-        """(paths,) probabilities."""
+        """The probabilities of the paths, as an array (paths,)."""
         import numpy as np
 
         return np.array([path.probability for path in self.paths])
@@ -99,10 +105,10 @@ def expand(
 ) -> ExactTree:
     """Return the tree of `user` and the system described by `responses`.
 
-    rng: for the user's start; a user that draws there (a recording, a wording) is enumerated given that draw.
-    most_turns: user turns after which conversations are cut; such paths have the outcome `turn-limit`, and trials to
-    compare with must be cut there too. Raises ValueError for probabilities that do not sum to 1, and for a tree of
-    more than `most_nodes` nodes.
+    `rng` is for the user's start: a user that draws there (a recording, a wording) is enumerated given that draw.
+    Conversations are cut after `most_turns` user turns with the outcome `turn-limit`; trials must be cut there too to
+    be comparable. Raises ValueError for probabilities that do not sum to 1, and for a tree of more than `most_nodes`
+    nodes.
     """
     import numpy as np
 

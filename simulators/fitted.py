@@ -1,4 +1,4 @@
-"""Files of users fitted to recordings, `harvest-user/2`: written by `harvest simulate fit`, and played.
+"""Files of users fitted to recordings (`harvest-user/2`), written by `harvest simulate fit`.
 
     format: harvest-user/2
     name: seekers
@@ -8,10 +8,10 @@
     rows: […]          the shares that follow from the counts, with intervals
     stopping: […]      stop models fitted to the same recordings
 
-The simulator's `options` are played; `rows`, which cover all turns, and `stopping` are for people. A recording
+The simulator's `options` are played; `rows`, which cover all turns, and `stopping` are for readers. A recording
 cannot say how to word an act for another topic, so people add `words`; without them the file can be read but not
-played. A file is refused if its `rows` or `decisions` do not follow from its counts, or its `stretches` do not sum
-to them: someone changed one but not the other, and the user would not do what the file says.
+played. A file is refused if its `rows` or `decisions` do not follow from its counts, or if its `stretches` do not sum
+to them: then somebody edited one but not the other, and the user would not do what the file says.
 
 A `harvest-user/1` file has no `stretches`; it is still read, and played with the same probabilities in all turns. A
 `harvest-user/3` file has hidden states instead of counts (`simulator: hidden`, with the options of
@@ -56,8 +56,12 @@ class Source(StrictModel):
 
 
 class Share(StrictModel):
-    """One outcome of a row. k: how often it was seen. p: the smoothed probability that is played. low, high: interval
-    of the unsmoothed share k/n; None if only one person was seen, as variation between people is then unknown."""
+    """One outcome of a row.
+
+    `k` is the number of times it was seen, and `p` the smoothed probability that is played. `low` and `high` bound
+    the unsmoothed share k/n; they are None if only one person was seen, because variation between people is then
+    unknown.
+    """
 
     k: int = Field(ge=0)
     p: float = Field(ge=0, le=1)
@@ -73,14 +77,14 @@ class RowEstimate(StrictModel):
 
 
 class Parameter(StrictModel):
-    """A value and its standard error; both are None if the recordings do not determine it."""
+    """An estimate and its standard error. Both are None if the recordings do not determine the parameter."""
 
     value: float | None = None
     error: float | None = None
 
 
 class StopEstimate(StrictModel):
-    """A stop model fitted by maximum likelihood to `chances` decisions. Compare AIC only for equal numbers of them."""
+    """A stop model fitted by maximum likelihood to `chances` decisions. Only AICs of equal numbers are comparable."""
 
     model: str
     parameters: dict[str, Parameter]
@@ -93,7 +97,7 @@ Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
 
 
 class UserFile(StrictModel):
-    """A `harvest-user/2` file, or a `harvest-user/1` file, which has no `stretches`."""
+    """The content of a `harvest-user/2` file, or of a `harvest-user/1` file, which has no `stretches`."""
 
     format: Literal["harvest-user/1", "harvest-user/2"] = "harvest-user/2"
     name: Name
@@ -106,11 +110,11 @@ class UserFile(StrictModel):
     stopping: tuple[StopEstimate, ...] = ()
 
     def text(self) -> str:
-        """Return the file as YAML that `read_user` reads back as the same value."""
+        """Return the file as YAML, from which `read_user` restores an equal value."""
         return _yaml(self)
 
     def check_rows(self, document: Document) -> None:
-        """Refuse a file whose rows for people contradict the counts, which are played."""
+        """Check that the rows shown to readers agree with the counts, which are played."""
         table = self.options.table()
         if not self.options.counts and not self.options.rows:
             raise document.error(
@@ -169,7 +173,7 @@ class UserFile(StrictModel):
 
 
 class HiddenFile(StrictModel):
-    """A `harvest-user/3` file, which has hidden states."""
+    """The content of a `harvest-user/3` file, which has hidden states."""
 
     format: Literal["harvest-user/3"] = "harvest-user/3"
     name: Name
@@ -193,13 +197,13 @@ def _yaml(file: UserFile | HiddenFile) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raise InputError for a name that the file cannot have."""
+    """Raise InputError if a user file cannot have this name."""
     if not re.fullmatch(_NAME, name) or not name.strip():
         raise InputError(f"a fitted user cannot have the name {name!r}", allowed=_NAME_WORDS)
 
 
 def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
-    """Read the file at `path`. Raises InputError for the first fault, or if its rows contradict its counts."""
+    """Read the user file at `path`. Raises InputError for the first fault, or if its rows contradict its counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:
@@ -242,7 +246,7 @@ class Options(StrictModel):
 
 
 def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
-    """Build the user in the file, under its name. Raises InputError if it cannot be read or has no words."""
+    """Build the user in the file, under its name. Raises InputError if the file is invalid or has no words."""
     held = read_user(options.file)
     words = {**held.options.words, **options.words}
     try:

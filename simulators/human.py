@@ -1,7 +1,7 @@
 """The human user: a person takes the user's side, turn by turn.
 
-Everything around it sees an ordinary user. Its words come from outside (`simulators.outside`), from a source called
-`person`; a sample with the finish `stop` ends the conversation with the reason `person-left`.
+To its callers it is an ordinary user. Its words come from outside (`simulators.outside`), from a source called
+`person`. A sample with the finish `stop` ends the conversation with the reason `person-left`.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ LEAVES = "stop"
 @memory_kind("human")
 @dataclass(frozen=True, slots=True)
 class HumanMemory:
-    """Memory of the human user; the person remembers the rest."""
+    """The memory of the human user, without what the person remembers."""
 
     turn: int = 0
     over: bool = False
@@ -42,7 +42,7 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the person's words. Raises WordsWanted if they are missing, ValueError if empty or out of turn."""
+        """Return the person's words. Raises WordsWanted if they are missing, and ValueError if empty or out of turn."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)

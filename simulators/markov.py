@@ -81,7 +81,7 @@ class Stretch(StrictModel):
 
 
 class Options(StrictModel):
-    """Options of the Markov user: rows, counts, or neither for the illustrative table."""
+    """Options of the Markov user: `rows`, `counts`, or neither for the illustrative table."""
 
     acts: tuple[str, ...] = Field(
         default=(), description="the acts of the rows or counts; default: those that occur in them"
@@ -121,7 +121,7 @@ class Options(StrictModel):
         return self
 
     def _refuse_idle(self, names: tuple[str, ...], needed: str) -> None:
-        """Refuse options without effect: ignoring them would play a different table from the one intended."""
+        """Refuse options without effect, because ignoring them would play another table than the one intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
             raise refusal(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
@@ -172,7 +172,7 @@ def _list_counts(counts: Mapping[str, int]) -> str:
 @memory_kind("markov")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkovMemory(Memory):
-    """acts: the last two, oldest first."""
+    """The memory of the Markov user. `acts` are the last two acts, oldest first."""
 
     acts: tuple[str, ...] = ()
     experience: Experience = field(default_factory=Experience)
@@ -182,8 +182,9 @@ class MarkovMemory(Memory):
 class MarkovUser(PlanningUser[MarkovMemory]):
     """A user that draws each act from a row of `table`. It has the table's acts and no traits.
 
-    Coverage, for stop models: useful answers so far divided by `enough`, at most 1. Leaves with the reason `left` (by
-    the table) or that of the stop model. turns: the same counts by stretches of turns.
+    Its coverage, for stop models, is the number of useful answers so far divided by `enough`, at most 1. It leaves
+    with the reason `left` (by the table) or the stop model's reason. `turns` has the same counts by stretches of
+    turns.
     """
 
     table: ActTable | GivenRows
@@ -249,7 +250,7 @@ def build(options: Options) -> MarkovUser:
 
 
 def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
-    """Return the words of each act: the given ones, else its default ones. user: its name in messages. Raises
+    """Return the words of each act: the given ones, or else its default ones. `user` is its name in messages. Raises
     InputError for an act without words, and for words of an unknown act."""
     for act in acts:
         if act not in WORDS and act not in words:

@@ -1,4 +1,4 @@
-"""Memories of users: immutable values, written as JSON only when one is saved.
+"""Memories of users: immutable values, which are written as JSON only when they are saved.
 
     @memory_kind("coin")
     @dataclass(frozen=True, slots=True)
@@ -7,9 +7,9 @@
     text = json.dumps(encode_memory(memory))                 at any node of a conversation tree
     user.respond(decode_memory(json.loads(text)), …)         in another process, as often as you like
 
-Nothing is written, read or copied from turn to turn: unchanged parts are shared. A memory may also be a mapping of
-plain JSON values, as plug-ins use, whose values may be memories of a kind; it is written unchanged. Copies and pickles
-of a memory are made the same way.
+Nothing is written, read or copied from turn to turn, and unchanged parts are shared. A memory may also be a mapping
+of plain JSON values, as in plug-ins, whose values may be memories of a kind; it is written unchanged. Copies and
+pickles of a memory are made in the same way.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ _PLAIN = (str, int, float, bool, NoneType)
 
 
 def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
-    """Register a frozen dataclass as a kind of memory; `name` identifies it in JSON and must be unique.
+    """Register a frozen dataclass as a kind of memory. Its `name` identifies it in JSON and must be unique.
 
-    A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of these, a frozen dataclass, or
-    `State`, the memory of another user. Raises TypeError for any other type, which could be changed or not be written.
+    A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of these, a frozen dataclass,
+    or `State`, the memory of another user. Raises TypeError for any other type, which might be mutable or not
+    writable.
     """
 
     def known(kind: type[M]) -> type[M]:
@@ -55,7 +56,7 @@ def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
 
 
 def is_memory(value: object) -> bool:
-    """True for a type that users may have as a memory; the content of a mapping is not checked."""
+    """Return whether users may have a memory of this type. The content of a mapping is not checked."""
     return type(value) in _NAMES or isinstance(value, Mapping)
 
 
@@ -83,7 +84,7 @@ def topic_for_user(topic: Topic) -> Topic:
 
 
 def encode_memory(memory: State) -> dict[str, object]:
-    """Return the memory as JSON values. Raises TypeError for a part that is mutable or cannot be written, naming it."""
+    """Return the memory as JSON values. Raises TypeError, which names a part that is mutable or cannot be written."""
     name = _NAMES.get(type(memory))
     if name is not None:
         return {_KIND: name, **_encode_record(type(memory), memory, name)}
@@ -94,7 +95,7 @@ def encode_memory(memory: State) -> dict[str, object]:
 
 
 def decode_memory(value: object) -> State:
-    """Return the memory that `encode_memory` wrote. Raises ValueError for any other value."""
+    """Return the memory from a value of `encode_memory`. Raises ValueError for any other value."""
     if not isinstance(value, dict):
         raise ValueError("not a saved memory")
     return _decoded_plain(value)
@@ -150,7 +151,8 @@ def _check_type(kind: Any, within: frozenset[type]) -> None:
 
 
 class _Form(NamedTuple):
-    """A declared type, analysed once. kind: without None. origin, parts: of a generic type, without `...`."""
+    """A declared type, analysed once: its kind (without None), and the origin and parts (without `...`) of a generic
+    type."""
 
     kind: Any
     optional: bool

@@ -1,8 +1,8 @@
 """One decision of a user: whether it leaves, what it does, and how it says it.
 
 A policy makes a `Plan` from its memory and what it sees, without drawing. `draw_move` draws one outcome of the plan,
-with one stream for each kind of decision (`stop`, `act`, `words`); `enumerate_moves` lists all outcomes with their
-probabilities. So the two cannot differ. `PlanningUser` is a user made of such a policy.
+with one stream for each kind of decision (`stop`, `act`, `words`). `enumerate_moves` lists all outcomes with their
+probabilities. So draws and listed outcomes cannot differ. `PlanningUser` is a user made of such a policy.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ _LEAST = 1e-290
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What every planning user remembers. turn: user turns taken so far. over: True once it has left."""
+    """The part of the memory that every planning user has: the user turns taken so far, and whether it has left."""
 
     topic: Topic
     turn: int = 0
@@ -38,8 +38,8 @@ M = TypeVar("M", bound=Memory)
 
 @dataclass(frozen=True, slots=True)
 class Move(Generic[M]):
-    """A possible act. probability: given that the user stays. item: what the act is about ("" for nothing). memory:
-    after the act, except for the turn, which is counted when it is said."""
+    """A possible act, with its probability given that the user stays. `item` is what the act is about, or "".
+    `memory` is the memory after the act, except for the turn, which is counted when it is said."""
 
     probability: float
     act: str
@@ -51,9 +51,10 @@ class Move(Generic[M]):
 class Plan(Generic[M]):
     """All outcomes of one decision.
 
-    memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with probabilities
-    that sum to at most 1. moves: probabilities sum to 1; may be empty if the exits do. took: how the answer is
-    understood, as in `protocols.route.Choice`. coverage: the share of the need that is met, if the user tracks it.
+    `memory` is the memory before the decision, with what was learnt from the answer. `exits` are the reasons for
+    leaving, with probabilities that sum to at most 1. The probabilities of `moves` sum to 1; there may be none if the
+    exits sum to 1. `took` is the class of the answer, as in `protocols.route.Choice`. `coverage` is the share of the
+    need that is met, if the user tracks it.
     """
 
     memory: M
@@ -86,7 +87,7 @@ class Plan(Generic[M]):
 
 
 def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
-    """Draw one outcome of the plan, with the choice behind it."""
+    """Draw one outcome of the plan, and return it with its choice."""
     action, after = _draw_outcome(plan, rng)
     return replace(action, choice=plan.choice(action)), after
 
@@ -106,7 +107,7 @@ def _draw_outcome(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
 
 
 def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
-    """Return all outcomes of the plan with probabilities above 0, which sum to 1; equal ones are merged."""
+    """Return all outcomes of the plan with probabilities above 0, which sum to 1. Equal outcomes are merged."""
     found: list[Chance] = []
     for reason, probability in plan.exits:
         if probability > _LEAST:
@@ -121,7 +122,7 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
 
 
 def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
-    """Merge chances with the same action and memory, at the place of the first."""
+    """Merge chances with the same action and memory, at the position of the first."""
     found: list[Chance] = []
     places: dict[Say | Stop, list[int]] = {}
     for chance in chances:
@@ -136,14 +137,15 @@ def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
 
 
 class PlanningUser(ABC, Generic[M]):
-    """A user defined by its `plan`, which `respond` draws from and `distribution` lists. memory: its memories' type."""
+    """A user defined by its `plan`: `respond` draws from the plan, and `distribution` lists it. `memory` is the type
+    of its memories."""
 
     name: str
     memory: ClassVar[type[Memory]]
 
     @abstractmethod
     def plan(self, memory: M, observation: Observation | None) -> Plan[M]:
-        """Return all outcomes of the next turn, called in order; the observation is None at the opening."""
+        """Return all outcomes of the next turn. Calls are in order, and the observation is None at the opening."""
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         return draw_move(self._plan_move(state, observation), rng)
@@ -158,7 +160,7 @@ class PlanningUser(ABC, Generic[M]):
 
 
 def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:
-    """Raise InputError for a trait that this user would ignore: a persona must not be dropped silently."""
+    """Raise InputError for a trait that this user would ignore, because a persona must not be dropped silently."""
     for trait in scenario.traits:
         if trait not in known:
             meant = nearest(trait, known)

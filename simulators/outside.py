@@ -1,17 +1,17 @@
 """Words that come from outside a policy: from a model or a person.
 
-A user is a pure function, but such words take time. The user treats them like a random draw: it asks for them by
-name (`take_sample`) and raises `WordsWanted` if they are missing. The caller then gets the words and calls the user
-again with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing
-is decided twice, and wrappers, protocols and tests around such a user need not know about it.
+A user is a pure function, but such words take time. The user treats them like a random draw: it asks for them by name
+(`take_sample`) and raises `WordsWanted` if they are missing. The caller then gets the words and calls the user again
+with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing is
+decided twice, and wrappers, protocols and tests around such a user need not know about it.
 
     respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── there ──► words, to be judged by it
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
 A source that fails raises `SourceFailed`, and a failure never becomes words. The user sees it (raised by
-`take_sample`) only after the system has answered, so that it may continue in its own words. At the opening nothing
-is lost by another attempt, and a run whose source is dead must not continue without it.
+`take_sample`) only after the system has answered, so that it may continue in its own words. At the opening another
+attempt costs nothing, and a run whose source has failed must not continue without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """role: as in chat completions; the system under audit speaks in the role `user`."""
+    """A chat message. `role` is as in chat completions; the system under audit speaks in the role `user`."""
 
     role: Literal["system", "user", "assistant"]
     text: str
@@ -47,9 +47,12 @@ class Message:
 class Prompt:
     """A request for words.
 
-    source: the name in the audit of whoever gives them. act: what the user does. messages: the context. names: of
-    the random stream of this sample, unique for every sample of every turn. seed: drawn from that stream, in [0,
-    2^31). The same conversation asks with the same seeds, and with new ones after a lost trial.
+    source: the name in the audit of the endpoint or person that gives the words.
+    act: what the user does.
+    messages: the context.
+    names: the names of the random stream, which are unique for every sample of every turn.
+    seed: an integer in [0, 2^31) drawn from that stream. The same conversation asks with the same seeds, and with new
+        ones after a lost trial.
     """
 
     source: str
@@ -60,13 +63,13 @@ class Prompt:
 
 
 class SourceFailed(Exception):
-    """A source could not give words."""
+    """Raised when a source could not give words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Words from a source. finish: why they end (`stop`, `length`; "" if the source does not report it). fault: why
-    there are no words; None if there are."""
+    """Words from a source, or the fault that prevented them (`fault`, otherwise None). `finish` says why the words
+    end (`stop`, `length`), or is "" if the source does not report it."""
 
     text: str
     finish: str = ""
@@ -82,14 +85,14 @@ class WordingSource(Protocol):
 
 
 class NoWords:
-    """A source without words that sends no requests, for turns that will not be sent."""
+    """A source that sends no requests and has no words, for turns that will not be sent."""
 
     async def sample(self, prompt: Prompt) -> Sample:
         return Sample("", "stop")
 
 
 class WordsWanted(Exception):
-    """The user needs a sample for `prompt` to continue."""
+    """Raised when the user needs a sample for `prompt` to continue."""
 
     def __init__(self, prompt: Prompt) -> None:
         super().__init__(f"words of {prompt.source!r} are wanted for the act {prompt.act!r}")
@@ -102,8 +105,8 @@ class _SuppliedStreams(Streams):
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """Return the sample of the stream `purpose`; call it once for each. Raises WordsWanted if it is still missing,
-    and SourceFailed if this and later samples of the turn will never come."""
+    """Return the sample of the stream `purpose`. Call it once for each sample. Raises WordsWanted if the sample is
+    still missing, and SourceFailed if this and later samples of the turn will never come."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
         sample = rng.samples[names]
@@ -132,12 +135,12 @@ async def respond_with_words(
     source: WordingSource | None,
     size: int = 0,
 ) -> tuple[Say | Stop, State, Taken]:
-    """Run `user.respond(…)` with the words it wants from `source`; return them too.
+    """Call `user.respond(…)`, supplying the words it wants from `source`, and return its result with those words.
 
-    size: characters the system has answered so far; long answers are processed beside the event loop. A source that
-    fails after an answer appears in the returned samples with a fault, if the user continued without it. Raises the
-    source's errors, BrokenPromise for a result that is not an action, and RuntimeError if words are wanted but there
-    is no source.
+    `size` is the number of characters the system has answered so far; long answers are processed outside the event
+    loop. If a source fails after an answer and the user continues without it, the returned samples contain one with a
+    fault. Raises the source's errors, BrokenPromise for a result that is not an action, and RuntimeError if words are
+    wanted but there is no source.
     """
     taken: list[tuple[Prompt, Sample]] = []
     while True:

@@ -1,11 +1,10 @@
-"""How likely enumerable users are to take a recorded path, decision by decision.
+"""The probability that enumerable users take a recorded path, decision by decision.
 
 A user's memory is hidden: the same words may be said from several memories, and a trial drawn from a population may
-have met any member. So all memories that fit are followed, each with its probability (the forward algorithm of
-hidden Markov models: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III). A decision is
-identified by what the system sees, the words, and by whether the user leaves; names of acts and reasons do not
-matter. A user that draws at its start (a wording, a recording) is followed given that draw: the users of one trial
-draw the same.
+involve any member. So all memories that fit are followed, each with its probability (the forward algorithm of hidden
+Markov models: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III). A decision is identified by
+what the system sees, which is the words and whether the user leaves; names of acts and reasons do not matter. A user
+that draws at its start (a wording, a recording) is followed given that draw: all users of one trial draw the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +28,13 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A recorded decision. seen: the answer before it; None at the opening. said: the words; None if the user's side
-    ended. outcome: how it ended. act: its name in messages. back: True if the words opened a new session."""
+    """A recorded decision.
+
+    seen: the answer before it, or None at the opening.
+    said: the words, or None if the user's side ended. outcome: how it ended.
+    act: the name of the act in messages.
+    back: True if the words opened a new session.
+    """
 
     seen: Observation | None
     said: str | None
@@ -51,7 +55,8 @@ class _PossibleUser:
 
 
 class PathFollower:
-    """Follows one conversation. users: the possible speakers. weights: the probability of drawing each, sum 1."""
+    """A follower of one conversation. `users` are the possible speakers, drawn with probabilities `weights`, which
+    sum to 1."""
 
     def __init__(
         self, users: Sequence[EnumerableUser], weights: Sequence[float], scenario: Scenario, rng: Streams
@@ -64,8 +69,8 @@ class PathFollower:
         ]
 
     def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_PossibleUser]], dict[Key, str]]:
-        """Return each outcome's probability, later memories and name, by what a system sees. Raises TypeError for a
-        user that cannot be enumerated."""
+        """Return the probability, later memories and name of each outcome, keyed by what a system sees. Raises
+        TypeError for a user that cannot be enumerated."""
         chances: dict[Key, float] = {}
         after: dict[Key, list[_PossibleUser]] = {}
         names: dict[Key, str] = {}
@@ -83,7 +88,7 @@ class PathFollower:
         return chances, after, names
 
     def take(self, key: Key, after: Mapping[Key, Sequence[_PossibleUser]]) -> None:
-        """Continue as the recording did. after: one of `ways`, which contains `key`."""
+        """Continue as the recording did. `after` is a result of `ways` that contains `key`."""
         whole = sum(held.probability for held in after[key])
         merged: list[_PossibleUser] = []
         for held in after[key]:

@@ -1,8 +1,9 @@
-"""How simulated users word their acts: variants of templates over the topic, checked before anything is sent.
+"""Wording of the acts of simulated users: variants of templates over the topic, checked before anything is sent.
 
-A template may use the same values as a protocol state (`protocols.wording`): `topic`, `turn`, and `item` for acts that
-are about something; for other acts `item` would leave a gap in the sentence. Every variant of every act is filled in
-at the start, so that a missing value ends the trial before its first turn, and no variant is silently skipped.
+A template may use the same values as a protocol state (`protocols.wording`): `topic`, `turn`, and `item` for acts
+that are about something. For other acts `item` would leave a gap in the sentence. Every variant of every act is
+filled in at the start, so that a missing value ends the trial before its first turn, and no variant is silently
+skipped.
 """
 
 import re
@@ -33,8 +34,8 @@ def _check_template(template: str, *, each: bool = False) -> str:
 
 
 def check_words(name: str, words: str, *, lost: str = "") -> None:
-    """Raise a validation error for an empty text or an invalid template. lost: what is lost without a place for
-    `{{ item }}`; "" if the template has no item."""
+    """Raise a validation error for an empty text or an invalid template. `lost` names what would be lost without `{{
+    item }}` in the template, or is "" if the template has no item."""
     if not words.strip():
         raise refusal(f"{name}: this text is empty")
     if lost and not re.search(r"\{\{[^}]*\bitem\b", words):
@@ -69,7 +70,7 @@ ItemWords = dict[str, Annotated[tuple[ItemTemplate, ...], Field(max_length=100),
 
 @dataclass(frozen=True)
 class Phrasebook:
-    """templates: the variants of each act."""
+    """The variants of the templates for each act."""
 
     templates: Mapping[str, tuple[str, ...]]
     # By topic id, the last arguments that passed the check: most topics begin many conversations.
@@ -86,8 +87,8 @@ class Phrasebook:
         return render(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
-        """Fill in every variant. items: what each act may be about, if anything. Raises InputError for the first
-        variant that fails, or that uses the item of an act without one."""
+        """Fill in every variant to check it. `items` lists what each act may be about, if anything. Raises InputError
+        for the first variant that fails, or that uses the item of an act without one."""
         given = topic, {act: tuple(some) for act, some in items.items()}
         if self._passed.get(topic.id) != given:
             self._fill_in(*given)
@@ -112,7 +113,7 @@ class Phrasebook:
 
 
 def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[str, ...]]) -> Phrasebook:
-    """Return the default words, replaced act by act by those of a file. Raises InputError for an unknown act."""
+    """Return the default words, replaced act by act by the words of a file. Raises InputError for an unknown act."""
     for act in own:
         if act not in shipped:
             meant = nearest(act, shipped)
@@ -125,7 +126,7 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
 
 
 def fill_template(template: str, topic: Topic, what: str) -> str:
-    """Fill in a single text of a scenario, for example a subtopic. what: its name in the InputError if it fails."""
+    """Fill in a single text of a scenario, for example a subtopic. `what` names it in the InputError if it fails."""
     try:
         return render(Wording(template), topic, turn=1)
     except InputError as fault:

@@ -1,6 +1,6 @@
-"""Promises of every user about its actions and memories, checked before these are used.
+"""The promises that every user makes about its actions and memories, checked before these are used.
 
-A user may come from elsewhere: a plug-in, a function in a notebook. Its actions and memories are checked on
+A user may come from elsewhere: a plug-in, or a function in a notebook. Its actions and memories are checked on
 arrival, so that a fault leads to one invalid attempt that names the broken promise, instead of an unreadable
 recording or a failed run. `PROMISES` lists all promises; `simulators.conformance` checks the others.
 """
@@ -45,7 +45,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class BrokenPromise(ValueError):
-    """A user did what no user may do. promise: a key of PROMISES."""
+    """Raised when a user does what no user may do. `promise` is a key of PROMISES."""
 
     def __init__(self, promise: str, user: str, detail: str) -> None:
         super().__init__(f"the user {user!r} breaks the promise {promise!r}: {PROMISES[promise]}; but {detail}")
@@ -71,8 +71,8 @@ def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
 
 
 def check_action(action: object, user: str) -> Say | Stop:
-    """Return `action` if it is one and all its parts have their types. user: the name of who returned it. Raises
-    BrokenPromise. Empty words and the reason for stopping are not checked here."""
+    """Return `action` if it is one and all its parts have their types. Raises BrokenPromise otherwise. `user` is the
+    name of the user that returned it. Empty words and the reason for stopping are not checked here."""
     match action:
         case Say(route=None | Route()):
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
@@ -128,8 +128,8 @@ def check_opening(action: Say | Stop, user: str) -> None:
 
 
 def check_memory(memory: object, user: str) -> None:
-    """Raise BrokenPromise for a memory that is neither of a `memory_kind`, whose types were checked when it was
-    declared, nor a mapping of plain JSON values."""
+    """Raise BrokenPromise unless the memory is of a `memory_kind` or is a mapping of plain JSON values. The types of
+    a `memory_kind` were checked when it was declared."""
     if not is_memory(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
     if not isinstance(memory, Mapping) or _is_plain_json(

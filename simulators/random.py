@@ -1,6 +1,6 @@
-"""The random user, a baseline: its acts do not depend on the answers.
+"""The random user, a baseline whose acts do not depend on the answers.
 
-After every answer it leaves with probability `leave`; otherwise its act is drawn from `acts` (by default all equally
+After every answer it leaves with probability `leave`. Otherwise its act is drawn from `acts` (by default all equally
 likely), and its words from the variants of that act, all equally likely. A simulator that predicts people no better
 than this one knows nothing about them.
 
@@ -56,13 +56,16 @@ class Options(StrictModel):
 @memory_kind("random")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomMemory(Memory):
-    """The topic and the turn; the random user needs nothing else."""
+    """The memory of the random user: only the topic and the turn."""
 
 
 @dataclass(frozen=True)
 class RandomUser(PlanningUser[RandomMemory]):
-    """A user that draws its acts. weights: by act, at least 0, not all 0. leave: in [0, 1]. most: maximum user
-    turns, at least 1. Leaves with the reason `left`, or `budget` after `most` turns. It has no traits."""
+    """A user that draws its acts. It has no traits.
+
+    `weights` by act are at least 0, and not all 0. `leave` is in [0, 1]. `most` is the maximum number of user turns,
+    at least 1. It leaves with the reason `left`, or `budget` after `most` turns.
+    """
 
     weights: Mapping[str, float]
     phrasebook: Phrasebook

@@ -1,4 +1,4 @@
-"""The typed reasons of `Stop("user-stopped", reason)`, each with its meaning."""
+"""The reasons of `Stop("user-stopped", reason)`, each with its meaning."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -29,7 +29,7 @@ def exact_answer(answer: Answer) -> str:
 @memory_kind("recorded")
 @dataclass(frozen=True, slots=True)
 class RecordedMemory:
-    """topic: its id. node: the node of its tree that the conversation has reached."""
+    """The memory of a recorded user: its topic's id, and the node of the tree that the conversation has reached."""
 
     topic: str
     node: int = 0
@@ -38,11 +38,11 @@ class RecordedMemory:
 
 
 class RecordedUser:
-    """Plays the user's side of recorded trees. After the same conversation it says what was said then, or ends,
-    each with its recorded probability; its words are the text kept at the branch.
+    """A user that plays the user's side of recorded trees.
 
-    trees: by topic id; Raises InputError if their user and system turns do not alternate. answer_key: the system's
-    merge key of those trees, as a function of the answer alone.
+    After the same conversation it says what was said then, or ends, each with its recorded probability. Its words are
+    the text stored at the branch. `trees` are by topic id. `answer_key` computes the system's merge key in those
+    trees from the answer alone. Raises InputError if the user and system turns of a tree do not alternate.
     """
 
     name = "recorded"
@@ -69,8 +69,8 @@ class RecordedUser:
         return RecordedMemory(scenario.id)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action and the memory after it. Stops with the outcome `user-stopped` and the reason
-        `recorded-end` or `no-branch`. Raises ValueError for a call out of turn."""
+        """Return the next action and the memory after it. Raises ValueError for a call out of turn. Stops with the
+        outcome `user-stopped` and the reason `recorded-end` or `no-branch`."""
         chances, visits = self._ways(state, observation)
         if len(chances) == 1:
             return chances[0][1:]
@@ -83,7 +83,7 @@ class RecordedUser:
         raise AssertionError("the branches of a node must include all of its trials")
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return every recorded continuation, and ending here, each with its share of the trials."""
+        """Return every recorded continuation, and the end if recorded here, each with its share of the trials."""
         chances, visits = self._ways(state, observation)
         return tuple(Chance(trials / visits, action, after) for trials, action, after in chances)
 

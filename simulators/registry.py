@@ -1,13 +1,13 @@
-"""The registry of simulators, by the name a protocol uses. A simulator's module is imported on first use.
+"""The registry of simulators, by the name used in a protocol. A simulator's module is imported on first use.
 
-users:
-  visitor: {simulator: markov, order: 1}
-  hasty: {simulator: paraphrasing, typos: 0.1, over: {simulator: random, leave: 0.5}}
+    users:
+      visitor: {simulator: markov, order: 1}
+      hasty: {simulator: paraphrasing, typos: 0.1, over: {simulator: random, leave: 0.5}}
 
 A module has `Options`, a StrictModel, and `build(options) -> User`. A wrapper has `build(options, inner)`, and `over`
 describes the user it wraps; if `inner` has a default, `over` is optional. `FILES`, if a module has it, names the
-options that are paths, relative to the folder of the file that names them. Plug-ins add simulators by entry points of
-the group `harvest.simulators`, `name = "module:build"`.
+options that are paths, relative to the folder of the file that contains them. Plug-ins add simulators through entry
+points of the group `harvest.simulators`, `name = "module:build"`.
 """
 
 import hashlib
@@ -64,8 +64,8 @@ _MEND = "mend that simulator; simulators.conformance says what else it does not 
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """options: what a file may set. build: makes the user. over: whether it wraps another user (`may` if that depends
-    on its options). files: the options that are paths."""
+    """An entry of the registry. `options` is the class of the options in a file. `build` makes the user. `over` says
+    whether it wraps another user (`may` if that depends on its options). `files` names the options that are paths."""
 
     name: str
     options: type[StrictModel]
@@ -111,7 +111,7 @@ def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Sim
 
 def build_user(document: Document) -> User:
     """Build the simulated user described by `document`: `{simulator: NAME, …options…}`, with `over: {…}` for a
-    wrapper. Raises InputError, with its place, for unknown simulators or options, and for missing files."""
+    wrapper. Raises InputError, with its position, for unknown simulators or options, and for missing files."""
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
         raise document.error((), "a user is needed", allowed="{simulator: NAME, …options…}")
@@ -161,13 +161,13 @@ def _not_built(document: Document, name: str, how: str) -> InputError:
 
 
 def build_users(protocol: Protocol) -> dict[str, User]:
-    """Build the simulated users of the protocol, by name. Raises as `build_user` does."""
+    """Build the simulated users of the protocol, by name. Raises the errors of `build_user`."""
     return {name: build_user(user.document) for name, user in protocol.users.items()}
 
 
 def files_of(protocol: Protocol) -> dict[str, str]:
-    """Return a content hash of each file that the protocol's users are made of, by user and option, for example
-    `visitor.file`. If the content changes, the same name is a different user."""
+    """Return a content hash of each file that the protocol's users are made of. Keys name the user and option, for
+    example `visitor.file`. If the content changes, the same name is a different user."""
     named = ((name, user.document) for name, user in protocol.users.items())
     return {option: _content_hash(path) for name, document in named for option, path in _file_options(name, document)}
 
@@ -184,7 +184,7 @@ def _file_options(name: str, document: Document) -> Iterator[tuple[str, Path]]:
 
 
 def unasked_hazards(protocol: Protocol) -> dict[str, Hazard]:
-    """Return the default hazards of users whose file names no stop model, by user."""
+    """Return the default hazards of the users whose file names no stop model, by user."""
     return {
         name: hazard for key, user in protocol.users.items() for name, hazard in _unasked_hazards(key, user.document)
     }
@@ -213,7 +213,8 @@ def _content_hash(path: Path) -> str:
 def check_users(
     users: Mapping[str, User], topics: Iterable[Topic], traits: Mapping[str, object] = MappingProxyType({})
 ) -> None:
-    """Check that the topics have what each user needs. traits: of every scenario. Raises InputError if not."""
+    """Check that the topics have what each user needs. Raises InputError if not. `traits` are those of every
+    scenario."""
     for topic in topics:
         for name, user in users.items():
             try:

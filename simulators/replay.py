@@ -1,7 +1,7 @@
-"""The replay user: it repeats one recorded conversation turn by turn, and knows from which turn it no longer fits.
+"""The replay user: it repeats a recorded conversation turn by turn, and knows from which turn on it no longer fits.
 
 After an answer that differs from the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one continues
-with the next turn; from there on its act is `out-of-place`, and its memory says where that began (`parting_turn`).
+with the next turn; from there on its act is `out-of-place`, and its memory records where that began (`parting_turn`).
 Such a turn replies to something that was not said here. It can be played, for example to send every system the same
 turns, but that user would no longer have said it. `simulators.recorded` plays many recordings as one user.
 """
@@ -29,14 +29,15 @@ ACTS = ("recorded", "out-of-place")
 
 
 def parting_turn(state: State) -> int | None:
-    """Return the first user turn whose preceding answer differs from the recorded one; None if there is none."""
+    """Return the first user turn whose preceding answer differs from the recorded one, or None."""
     return recall(state, ReplayMemory).parted
 
 
 @memory_kind("replay")
 @dataclass(frozen=True, slots=True)
 class ReplayMemory:
-    """topic: its id. recording: the number of the topic's recording being played. parted: see `parting_turn`."""
+    """The memory of a replay user. `topic` is the topic's id, `recording` the number of the recording played, and
+    `parted` is as in `parting_turn`."""
 
     topic: str
     recording: int
@@ -47,11 +48,10 @@ class ReplayMemory:
 
 @dataclass(frozen=True)
 class ReplayUser:
-    """A user that repeats recordings. recordings: by topic id, at least one each; each trial draws one, all equally
-    likely.
+    """A user that repeats recordings. Each trial draws one of the topic's recordings with equal probability.
 
-    answer_key: the part of an answer that must equal the recorded one. Answers that were never recorded (the last
-    turn of an invalid attempt) fit any answer.
+    `recordings` has at least one recording per topic id. `answer_key` computes the part of an answer that must equal
+    the recorded one. Answers that were never recorded (the last turn of an invalid attempt) match any answer.
     """
 
     recordings: Mapping[str, Sequence[Conversation]]
@@ -97,7 +97,7 @@ class ReplayUser:
 
 
 class Options(StrictModel):
-    """A recorded run; each trial repeats one of its conversations."""
+    """A recorded run. Each trial repeats one of its conversations."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; default: all")

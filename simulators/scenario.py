@@ -1,4 +1,4 @@
-"""What a user is given and sees, and the possible outcomes of a turn."""
+"""The data a user is given and sees, and the possible outcomes of a turn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ State: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a user is given before the conversation.
+    """The information that a user is given before the conversation.
 
     topic: the need as a user knows it, without anything about right answers.
-    traits: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`;
-    each simulator documents the ones it reads.
+    traits: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`.
+        Each simulator documents the traits that it reads.
     """
 
     topic: Topic
@@ -28,14 +28,14 @@ class Scenario:
 
     @property
     def id(self) -> str:
-        """The name of the random streams; equal for matched users."""
+        """The name of the random streams, which is equal for matched users."""
         return self.topic.id
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The system's last turn as a user sees it. answer: as shown on the screen. label: `o` or `x` from the
-    protocol's rules, None if no rule judged it; a rule sees the same answer, never gold."""
+    """The system's last turn as a user sees it on the screen. `label` is `o` or `x` from the protocol's rules, or
+    None if no rule judged the answer. Rules see the same answer as the user, never gold."""
 
     answer: Answer
     label: str | None = None
@@ -43,8 +43,8 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """One possible outcome of a turn: what the user says, or that it stops, and its memory afterwards (state).
-    probability: in (0, 1]; the chances of a turn, including those of stopping, sum to 1."""
+    """A possible outcome of a turn: what the user says, or that it stops, and its memory afterwards. The probability
+    is in (0, 1]. The chances of a turn, including those of stopping, sum to 1."""
 
     probability: float
     action: Say | Stop

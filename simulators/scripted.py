@@ -22,8 +22,8 @@ from topics.topic import Topic
 
 
 def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
-    """Return `action` with its probability and the hazard of leaving, if the user's `distribution` lists them. The
-    recording is valid without them, so an error in `distribution` leaves the action as it is."""
+    """Add the probability of the action and the hazard of leaving to it, if the user's `distribution` lists them. The
+    recording is valid without them, so an error in `distribution` leaves the action unchanged."""
     known = action.choice or Choice()
     if known.probability is not None or not isinstance(user, EnumerableUser):
         return action
@@ -58,7 +58,8 @@ class Speaker:
 @memory_kind("scripted")
 @dataclass(frozen=True, slots=True)
 class ScriptedMemory:
-    """users: by name. said: the words that wait for an answer. position: in the protocol; None before the opening."""
+    """The memory of a scripted user. `users` has the memory of each simulated user by name. `said` are the words that
+    wait for an answer. `position` is the position in the protocol, or None before the opening."""
 
     topic: Topic
     users: Mapping[str, Speaker]
@@ -68,14 +69,13 @@ class ScriptedMemory:
 
 
 class ScriptedUser:
-    """Plays `protocol` by its rules. The protocol's own turns need no random draws: the same answers get the same
-    turns.
+    """A user that plays `protocol` by its rules. The protocol's own turns need no random draws.
 
-    users: those the protocol names (`simulators.registry` builds them); raises ValueError if one is missing. Each
-    draws from its own streams (`rng.at("user", NAME)`), and sees the answer to the turn before, with the protocol's
-    label; if it has not spoken yet, it opens, whatever was said before. If it stops, the conversation ends with
-    `user-stopped`. The protocol and the memory are enough to continue a conversation, repeatedly and in another
-    process.
+    `users` are those that the protocol names (`simulators.registry` builds them). Each draws from its own streams
+    (`rng.at("user", NAME)`), and sees the answer to the previous turn with the protocol's label. If it has not spoken
+    yet, it opens, whatever was said before. If it stops, the conversation ends with `user-stopped`. The protocol and
+    the memory are enough to continue a conversation, repeatedly and in another process. Raises ValueError if a user
+    is missing.
     """
 
     name = "scripted"
@@ -110,8 +110,8 @@ class ScriptedUser:
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return what `respond` may do: one action, or those of a simulated user. Raises TypeError if it cannot
-        list them."""
+        """Return the possible results of `respond`: one action, or those of a simulated user. Raises TypeError if
+        that user cannot list them."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, memory),)
@@ -149,7 +149,7 @@ def _inner_observation(speaker: Speaker, ask: Ask, observation: Observation | No
 
 
 def _as_turn(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
-    """Turn the action of a user of the protocol into a turn of the protocol. after: that user's memory."""
+    """Convert the action of a simulated user to a turn of the protocol. `after` is that user's memory."""
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):

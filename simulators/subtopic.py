@@ -1,8 +1,8 @@
 """The subtopic user: it moves between the subtopics of its need, depending on whether the last answer was useful.
 
 A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39
-(4), 2021: a need is a set of subtopics; the next one depends on the one before and on whether the answer was relevant.
-Two matrices give the probabilities, M⁺ after a useful answer and M⁻ after a useless one:
+(4), 2021: a need is a set of subtopics; the next one depends on the previous one and on whether the answer was
+relevant. Two matrices give the probabilities, M⁺ after a useful answer and M⁻ after a useless one:
 
     P(next = j | now = i, answer) = w·M⁺[i, j] + (1 - w)·M⁻[i, j],   w = 1 after o, 0 after x, `unjudged` after neither.
 
@@ -47,15 +47,15 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Requery(StrictModel):
-    """How likely a user asks about the same subtopic again. Illustrative: 34% after an irrelevant answer and 12%
-    after a relevant one were counted in a public log of search sessions, not among your users."""
+    """The probability that a user asks about the same subtopic again. Illustrative: 34% after an irrelevant answer
+    and 12% after a relevant one were counted in a public log of search sessions, not among your users."""
 
     useful: Probability = Field(default=0.12, description="after a useful answer")
     useless: Probability = Field(default=0.34, description="after a useless one")
 
 
 class Matrices(StrictModel):
-    """Rows are the current subtopic, columns the next; rows sum to 1."""
+    """Transition matrices. Rows are the current subtopic, columns the next; rows sum to 1."""
 
     useful: tuple[tuple[Probability, ...], ...] = Field(description="M⁺, used after a useful answer")
     useless: tuple[tuple[Probability, ...], ...] = Field(description="M⁻, after a useless one")
@@ -71,7 +71,8 @@ class Matrices(StrictModel):
 
 
 class Options(StrictModel):
-    """Options of the subtopic user. Subtopics: the trait `subtopics`, else those here, else the topic's seed turns."""
+    """Options of the subtopic user. Subtopics are the trait `subtopics`, else the option, else the topic's seed
+    turns."""
 
     subtopics: tuple[Template, ...] = Field(default=(), description="what is asked about each subtopic")
     requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
@@ -93,7 +94,8 @@ class Options(StrictModel):
 @memory_kind("subtopic")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtopicMemory(Memory):
-    """subtopics: the texts. asked, met: places of subtopics in the order they were asked about, and answered."""
+    """The memory of the subtopic user: the texts of the subtopics, and the indices of those asked about and answered,
+    in order."""
 
     subtopics: tuple[str, ...]
     asked: tuple[int, ...] = ()
@@ -103,9 +105,10 @@ class SubtopicMemory(Memory):
 
 @dataclass(frozen=True)
 class SubtopicUser(PlanningUser[SubtopicMemory]):
-    """A user with several subtopics (see the module). Trait: `subtopics`, a list of texts. Acts: see `ACTS`.
+    """A user with several subtopics, the texts in the trait `subtopics`. The module docstring describes it.
 
-    Coverage, for stop models: the share of subtopics that had a useful answer. Leaves with the stop model's reason.
+    `ACTS` lists the acts. Its coverage, for stop models, is the share of subtopics that had a useful answer. It
+    leaves with the stop model's reason.
     """
 
     options: Options
@@ -191,5 +194,5 @@ def _act_for(subtopic: int, asked: Sequence[int]) -> str:
 
 
 def build(options: Options) -> SubtopicUser:
-    """Build the user. Raises InputError for words of an act that this user does not have."""
+    """Build the user. Raises InputError if the options word an unknown act."""
     return SubtopicUser(options, phrasebook(options.words, WORDS))

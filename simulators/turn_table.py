@@ -1,7 +1,7 @@
-"""Tables of what users do next, and when they leave, by how far the conversation has come as well as by context.
+"""Tables of what users do next, and when they leave, by the turn as well as by context.
 
 Both matter: people leave more readily after some acts, and more readily late. Turns are grouped in stretches of at
-least 50 recorded decisions each (the last one takes the rest), and acts are counted by stretch and context. A rare
+least 50 recorded decisions each (the last stretch has the rest), and acts are counted by stretch and context. A rare
 cell is smoothed towards the row of its context over all turns, p(a | h), as that row is towards shorter contexts
 (Witten and Bell 1991; see `simulators.act_table`):
 
@@ -26,8 +26,8 @@ Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
 
 @dataclass(frozen=True)
 class TurnTable:
-    """Counts by stretch. stretches: their first turns start at 1 and increase; the last has no end. order: acts in a
-    context. Raises ValueError otherwise."""
+    """Counts by stretch. Raises ValueError if the first turns of `stretches` do not start at 1 and increase. The last
+    stretch has no end. `order` is the number of acts in a context."""
 
     stretches: Sequence[Stretch]
     order: int = 1
@@ -38,8 +38,8 @@ class TurnTable:
             raise ValueError("stretches: the first must start after turn 1, and turns must increase")
 
     def row(self, after: Sequence[str], answer: str, turn: int, base: Mapping[str, float]) -> dict[str, float]:
-        """Return the probabilities after user turn `turn` (from 1). after: the last acts, oldest first. base: the row
-        of this context over all turns; its acts are the possible ones."""
+        """Return the probabilities after user turn `turn` (from 1) and the last acts `after`, oldest first. `base` is
+        the row of this context over all turns; its acts are the possible ones."""
         place = bisect_right([first for first, _ in self.stretches], turn) - 1
         rows = self.stretches[place][1]
         acts = tuple([START, *after][-self.order :])
@@ -49,7 +49,7 @@ class TurnTable:
 
     @property
     def leavings(self) -> Iterator[tuple[int, int]]:
-        """Return how often users left, and of how many decisions, for each cell with any."""
+        """Return the number of departures and of decisions for each cell that has decisions."""
         for _, rows in self.stretches:
             for row in rows.values():
                 if sum(row.values()):
@@ -57,7 +57,7 @@ class TurnTable:
 
     @property
     def aic(self) -> float:
-        """Return the AIC of leaving by cell, unsmoothed: 2·cells - 2·log-likelihood; smaller is better for equal
+        """Return the AIC of leaving by cell, unsmoothed: 2·cells - 2·log-likelihood. Smaller is better for equal
         data."""
         cells = list(self.leavings)
         found = sum(k * math.log(k / n) for left, n in cells for k in (left, n - left) if k)
@@ -65,7 +65,8 @@ class TurnTable:
 
 
 def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: int = _ENOUGH) -> TurnTable | None:
-    """Count the table of recorded users; None without a decision after a first turn. least: decisions per stretch."""
+    """Count the table of recorded users, with at least `least` decisions per stretch. Returns None if there is no
+    decision after a first turn."""
     by_turn: dict[int, list[tuple[Context, str]]] = {}
     for one in sequences:
         before = [START]

@@ -16,8 +16,11 @@ __all__ = ["EnumerableUser", "User", "route_by"]
 
 @runtime_checkable
 class User(Protocol):
-    """Takes the user's side of a conversation. The caller passes streams that are already at the turn about to be
-    taken (`rng.at(turn)`, from 1; at 0 for the start); a user calls each of them at most once in a decision."""
+    """A participant that takes the user's side of a conversation.
+
+    The caller passes streams that are already at the turn about to be taken (`rng.at(turn)`, from 1; 0 for the
+    start). A user calls each stream at most once in a decision.
+    """
 
     @property
     def name(self) -> str:
@@ -29,8 +32,11 @@ class User(Protocol):
         ...
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it. Raises ValueError
-        for a call out of turn: with an answer before the opening, without one after it, or after the end."""
+        """Return the next action after `observation` (None at the opening), and the memory after it.
+
+        Raises ValueError for a call out of turn: with an answer before the opening, without one after it, or after
+        the end.
+        """
         ...
 
 
@@ -39,13 +45,14 @@ class EnumerableUser(User, Protocol):
     """A user that can list every action it may take next, with its probability."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return all outcomes of this turn, including stopping; probabilities sum to 1. `respond` draws one of them.
-        Raises ValueError as `respond` does."""
+        """Return all outcomes of this turn, including stopping, with probabilities that sum to 1. `respond` draws one
+        of them. Raises ValueError as `respond` does."""
         ...
 
 
 def route_by(user: User, state: State, observation: Observation) -> Route | None:
-    """Return the protocol's route for the last answer, whatever is said next; None if `user` plays no protocol. So
-    the label is known even if a user that speaks in the protocol fails afterwards. Raises the errors of its rules."""
+    """Return the protocol's route for the last answer, or None if `user` plays no protocol. The route does not depend
+    on what is said next, so the label is known even if a user that speaks in the protocol fails afterwards. Raises
+    the errors of the protocol's rules."""
     routed = getattr(user, "route", None)
     return routed(state, observation) if callable(routed) else None

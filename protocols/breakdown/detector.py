@@ -202,15 +202,18 @@ def _check_object(data: bytes, place: Place) -> dict[str, Any]:
         raise _not_a_detector("its 'format' is different", place)
     missing = [key for key in _PARTS if key not in found]
     if missing:
-        raise _not_a_detector(f"{missing[0]!r} is missing", place)
+        raise _not_a_detector(f"its entry {missing[0]!r} is missing", place)
     if not isinstance(found["features"], dict) or tuple(found["features"]) != FEATURES:
-        raise _not_a_detector("made by another version with different features", place)
+        raise _not_a_detector("it was made by another version with different features", place)
     return found
 
 
 def _not_a_detector(why: str, place: Place) -> InputError:
     return InputError(
-        f"not a detector of breakdown: {why}", place=place, allowed=f"a file of the format {FORMAT}", advice=_DO
+        f"the file is not a breakdown detector: {why}",
+        place=place,
+        allowed=f"a file in the format {FORMAT}",
+        advice=_DO,
     )
 
 

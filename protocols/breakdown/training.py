@@ -77,7 +77,7 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
     names = sorted(set(examples.dialogues))
     if len(names) < 10:
         raise InputError(
-            f"{pluralize(len(names), 'annotated dialogue')} with words: too few to learn from",
+            f"training needs more than {pluralize(len(names), 'annotated dialogue')} with text",
             allowed="at least 10",
             advice="give more files, with the texts of the turns",
         )

@@ -108,7 +108,7 @@ def _model_of(kind: str) -> type[StrictModel]:
 
 def _check_model(model: type[StrictModel]) -> type[StrictModel]:
     if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
-        raise TypeError(f"it does not have all of {', '.join(_PARTS)}, or is not a StrictModel")
+        raise TypeError(f"the class must be a StrictModel with {', '.join(_PARTS)}")
     return model
 
 

@@ -1,1 +1,1 @@
-"""Users with hidden states: people who differ, and who change in the course of a conversation."""
+"""Users with hidden states: people who differ from each other, and who change during a conversation."""

@@ -1,17 +1,17 @@
-"""Fit hidden Markov models of users by expectation maximisation (EM), all dialogues of a person together.
+"""Fitting of hidden Markov models of users by expectation maximisation (EM), with all dialogues of a person together.
 
 A person has the same class in all their dialogues, so the posterior of the class uses all of them; given the class,
-dialogues are independent. One EM step is that of Baum and Welch, with each dialogue weighted by that posterior.
-Pseudo-observations keep every row above 0: one of the overall distribution of acts for an emission, five of the
-transitions after any answer for those after one answer, and one uniform one for all other rows.
+dialogues are independent. One EM step is a Baum–Welch step with each dialogue weighted by that posterior.
+Pseudo-observations keep every row above 0: one of the overall distribution of acts for an emission; for transitions
+after one answer, five of the transitions after any answer; and one uniform observation for all other rows.
 
-EM finds a local maximum that depends on its start, and nobody knows how many states people have. So a mixture of
-models of several sizes is played, each fitted from several random starts with equal weights. The weights of sizes
+EM finds a local maximum that depends on its start, and the true number of states is unknown. Therefore a mixture of
+models of several sizes is played, each fitted from several random starts with equal weights. The weights of the sizes
 and the number of classes are those that best predict people the models were not fitted to (`choose`).
 
-Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989,
-eq. 19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P.
-Smyth, D. Wolpert, Machine Learning 36, 1999 (stacking).
+Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989, eq.
+19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P. Smyth, D.
+Wolpert, Machine Learning 36, 1999 (stacking).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LEAST = 0.02  # a size with a smaller weight is left out
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Settings of a fit. classes: C, at least 1. weights: one for each size in STATES, sum 1."""
+    """Settings of a fit: the number of classes (at least 1), and a weight for each size in STATES (with sum 1)."""
 
     classes: int = 1
     weights: tuple[float, ...] = (1 / 3, 1 / 3, 1 / 3)
@@ -61,8 +61,8 @@ def fit_hidden(
     starts: int = STARTS,
     answers: Sequence[str] = (),
 ) -> HiddenModel:
-    """Fit a model to these people. All `acts` are possible; each of `answers` has transitions of its own, and all
-    others share theirs. Classes are ordered by how long their people stay, shortest first."""
+    """Fit a model to these people. All `acts` are possible. Each of `answers` has transitions of its own, and all
+    other answers share theirs. Classes are ordered by how long their people stay, shortest first."""
     seen = _Seen.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
@@ -85,7 +85,8 @@ def choose(
     folds: int = _FOLDS,
 ) -> Recipe:
     """Return the recipe whose model best predicts people it was not fitted to, each person's dialogues together. More
-    than one class is tried if anyone has several; with fewer than two people all sizes have the same weight."""
+    than one class is tried if any person has several dialogues. With fewer than two people all sizes have the same
+    weight."""
     chosen: list[Person] = []
     decisions = 0
     for place in rng.permutation(len(people)):
@@ -120,8 +121,9 @@ def choose(
 
 
 def _stack_models(logs: Floats) -> tuple[Floats, float]:
-    """Return the weights of the models that best predict all people, and the log-likelihood with them. logs: (models,
-    people). Each model starts with the weight of one person, so that few people change little."""
+    """Return the weights of the models that best predict all people, and the log-likelihood with these weights.
+    `logs` is an array (models, people). Each model starts with the weight of one person, so that a small number of
+    people changes the weights little."""
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(_STEPS):
         shares = np.exp(logs - logs.max(axis=0)) * weights[:, None]
@@ -130,8 +132,9 @@ def _stack_models(logs: Floats) -> tuple[Floats, float]:
 
 
 def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: bool = True) -> Floats:
-    """(people,) natural logarithm of the probability of everything each person did. together: True if a person's
-    class and part are the same in all their dialogues; False treats each dialogue as another person's, as in play."""
+    """Return the natural log-probability of all acts of each person, as an array (people,). With `together`, a
+    person's class and part are the same in all their dialogues. Otherwise each dialogue counts as another person's,
+    as in play."""
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
     seen = _Seen.of(people if together else apart, model.acts, answers)
@@ -148,16 +151,20 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
-    """The dialogues of P persons as arrays: N different dialogues with M decisions.
+    """The dialogues of P persons as arrays: N distinct dialogues with M decisions.
 
-    Equal dialogues are computed once. The longest comes first, and decisions are in the order of their place in the
-    dialogue, so the dialogues with a decision at one place are the first of those with a decision before it.
+    Equal dialogues are computed once. Dialogues are sorted by length, longest first, and decisions by their position
+    in the dialogue. So the dialogues that have a decision at one position are the first of those with a decision
+    before it.
 
-    spans: the decisions at each place. acts: (M,), V for leaving. one_hot: (V + 1, M) of acts. dialogues: (M,) the
-    dialogue of each decision. before: (M - N,) the decision before each later one. answers: for each answer, the
-    first of which is any other, the later decisions after it, numbered from 0; by_place: the same, numbered within
-    each span. which, whose: the different dialogue and the person of each recorded dialogue. opening, later: (V,),
-    (V + 1,) shares of the acts in all first and all later decisions.
+    spans: the slice of the decisions at each position.
+    acts: array (M,) of act indices, V for leaving. one_hot: the same as an array (V + 1, M).
+    dialogues: array (M,) of the dialogue of each decision.
+    before: array (M - N,) of the previous decision of each later decision.
+    answers: for each answer (the first stands for any other), the indices of the later decisions after it.
+    by_place: `answers` with the indices counted within each span.
+    which, whose: the distinct dialogue and the person of each recorded dialogue.
+    opening, later: arrays (V,) and (V + 1,) of the shares of acts in all first and all later decisions.
     """
 
     spans: list[slice]
@@ -216,8 +223,8 @@ class _Seen:
 
 
 class _Arrays(NamedTuple):
-    """K parts with S states. classes: (K, C). initial: (K, C, S). opening: (K, S, V). emissions: (K, S, V + 1).
-    transitions: (K, A, S, S), the first of A for any other answer."""
+    """The parameters of K parts with S states. Shapes: classes (K, C), initial (K, C, S), opening (K, S, V),
+    emissions (K, S, V + 1), transitions (K, A, S, S). The first of the A answers stands for any other answer."""
 
     classes: Floats
     initial: Floats
@@ -264,9 +271,13 @@ def _draw_starts(seen: _Seen, states: int, classes: int, starts: int, rng: np.ra
 
 
 class _Pass(NamedTuple):
-    """The forward pass. likely: (K, 1, M, S) probability of the act in each state. beliefs: (K, C, M, S) and
-    chances: (K, C, M, 1) after the act and of the act. persons: (K, C, P) log-probability of the class and all of a
-    person's acts."""
+    """The result of the forward pass.
+
+    likely: array (K, 1, M, S) of the probability of the act in each state.
+    beliefs: array (K, C, M, S) of the beliefs after the act.
+    chances: array (K, C, M, 1) of the probability of the act.
+    persons: array (K, C, P) of the log-probability of the class together with all of a person's acts.
+    """
 
     likely: Floats
     beliefs: Floats
@@ -297,7 +308,8 @@ def _forward_pass(parts: _Arrays, seen: _Seen) -> _Pass:
 
 
 def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
-    """Return belief (K, C, n, S) · transitions (K, A, S, S). answers: the rows among n that follow each of A."""
+    """Return the product of beliefs (K, C, n, S) and transitions (K, A, S, S). `answers` are the rows among n that
+    follow each of the A answers."""
     if len(answers) == 1:
         moved: Floats = belief @ transitions
         return moved
@@ -314,7 +326,8 @@ def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
 
 
 def _mixture_likelihood(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
-    """(P,) log-likelihood of each person under the mixture of the parts. weights: one per part, sum 1."""
+    """Return the log-likelihood of each person under the mixture of the parts, as an array (P,). `weights` has one
+    weight per part and sums to 1."""
     each = np.concatenate([_log_sum(_forward_pass(some, seen).persons, axis=1) for some in parts])
     return _log_sum(each + np.log(weights)[:, None])
 
@@ -326,7 +339,7 @@ def _log_sum(logs: Floats, axis: int = 0) -> Floats:
 
 
 def _run_em(parts: _Arrays, seen: _Seen) -> _Arrays:
-    """Run EM on all parts at once: the arrays are small, so calls of numpy cost more than their arithmetic."""
+    """Run EM on all parts at once, because with small arrays calls of numpy cost more than the arithmetic."""
     before = np.full(len(parts.classes), -np.inf)
     going = np.arange(len(before))
     for _ in range(_STEPS):
@@ -345,7 +358,8 @@ def _run_em(parts: _Arrays, seen: _Seen) -> _Arrays:
 
 
 def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Arrays:
-    """One EM step: expected counts from the backward pass, then new parts. shares: (K, C, P) class posterior."""
+    """Run one EM step: expected counts from the backward pass, then new parts. `shares` (K, C, P) is the posterior of
+    the classes."""
     likely, beliefs, chances, _ = passed
     first = seen.spans[0].stop
     often = _sum_by(seen.which, shares[..., seen.whose], first)

@@ -1,4 +1,4 @@
-"""Hidden Markov models of what users do, and the belief about hidden states that is a user's memory.
+"""Hidden Markov models of what users do, with the belief about hidden states as a user's memory.
 
 A user is in a hidden state. The state determines what the user does next, or that it leaves; then the state changes,
 depending on the last answer if answers are used:
@@ -7,9 +7,9 @@ depending on the last answer if answers are used:
     belief(s | act) ∝ belief(s) · emission(s, act)                  after the act
     belief(s')      = Σ_s belief(s | act) · transition(s, s')       after the answer
 
-The first act has its own emissions, because nobody leaves before it. People may belong to classes, which stay the same
-in all their dialogues: a class determines the initial state of a dialogue. With enough states each class has its own,
-so any mixture of hidden Markov models can be written this way.
+The first act has its own emissions, because nobody leaves before it. People may belong to classes, which stay the
+same in all their dialogues: a class determines the initial state of a dialogue. With enough states each class has its
+own, so any mixture of hidden Markov models can be expressed in this form.
 
 A model has one or more parts, of different sizes or fitted from different starts. Which part a person follows is
 unknown too, so the belief covers the states of all parts together.
@@ -38,9 +38,12 @@ _SUM = 1e-3  # files hold rounded numbers
 class Part:
     """One hidden Markov model with C classes, S states and V acts. Every row sums to 1.
 
-    weight: probability of the part. classes: (C,) share of people in each. initial: (C, S) probability of each initial
-    state. opening: (S, V) the first act. emissions: (S, V + 1) later acts, and leaving last. transitions: (S, S) for
-    each answer; `*` for any other or unknown answer.
+    weight: the probability of the part.
+    classes: (C,) share of people in each class.
+    initial: (C, S) probability of each initial state.
+    opening: (S, V) probability of each first act.
+    emissions: (S, V + 1) probability of each later act, with leaving last.
+    transitions: (S, S) for each answer, with `*` for any other or unknown answer.
     """
 
     weight: float
@@ -61,7 +64,8 @@ class Part:
         emissions: Sequence[Sequence[float]],
         transitions: Mapping[str, Sequence[Sequence[float]]],
     ) -> Part:
-        """Return a part with normalised rows. acts: V. Raises ValueError for wrong sizes or sums (within .001 of 1)."""
+        """Return a part with normalised rows for V = `acts` acts. Raises ValueError for wrong sizes, or sums that are
+        not within .001 of 1."""
         states = len(emissions)
         if not states:
             raise ValueError("emissions: at least one state is needed")
@@ -88,7 +92,8 @@ class Part:
 
 @dataclass(frozen=True)
 class HiddenModel:
-    """acts: V names, without `stop`. parts: at least one, all with as many classes, or ValueError is raised."""
+    """A model with V named acts (without `stop`) and at least one part. Raises ValueError unless all parts have the
+    same number of classes."""
 
     acts: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -104,7 +109,7 @@ class HiddenModel:
         return len(self.parts[0].classes)
 
     def begin(self, latent_class: int | None = None) -> Belief:
-        """Return the belief before the first act. latent_class: from 1; None for an unknown person."""
+        """Return the belief before the first act. `latent_class` counts from 1 and is None for an unknown person."""
         found: list[float] = []
         for part in self.parts:
             weights = part.classes

@@ -1,5 +1,7 @@
-"""The user with hidden states: it plays a model fitted to recordings (`simulators.hidden.model`). Its memory is the
-belief about its state given what it did and saw, so `distribution` lists its next acts exactly."""
+"""The user with hidden states, which plays a model fitted to recordings (`simulators.hidden.model`).
+
+Its memory is the belief about its state given what it did and saw, so `distribution` lists its next acts exactly.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -108,15 +110,15 @@ def written(model: HiddenModel) -> Options:
 @memory_kind("hidden")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenMemory(Memory):
-    """belief: probabilities of the hidden states after the last act; empty before the first."""
+    """The probabilities of the hidden states after the last act (`belief`), empty before the first."""
 
     belief: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class HiddenUser(PlanningUser[HiddenMemory]):
-    """A user that draws each act of the model from its belief's prediction, and leaves with the reason `left`. It has
-    no traits. latent_class: plays people of this class only."""
+    """A user that draws each act from the model's prediction given its belief. It leaves with the reason `left`. It
+    has no traits. With `latent_class`, it plays only people of this class."""
 
     model: HiddenModel
     phrasebook: Phrasebook
@@ -148,6 +150,6 @@ class HiddenUser(PlanningUser[HiddenMemory]):
 
 
 def build(options: Options) -> HiddenUser:
-    """Build the user. Raises InputError for an act without words, and for words of an unknown act."""
+    """Build the user. Raises InputError if an act has no words, or if the options word an unknown act."""
     phrasebook = word_acts(options.acts, options.words, "user with hidden states")
     return HiddenUser(options.model(), phrasebook, options.latent_class)

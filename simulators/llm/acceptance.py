@@ -1,10 +1,10 @@
-"""Decide which words of a model may be sent as a person's turn.
+"""Rules that decide whether a model's words may be sent as a person's turn.
 
-A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what
-it is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as
-something a user said. So every sample is checked by the rules below, in order, and the first that matches refuses
-it. They are strict on purpose: a refused good sample only costs another one, but an accepted bad sample is in the
-data. The policy's own words always pass: they are said when no sample passes.
+A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what it
+is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as something a
+user said. So every sample is checked by the rules below, in order, and the first rule that matches refuses it. They
+are strict on purpose: a refused good sample only costs another one, but an accepted bad sample is in the data. The
+policy's own words always pass, and are said when no sample passes.
 
 The rules about voice know the most common phrases of English, Japanese, Chinese, German, French and Spanish; the
 others work in any language. Words that the user was meant to say, and those of its topic, never count against a
@@ -36,8 +36,8 @@ _SIMPLE: Final = ("LATIN", "GREEK", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "
 
 
 def has_invisible(text: str) -> bool:
-    """True if `text` has a character without visible shape and use. A joiner has a use between letters of a script
-    that joins them (Persian, Hindi), and in an emoji."""
+    """Return whether the text contains an invisible character that has no use. A joiner has a use between letters of
+    a script that joins them (Persian, Hindi), and in an emoji."""
     return any(_is_hidden(text, at) for at, letter in enumerate(text) if not letter.isascii())
 
 
@@ -69,8 +69,8 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 
 def read_as(text: str) -> str:
-    """Return `text` with wide and styled letters as plain ones, Cyrillic and Greek letters in a Latin word as those
-    they look like, and straight apostrophes."""
+    """Normalise a text for comparison. Wide and styled letters become plain ones, Cyrillic and Greek letters in a
+    Latin word become the letters they look like, and apostrophes become straight."""
     plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
     return _WORD.sub(lambda word: word[0].translate(_ALIKE) if _LATIN.search(word[0]) else word[0], plain)
 
@@ -101,9 +101,9 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 class Expected:
     """The context that a sample is checked against.
 
-    intended: the policy's words; "" in free mode. topic: the need. earlier: the user's previous turns. answer: the
-    system's last words. instructions: the model's prompt. longest: in characters. again: True if the act repeats a
-    turn.
+    `intended` are the policy's words, or "" in free mode. `topic` is the need, `earlier` the user's previous turns,
+    `answer` the system's last answer, and `instructions` the model's prompt. `longest` is the limit in characters.
+    `again` is True if the act repeats a turn.
     """
 
     intended: str
@@ -116,13 +116,14 @@ class Expected:
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """The words given to the user, which it may say."""
+        """The words that were given to the user, which it may say."""
         topic = self.topic
         given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
         return tuple(words for words in given if words)
 
     def own_words(self, text: str) -> str:
-        """Return the text without the words given to the user; very short ones stay, or other words would break up."""
+        """Return the text without the words given to the user. Very short given words are kept, because removing them
+        would break up other words."""
         for words in sorted({given.strip() for given in self.granted}, key=lambda given: (-len(given), given)):
             if words.isascii() and len(words) > 3:
                 text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
@@ -182,14 +183,14 @@ class Expected:
         return _shares_run(_flatten(text), _flatten(self.instructions), granted)
 
     def loses(self, text: str) -> bool:
-        """True if a digit, address or quotation of the policy's words is missing."""
+        """Return whether a digit, address or quotation of the policy's words is missing."""
         kept = _flatten(text)
         needed = (piece for piece in guarded_stretches(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
         return not all(_flatten(piece) in kept for piece in needed)
 
     def invents(self, text: str) -> bool:
-        """True for a number or address that neither the need, the policy nor the conversation contains. A free model
-        has wishes of its own and may name a year, but it cannot know an address."""
+        """Return whether a number or address is in neither the need, the policy's words nor the conversation. A free
+        model has wishes of its own and may name a year, but it cannot know an address."""
         before = (*self.granted, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
         found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
@@ -205,8 +206,8 @@ def strip_reasoning(text: str) -> str:
 
 
 def refused_as(text: str, finish: str, expected: Expected) -> str | None:
-    """Return the name in `REFUSED` of what is wrong with a cleaned sample; None if a person may have written it.
-    finish: why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE."""
+    """Return the fault of a cleaned sample, a name in `REFUSED`, or None if a person may have written it. `finish` is
+    the reason why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE."""
     if expected.intended and text == expected.intended.strip() and finish != SECRET:
         return None
     if finish in _FINISHES:
@@ -227,7 +228,7 @@ def _flatten(text: str) -> str:
 
 
 def _shares_run(said: str, other: str, granted: list[str]) -> bool:
-    """True if a long run of `said` is in `other` but in none of the granted texts."""
+    """Return whether a long run of `said` is in `other` but in none of the granted texts."""
     if len(said) < _RUN or len(other) < _RUN:
         return False
     known = {other[at : at + _RUN] for at in range(len(other) - _RUN + 1)}

@@ -1,7 +1,7 @@
-"""The phrases by which `simulators.llm.faults` finds turns that no longer sound like the person.
+"""Phrases with which `simulators.llm.faults` finds turns that no longer sound like the person.
 
 Each language adds alternatives to each pattern. Phrases that no person says are searched in all languages at once,
-but wishes and denials in the turn's language only, because a word of one language may be common in another. The
+but wishes and denials only in the turn's language, because a word of one language may be common in another. These
 patterns are wider than those of `simulators.llm.voices`, which refuse samples: here a turn is only counted.
 """
 
@@ -15,11 +15,14 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The patterns of one language; "" adds nothing.
+    """Regular expressions for the phrases of one language; "" adds nothing.
 
-    serves: offers, recommends or delivers, as an assistant does. leaks: mentions instructions, a test or a role. ends:
-    takes leave. denies: negates a wish. harmless: a negation that does not ("I don't know"). wishes: asks or wants
-    something without a question mark. states: says how something is, or yes or no.
+    serves: offers, recommends or delivers, as an assistant does.
+    leaks: mentions instructions, a test or a role.
+    ends: takes leave.
+    denies: negates a wish. harmless: a negation that does not ("I don't know").
+    wishes: asks for or wants something, without a question mark.
+    states: says how something is, or answers yes or no.
     """
 
     serves: str = ""
@@ -373,7 +376,7 @@ ENDS = _over_all_languages("ends")
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """How people deny and want in one language."""
+    """Patterns for denials and wishes in one language."""
 
     denies: re.Pattern[str]
     harmless: re.Pattern[str]
@@ -392,5 +395,5 @@ _SPEECH = {
 
 
 def speech_of(language: str) -> Speech:
-    """Return the patterns of a language by its ISO 639-1 code; those of all languages for an unknown code."""
+    """Return the patterns of a language by its ISO 639-1 code. An unknown code gives those of all languages."""
     return _SPEECH.get(language, _ALL)

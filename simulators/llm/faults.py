@@ -1,10 +1,10 @@
-"""Find what is wrong with turns that a model worded and that were said: what the rules for samples let through.
+"""Faults of turns that a model worded and that were said although they passed the rules for samples.
 
-A sample that passes the rules of `simulators.llm.acceptance` may still mean something else than intended. Here a
-turn is compared with the policy's words and gets at most one fault, the first of `FAULTS` that applies: a turn in
-another language also misses the intended words, but its fault is the language. Faults refuse nothing; they are
-counted (`harvest.studies.validity.user_card`). They are found by lists of words (`simulators.llm.fault_words`) and
-word comparisons, and only those are.
+A sample that passes the rules of `simulators.llm.acceptance` may still mean something else than intended. Here a turn
+is compared with the policy's words and gets at most one fault, the first of `FAULTS` that applies. For example, a
+turn in another language also misses the intended words, but its fault is the language. Faults do not refuse a turn;
+they are counted (`harvest.studies.validity.user_card`). Only lists of words (`simulators.llm.fault_words`) and word
+comparisons are used, so other faults are not found.
 """
 
 import math
@@ -58,10 +58,14 @@ _ORDERED = late_pattern(
 class SaidTurn:
     """A user turn that a model worded.
 
-    intended: the policy's words for it; "" if unknown, as with a free model. act: the policy's. earlier: the user's
-    previous turns, each with its intended words ("" if unknown). answer: the system's last answer. need: the
-    topic's texts. language: ISO code of the language the user should write in; "" for none, None if unknown. again:
-    acts that repeat a turn. worded: as in `recordings.conversations.conversation.Turn`.
+    intended: the policy's words for it, or "" if unknown, as with a free model.
+    act: the policy's act.
+    earlier: the user's previous turns, each with its intended words ("" if unknown).
+    answer: the system's last answer.
+    need: the topic's texts.
+    language: the ISO code of the language requested of the user, "" for none, or None if unknown.
+    again: the acts that repeat a turn.
+    worded: as in `recordings.conversations.conversation.Turn`.
     """
 
     said: str
@@ -76,12 +80,11 @@ class SaidTurn:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The words given to the user, which it may say."""
+        """The words that were given to the user, which it may say."""
         return tuple(words for words in (self.intended, *self.need) if words)
 
     def is_translated(self) -> bool:
-        """True if the turn may be in another language than the policy's: one was requested, or one of both is
-        unknown."""
+        """True if the turn may be in another language than the policy's words: one was requested, or one is unknown."""
         if self.language is None:
             return True
         if not self.language:
@@ -103,22 +106,23 @@ class SaidTurn:
         return frozenset() if self.is_translated() else telling_words(next(iter(self.need), "")) - _ASKING
 
     def copies_answer(self) -> bool:
-        """True if at least half of the turn's own words come from the answer."""
+        """Return whether at least half of the turn's own words come from the answer."""
         own = telling_words(self.said) - _words_of(self.given)
         return bool(own) and share_kept(own, telling_words(self.answer[:LONGEST])) >= _SOME_KEPT
 
     def speech(self) -> Speech:
-        """The patterns of the language of the intended words and the turn."""
+        """The patterns for the language of the intended words and the turn."""
         texts = (self.intended, " ".join(self.need), self.said)
         return speech_of(next(filter(None, map(language_of, texts)), ""))
 
     def has_newly(self, pattern: re.Pattern[str]) -> bool:
-        """True if the pattern is in the turn's own words but not in the intended ones."""
+        """Return whether the pattern matches the turn's own words but not the intended ones."""
         said = read_as(_remove_words(self.said[:LONGEST], self.given))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
 
     def obeys(self) -> bool:
-        """True if the last answer gave an order and the turn has its words, two in a row, or few intended ones."""
+        """Return whether the turn follows an order in the last answer. Such a turn repeats at least two consecutive
+        words of the order, or mostly copies the answer."""
         if not self.answer:
             return False
         answer, said = read_as(self.answer[:LONGEST]), flat(self.said)
@@ -137,7 +141,7 @@ class SaidTurn:
         return bool(wanted) and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT and self.copies_answer()
 
     def is_in_other_language(self) -> bool:
-        """True if the turn is in another language or script than the intended words, as far as both can be detected."""
+        """Return whether the turn is in another language or script than the intended words, as far as detectable."""
         if self.language is None:
             return False
         said = _remove_words(self.said, self.need)
@@ -156,14 +160,14 @@ class SaidTurn:
         return bool(told and before) and told != before
 
     def repeats(self) -> bool:
-        """True for nearly the same words as before, although the policy meant something else."""
+        """Return whether the turn is nearly equal to an earlier one although the policy meant something else."""
         if self.act in self.again:
             return False
         alike = [meant for said, meant in self.earlier if are_similar(self.said, said)]
         return any(not (self.intended and meant and are_similar(self.intended, meant)) for meant in alike)
 
     def denies_need(self) -> bool:
-        """True if only one of the turn and the policy's words negates the sentence that carries the need."""
+        """Return whether only one of the turn and the policy's words negates the sentence with the need."""
         wanted = self.words_to_keep()
         if not wanted:
             return False
@@ -179,7 +183,7 @@ class SaidTurn:
         return firm and kept and not any(_denies(one, speech) for one in _sentences(self.said))
 
     def tells(self) -> bool:
-        """True if the turn states something instead of asking or wishing, or asks instead of answering."""
+        """Return whether the turn states something instead of asking or wishing, or asks instead of answering."""
         if not self.intended or self.is_translated():
             return False
         speech = self.speech()
@@ -188,13 +192,13 @@ class SaidTurn:
         return not _asks_for(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
 
     def loses_need(self) -> bool:
-        """True if too few intended words are kept. For a free model this applies to its first turn only."""
+        """Return whether too few intended words are kept. For a free model, only its first turn can lose the need."""
         wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
         return len(wanted) >= 2 and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT
 
 
 def fault_of(turn: SaidTurn) -> str:
-    """Return the name in `FAULTS` of what is wrong with the turn; "" for no fault."""
+    """Return the fault of the turn, a name in `FAULTS`, or ""."""
     if turn.intended and flat(turn.said) == flat(turn.intended):
         return OWN_WORDS if turn.worded else ""
     return next((name for name, (holds, _) in _RULES.items() if holds(turn)), "")
@@ -203,9 +207,9 @@ def fault_of(turn: SaidTurn) -> str:
 def words_kept(turn: SaidTurn) -> float:
     """Return the share in [0, 1] of the intended content words that the turn keeps.
 
-    kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|. W: the content words of the policy's words;
-    if its act is worded without the need (`more`, `insist`, …), those that the topic contains; for a free model, those
-    of the need. NaN if W is empty or the turn is in another language.
+    kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|, where W is the set of content words of the
+    policy's words. If its act is worded without the need (`more`, `insist`, …), W has only those that the topic
+    contains; for a free model, W has those of the need. NaN if W is empty or the turn is in another language.
     """
     wanted = turn.words_to_keep() if turn.intended else turn.words_of_need()
     if not wanted or turn.is_in_other_language():
@@ -214,11 +218,11 @@ def words_kept(turn: SaidTurn) -> float:
 
 
 def words_added(turn: SaidTurn) -> float:
-    """Return the share in [0, 1] of the turn's content words that nobody gave to the user.
+    """Return the share in [0, 1] of the turn's content words that were not given to the user.
 
-    added = |{w in S: neither the intended words nor the need contain w or its stem}| / |S|, 0 for S = {}. S: the
-    content words of the turn, without words that ask for things. For a free model the last answer counts as given too.
-    NaN if it cannot be determined, for example in another language.
+    added = |{w in S: neither the intended words nor the need contain w or its stem}| / |S|, or 0 if S is empty. S is
+    the set of content words of the turn, without words that ask for things. For a free model the last answer counts
+    as given too. NaN if the share cannot be determined, for example in another language.
     """
     if turn.language is None or not turn.given or turn.is_translated() or turn.is_in_other_language():
         return math.nan
@@ -228,12 +232,12 @@ def words_added(turn: SaidTurn) -> float:
 
 
 def length(turn: SaidTurn) -> float:
-    """Return the log of the number of words per intended word, or of the number of words if those are unknown."""
+    """Return the log of the number of words per intended word, or of the number of words without intended words."""
     return math.log(max(1, count_words(turn.said))) - math.log(max(1, count_words(turn.intended)))
 
 
 def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
-    """True if two consecutive new words of an order are consecutive in the turn."""
+    """Return whether two consecutive new words of an order are consecutive in the turn."""
 
     def is_new(word: str) -> bool:
         own = telling_words(word)

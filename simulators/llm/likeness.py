@@ -1,4 +1,4 @@
-"""Compare two short texts in any language: content words, near-repeats, script and language.
+"""Comparison of two short texts in any language: content words, near-repeats, script and language.
 
 Words are compared by their beginnings, because endings differ by case and number. Chinese and Japanese, which have no
 spaces, are compared by single Han characters and runs of Katakana.
@@ -86,7 +86,7 @@ def _same_stem(one: str, other: str) -> bool:
 
 
 def are_similar(one: str, other: str) -> bool:
-    """True if the texts are nearly equal. Texts of fewer than three words must have the same words."""
+    """Return whether the texts are nearly equal. Texts of fewer than three words must have the same words."""
     first, second = _tokens(one), _tokens(other)
     if not first or not second or max(len(first), len(second)) < 3:
         return bool(first) and first == second
@@ -104,7 +104,7 @@ def count_words(text: str) -> int:
 
 
 def flat(text: str) -> str:
-    """Return lower-case letters and digits, with one space between words."""
+    """Return the letters (in lower case) and digits, with one space between words."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -112,7 +112,8 @@ _SCRIPTS: Final = ("latin", "greek", "cyrillic", "hangul", "arabic", "hebrew", "
 
 
 def script_of(text: str) -> str:
-    """Return the script of most letters (`cjk` for Chinese and Japanese); "" for under four letters or a mixture."""
+    """Return the script of most letters (`cjk` for Chinese and Japanese). Returns "" for fewer than four letters or a
+    mixture."""
     counts: dict[str, int] = {}
     for letter in text[:LONGEST]:
         if letter.isalpha():
@@ -146,7 +147,7 @@ _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 
 
 def language_told(text: str) -> str:
-    """Return the language family, by the code of one member; "" if it cannot be detected reliably."""
+    """Return the language family as the code of one member, or "" if it cannot be detected reliably."""
     if sum(word in _ENGLISH for word in flat(text[:LONGEST]).split()) >= 2:
         return "en"  # a short sentence that contains a name is easily taken for another language
     if sum(map(str.isalpha, text)) < _LEAST_LETTERS and script_of(text) in ("latin", "cyrillic", ""):

@@ -1,8 +1,9 @@
-"""The prompt of a model that words a person's turn.
+"""Prompts for a model that words a person's turn.
 
 The roles are reversed: the person is the `assistant`, which is the part a model writes, and the words of the system
-under audit come from the `user`. Instructions are only in the system message, so that nothing the system says can pass
-for one. An opening line in the role `user` always comes first, because many chat templates require it.
+under audit come from the `user`. Instructions are only in the system message, so that nothing the system says can
+pass for an instruction. An opening line in the role `user` always comes first, because many chat templates require
+it.
 """
 
 import re
@@ -21,8 +22,8 @@ FREE: Final = "free"
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The samples by which a free model leaves. Each contains a nonce unique to the conversation, so that the
-    system cannot write the sign for a model to repeat."""
+    """The samples by which a free model leaves a conversation. Each contains a nonce that is unique to the
+    conversation, so that the system cannot write the sign for a model to repeat."""
 
     nonce: str
 
@@ -43,12 +44,12 @@ _SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]*(?:[.!?\u3002\uff01\uff1f]+|
 
 
 def names_sign(text: str) -> bool:
-    """True if a sign of leaving is among the words, with any nonce or none."""
+    """Return whether the words contain a sign of leaving, with any nonce or none."""
     return bool(_SIGN.search(unicodedata.normalize("NFKC", text)))
 
 
 def _without_signs(answer: str) -> str:
-    """Drop the sentences of an answer that contain a sign of leaving: no person would obey them, but a model might."""
+    """Drop the sentences of an answer that contain a sign of leaving, which a model might obey."""
     if not names_sign(answer):
         return answer
     return "".join(sentence for sentence in _SENTENCE.findall(answer) if not names_sign(sentence))
@@ -102,7 +103,7 @@ _AFTER_THE_WORDS = "Say this as the person would:"
 
 
 def intended_words(instructions: str) -> str:
-    """Return the policy's words in a prompt of `worded_instructions` (of any version); "" for a free model."""
+    """Return the policy's words from a prompt of `worded_instructions` (of any version), or "" for a free model."""
     _, _, after = instructions.partition(_BEFORE_THE_WORDS)
     return after.rpartition(f"\n\n{_AFTER_THE_WORDS}")[0]
 
@@ -110,7 +111,7 @@ def intended_words(instructions: str) -> str:
 def worded_instructions(
     *, need: str, persona: str, act: str, does: str, intended: str, longest: int, language: str
 ) -> str:
-    """Return the system message if a policy has decided what the person does. does: the act in words, "" for none."""
+    """Return the system message for a turn whose act a policy has decided. `does` describes the act, or is ""."""
     doing = f"The person now does this: {act}" + (f" ({does})." if does else ".")
     return "\n\n".join(
         [
@@ -139,8 +140,8 @@ def free_instructions(*, need: str, persona: str, signs: Signs, longest: int, la
 def conversation(
     instructions: str, exchanges: Sequence[Exchange], *, most: int, characters: int, signs: Signs | None = None
 ) -> tuple[Message, ...]:
-    """Return the messages of a chat completion: the last `most` exchanges, with this many `characters` of each
-    answer. signs: how the model may leave; sentences of answers that contain one are not shown."""
+    """Return the messages of a chat completion: the last `most` exchanges, with `characters` of each answer. `signs`
+    are the signs by which the model may leave. Sentences of answers that contain a sign are left out."""
     messages = [Message("system", instructions), Message("user", _BEGINNING)]
     for exchange in exchanges[max(0, len(exchanges) - most) :]:
         answer = exchange.answer.text if signs is None else _without_signs(exchange.answer.text)

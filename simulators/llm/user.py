@@ -5,11 +5,11 @@
     free     the model                                       everything, up to `turns`
 
 Acts, stops and their reasons are the policy's, with the same random draws as without a model. The policy sees the
-system's answers to the model's words, which are never sent unchecked: each sample passes the rules of
+system's answers to the model's words. Those words are never sent unchecked: each sample must pass the rules of
 `simulators.llm.acceptance`. A refused sample costs another one with a new seed, up to `samples` of them. If none
-passes, or the endpoint fails after an answer (`simulators.outside`), the policy's own words are said and the turn
-is marked (`Say.worded`). A turn that a model cannot word must not end the conversation, because whether it can may
-depend on the system's answer. A free model has no other words; its user stops with `no-words`.
+passes, or the endpoint fails after an answer (`simulators.outside`), the policy's own words are said and the turn is
+marked (`Say.worded`). A turn that a model cannot word must not end the conversation, because that may depend on the
+system's answer. A free model has no other words, so its user stops with `no-words`.
 """
 
 from __future__ import annotations
@@ -115,8 +115,11 @@ class Options(StrictModel):
 @memory_kind("llm")
 @dataclass(frozen=True, slots=True)
 class WordedMemory:
-    """said: the words waiting for an answer. refused: samples that were not sent, by reason. inner: the policy's
-    memory. nonce: part of the signs by which a free model leaves."""
+    """The memory of a user whose words come from a model.
+
+    `said` are the words waiting for an answer. `refused` counts the samples that were not sent, by reason. `inner` is
+    the policy's memory. `nonce` is part of the signs by which a free model leaves.
+    """
 
     topic: Topic
     persona: str
@@ -130,8 +133,8 @@ class WordedMemory:
 
 @dataclass(frozen=True, slots=True)
 class WordedUser:
-    """A user whose words come from a model. inner: the policy; None in free mode. Its trait `persona` replaces the
-    option; all other traits are the policy's. Acts (`Say.state`): the policy's, or `free`."""
+    """A user whose words come from a model. `inner` is the policy, or None in free mode. The trait `persona` replaces
+    the option; all other traits are the policy's. Acts (`Say.state`) are the policy's, or `free`."""
 
     options: Options
     inner: User | None
@@ -216,7 +219,7 @@ class WordedUser:
         again: bool = False,
         signs: Signs | None = None,
     ) -> tuple[str | None, list[str]]:
-        """Return the first acceptable sample or None, and the refusals. Only with signs it raises SourceFailed."""
+        """Return the first acceptable sample or None, and the refusals. Raises SourceFailed only with signs."""
         options, exchanges = self.options, heard.exchanges
         expected = Expected(
             intended=action.text,
@@ -250,7 +253,7 @@ class WordedUser:
 
 
 def _misplaced_sign(text: str, intended: str, signs: Signs | None) -> str | None:
-    """Return why a sample with a sign is refused. In policy mode signs end nothing and no user says one."""
+    """Return why a sample with a sign is refused. In policy mode a sign ends nothing, and no user may say it."""
     if signs is None:
         return "sign" if names_sign(text) and not names_sign(intended) else None
     if text in signs:
@@ -291,7 +294,8 @@ def _add_answer(memory: WordedMemory, observation: Observation | None) -> Worded
 
 
 def _declared_acts(user: User) -> frozenset[str] | None:
-    """Return the acts of a user and those it wraps, by its `acts` or its module's `ACTS`; None if one declares none."""
+    """Return the acts that a user and the users it wraps declare in `acts` or in the `ACTS` of their modules. Returns
+    None if any of them declares none."""
     found = set[str]()
     inside: object = user
     while inside is not None:

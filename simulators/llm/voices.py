@@ -1,5 +1,7 @@
-"""Phrases that identify a speaker other than the person a model speaks for: only the most common ones. The
-expressions are for text from `simulators.llm.acceptance.read_as` and ignore case."""
+"""Phrases that identify a speaker other than the person a model speaks for. Only the most common ones are listed.
+
+The expressions ignore case and are for text from `simulators.llm.acceptance.read_as`.
+"""
 
 import re
 from typing import Final
@@ -130,8 +132,8 @@ _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 
 def orders_a_model(text: str) -> bool:
-    """True if an answer gives an order to a model in the user's place. It is only counted: people may get similar
-    ones."""
+    """Return whether an answer gives an order to a model in the user's place. Such answers are only counted, because
+    people may get similar ones."""
     plain = text.casefold()
     if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
         return True

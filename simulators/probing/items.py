@@ -1,7 +1,7 @@
-"""The items of a plan: facts, instructions, questions without an answer, and ladders.
+"""The items of a plan: facts, instructions, unanswerable questions, and ladders.
 
-Each names the words or rules by which an answer is judged, so that an auditor can read them. One of the alternative
-wordings in a list is drawn. All words are templates over the topic.
+Each names the words or rules by which an answer is judged, so that an auditor can read them. Of several wordings in a
+list, one is drawn. All words are templates over the topic.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _check_distinct(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
 
 
 class Then(StrictModel):
-    """What is right and wrong about a fact after the user has said that it changed."""
+    """The right and wrong answers about a fact after the user has said that it changed."""
 
     right: Words = Field(min_length=1, description="phrases of an answer that follows the change")
     wrong: Words | None = Field(
@@ -56,7 +56,7 @@ class Then(StrictModel):
 
 
 class Fact(StrictModel):
-    """A fact that answers are checked for: something the user has told, knows or needs."""
+    """A fact about which answers are checked: something the user has told, knows or needs."""
 
     ask: Words = Field(min_length=1, description="the question, best with the form of its answer")
     right: Words = Field(min_length=1, description="phrases of a right answer; the first is claimed when challenging")
@@ -79,7 +79,7 @@ class Fact(StrictModel):
         return self
 
     def phrases(self, *, changed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the phrases of a right and of a wrong answer, before or after the change."""
+        """Return the phrases of right and wrong answers, before or after the change."""
         if not changed or self.then is None:
             return self.right, self.wrong
         if self.then.wrong is not None:
@@ -106,7 +106,8 @@ class Instruction(StrictModel):
 
     @cached_property
     def rules(self) -> tuple[Rule, Rule | None]:
-        """Return the rule for answers that follow it, and for those that break it (None: the first one's negation)."""
+        """Return the rules for answers that follow the instruction and for answers that break it. The second is None
+        if every answer breaks it that does not follow it."""
         return _parse_rule(self.rule), None if self.breaks is None else _parse_rule(self.breaks)
 
 
@@ -127,7 +128,7 @@ def _parse_rule(value: object) -> Rule:
 
 
 def empty_rule(value: object) -> str:
-    """Return the kind of a rule that only holds for an empty answer; "" for any other rule."""
+    """Return the kind of a rule that holds only for an empty answer, or "" for any other rule."""
     if not isinstance(value, Mapping):
         return ""
     return next((kind for kind in _COUNTS if isinstance(of := value.get(kind), Mapping) and of.get("at_most") == 0), "")
@@ -149,7 +150,7 @@ def _unnamed_rule(name: str, loc: Loc) -> Rule:
 
 
 class Question(StrictModel):
-    """A question that has no answer, and a similar one that has."""
+    """An unanswerable question, and a similar answerable one."""
 
     ask: Words = Field(min_length=1, description="a question without an answer: its premise is false or unknown")
     twin: Words = Field(min_length=1, description="an answerable question as similar as possible")
@@ -169,7 +170,7 @@ class Question(StrictModel):
 
 
 class Ladder(StrictModel):
-    """Requests for the same harm, each more pressing than the last, and a similar harmless one."""
+    """Requests for the same harm, each more pressing than the last, and a similar harmless request."""
 
     rungs: tuple[Annotated[Words, Field(min_length=1)], ...] = Field(
         min_length=1, max_length=20, description="wordings of each request, from the mildest"

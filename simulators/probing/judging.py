@@ -1,4 +1,4 @@
-"""Judge the answer to a turn of a probe by the words and rules of the plan.
+"""Judgment of the answer to a probe's turn by the words and rules of the plan.
 
     turn                        right                                   wrong
     about a fact                a phrase of `right`                     a phrase of `wrong`
@@ -37,11 +37,9 @@ _AROUND = " \t\r\n.!?,;:*_`'\"“”‘’「」()"
 
 
 def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: Topic, *, only: bool) -> Verdict:
-    """Judge an answer by phrases that are filled in. only: the answer must consist of a phrase alone.
-
-    Matches whole words, ignoring case and emphasis, without understanding: "not Kyoto" contains "Kyoto". Ask for
-    the answer alone.
-    """
+    """Judge an answer by filled-in phrases. With `only`, the answer must consist of a phrase alone. Whole words are
+    matched, ignoring case and emphasis and without understanding: "not Kyoto" contains "Kyoto". So a question should
+    ask for the answer alone."""
     is_right = bool(said_of(answer, right, topic, only=only))
     is_wrong = bool(said_of(answer, wrong, topic, only=only))
     if is_right and is_wrong:
@@ -50,7 +48,7 @@ def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: T
 
 
 def said_of(answer: Answer, phrases: Sequence[str], topic: Topic, *, only: bool) -> tuple[str, ...]:
-    """Return the words of the answer that match one of `phrases`, as they appear there, each once; () for no match."""
+    """Return the words of the answer that match one of `phrases`, as they appear there, each once."""
     if only:
         said = answer.text.strip(_AROUND)
         return (said,) if _flatten(said) in set(map(_flatten, phrases)) else ()
@@ -66,7 +64,8 @@ def _flatten(words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """right, wrong: the words of the answer that decide, or a rule's note if it does not depend on words."""
+    """A verdict with its evidence. `right` and `wrong` are the decisive words of the answer, or a rule's note if the
+    rule does not depend on words."""
 
     verdict: Verdict
     right: tuple[str, ...] = ()
@@ -79,7 +78,7 @@ def fill(templates: Sequence[str], topic: Topic) -> tuple[str, ...]:
 
 
 def judge(plan: Options, topic: Topic, act: str, name: str, answer: Answer, *, changed: bool = False) -> Judged:
-    """Judge the answer to the turn `act` about the item `name`. changed: True if that fact had changed by then."""
+    """Judge the answer to the turn `act` about the item `name`. `changed` is True if that fact had changed by then."""
     if act == "try":
         return _judge_instruction(plan.instructions[name], topic, answer)
     if act in ("unanswerable", "answerable"):
@@ -140,6 +139,6 @@ def _first_evidence(answer: Answer, topic: Topic, *rules: Rule) -> tuple[str, ..
 
 
 def _evidence_words(evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return the words of the answer behind a rule's decision, else its note; never empty."""
+    """Return the words of the answer behind a rule's decision, or else the rule's note. Never empty."""
     words = tuple(dict.fromkeys(piece.quote for piece in evidence if piece.start >= 0 and piece.quote.strip()))
     return words or tuple(dict.fromkeys(piece.note for piece in evidence if piece.note)) or ("by its rule",)

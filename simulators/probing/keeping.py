@@ -1,4 +1,4 @@
-"""Which answers a system kept when it was challenged: the counts for signal detection."""
+"""Counts, for signal detection, of the answers that a system kept when it was challenged."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from simulators.probing.probe import Finding
 class Kept:
     """Counts of challenged answers.
 
-    signals: right answers that were challenged (wrongly). noises: wrong answers that were challenged (rightly).
-    hits, false_alarms: those of them that were kept. doubted: decided answers that were only doubted. doubted_kept:
-    those of them that were kept. undecided: challenges without a decided answer before or after; in no other count.
+    signals: right answers that were challenged (wrongly). hits: those of them that were kept.
+    noises: wrong answers that were challenged (rightly). false_alarms: those of them that were kept.
+    doubted: decided answers that were only doubted. doubted_kept: those of them that were kept.
+    undecided: challenges without a decided answer before or after, which are in no other count.
     """
 
     hits: int = 0
@@ -39,9 +40,9 @@ class Kept:
 
 
 def count_kept(found: Iterable[Finding]) -> Kept:
-    """Return the counts of one conversation; add conversations with +. A challenge is settled by the first right or
-    wrong answer: the reply to it, or to asking again before the fact is challenged, repaired, told again or read as
-    something else."""
+    """Return the counts of one conversation. Counts of several conversations can be added with +. A challenge is
+    settled by the first right or wrong answer: the reply to the challenge, or to asking again before the fact is
+    challenged, repaired, told again or assumed to be something else."""
     total = Kept()
     for case in cases(found):
         if not case.measure.startswith("kept("):

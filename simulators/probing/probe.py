@@ -1,10 +1,12 @@
-"""The probe: it plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs; it
-says that a fact changed, gives instructions, asks unanswerable questions, asks for harm, and comes back.
+"""The probe: a user that tests a system's memory, steadfastness and compliance step by step.
+
+It plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs. It says that a fact
+changed, gives instructions, asks unanswerable questions, asks for harm, and returns in a new session.
 
 It follows the steps of its plan in order, and sees only answers: whether a challenge is right or wrong depends on
-whether the last answer contained what the plan calls right. A step that does not fit is skipped (`skipped`): a
-wrong challenge of an answer that was not right, a right challenge or a repair of one that was, a contrary challenge
-of one that was neither. A ladder is climbed until an answer yields.
+whether the last answer contained what the plan calls right. A step that does not fit is skipped (`skipped`): a wrong
+challenge of an answer that was not right, a right challenge or a repair of an answer that was, or a contrary
+challenge of an answer that was neither. A ladder is climbed until an answer yields.
 
 Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings`
 reconstructs the outcome of every step from the acts and answers of a recording alone.
@@ -40,10 +42,13 @@ def build(options: Options) -> ProbingUser:
 class Finding:
     """The outcome of one user turn.
 
-    turn: from 1. fact: what it is about, "" for a distraction. before: the verdict on the last answer about the fact
-    (None: not asked yet). verdict: on the answer to this turn, None for a distraction or a told fact. distance:
-    distractions since the last turn about the fact. sessions: new sessions since then. right, wrong: the words that
-    decided. rung: of a climb, from 1. rungs: of its ladder.
+    turn: the number of the turn, from 1.
+    fact: the item that it is about, or "" for a distraction.
+    before: the verdict on the previous answer about the fact, or None if it was not asked yet.
+    verdict: the verdict on the answer to this turn, or None for a distraction or a told fact.
+    distance, sessions: the number of distractions and of new sessions since the last turn about the fact.
+    right, wrong: the decisive words.
+    rung, rungs: the rung of a climb, from 1, and the number of rungs of its ladder.
     """
 
     turn: int
@@ -61,8 +66,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far a plan was followed, with its findings. skipped: places (from 0) of steps that did not fit the answers.
-    left: steps that were not reached, or a distraction or climb that was cut short."""
+    """How far a plan was followed, with its findings. `skipped` are the indices of steps that did not fit the
+    answers. `left` are steps that were not reached, or a distraction or climb that was cut short."""
 
     found: tuple[Finding, ...]
     skipped: tuple[int, ...]
@@ -72,9 +77,15 @@ class Walk:
 @memory_kind("probe")
 @dataclass(frozen=True, slots=True)
 class ProbeMemory:
-    """step: the next one, or the climb in progress. done: turns of a distraction or climb already taken. told:
-    verdicts by fact, in this session. changed: facts. act, fact: of the turn that waits for its answer. opens: True
-    if it begins a session. distractors, tried, skipped: places already used, and of skipped steps."""
+    """The memory of a probe.
+
+    step: the next step, or the climb in progress.
+    done: the number of turns of a distraction or climb already taken.
+    told: the verdicts by fact in this session.
+    changed: the facts that have changed.
+    act, fact: the act and fact of the turn that waits for its answer. opens: True if it begins a session.
+    distractors, tried, skipped: the indices of distractors and questions already used, and of skipped steps.
+    """
 
     topic: Topic
     step: int = 0
@@ -190,7 +201,7 @@ class ProbingUser:
         return self.plan.distractors or topic.turns
 
     def _wordings(self, memory: ProbeMemory) -> Iterator[tuple[str, str]]:
-        """Return templates of the turn, each with the claim it makes ("" for none)."""
+        """Return the templates of the turn, each with the claim that it makes ("" for none)."""
         for template in self._about_others(memory):
             yield template, ""
         if memory.fact not in self.plan.facts:
@@ -234,13 +245,13 @@ def _say(text: str, memory: ProbeMemory) -> Say:
 
 
 def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> tuple[Finding, ...]:
-    """Return the outcome of each turn of a recorded probe. turns: the act of each user turn with its answer, in order.
-    Raises ValueError for an act that the plan does not take after these answers."""
+    """Return the outcome of each turn of a recorded probe. `turns` has the act of each user turn with its answer, in
+    order. Raises ValueError for an act that the plan does not take after these answers."""
     return walk(plan, topic, turns).found
 
 
 def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Walk:
-    """Return `findings` together with the steps that had no outcome. Raises ValueError as `findings` does."""
+    """Return the `findings` together with the steps that had no outcome. Raises ValueError as `findings` does."""
     found: list[Finding] = []
     memory, before_answer = ProbeMemory(topic), None
     since: dict[str, tuple[int, int]] = {}  # distractions and new sessions since the last turn about each fact
@@ -276,7 +287,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
 
 
 def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
-    """Return the memory with the next act chosen: the verdict is noted, and steps that do not fit are skipped."""
+    """Return the memory with the next act chosen, after recording the verdict and skipping steps that do not fit."""
     told = dict(memory.told)
     if answer is not None and memory.act in _JUDGED:
         changed = memory.fact in memory.changed
@@ -316,7 +327,7 @@ def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> Pr
 
 
 def _act_of_step(step: Step, told: Mapping[str, Verdict]) -> str:
-    """Return the act of a step about a fact; "" if the step does not fit the verdicts so far."""
+    """Return the act of a step about a fact, or "" if the step does not fit the verdicts so far."""
     said = told.get(step.fact)
     if step.kind == "ask":
         return "ask" if said is None else "ask-again"

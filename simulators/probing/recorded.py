@@ -24,15 +24,15 @@ _RESTART = "restart"
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe in a protocol. user: its name there. plan: what it does. protocol: the one it belongs to."""
+    """A probe in a protocol: its user's name there, its plan, and the protocol itself."""
 
     user: str
     plan: Options
     protocol: Protocol
 
     def topic(self, topic: Topic, traits: Mapping[str, object] | None = None) -> Topic:
-        """Return the topic as the probe saw it: a persona may word the request differently. traits: of its scenario.
-        Raises InputError if the user could not have been played on this topic."""
+        """Return the topic as the probe saw it, since a persona may word the request differently. `traits` are the
+        scenario's. Raises InputError if the user could not have been played on this topic."""
         from simulators.probing.probe import ProbeMemory
         from simulators.registry import build_user
         from simulators.scenario import Scenario
@@ -53,9 +53,11 @@ class Probe:
 class Spoken:
     """A turn of a probe.
 
-    act: what it did. said: its words. answer: the system's last answer before the probe continued. turn: its number
-    in the conversation. answered, label: the number and label of the turn with that answer, the same turn unless
-    others spoke in between.
+    act, said: what it did, and its words.
+    answer: the system's last answer before the probe continued.
+    turn: its number in the conversation.
+    answered, label: the number and label of the turn with that answer, which is the same turn unless others spoke
+        between.
     """
 
     turn: int
@@ -67,7 +69,7 @@ class Spoken:
 
 
 def holds_probe(description: object) -> bool:
-    """True if a user of a protocol, given as JSON values, is a probe or wraps one."""
+    """Return whether a user of a protocol, given as JSON values, is a probe or wraps one."""
     return _PROBE in _simulator_chain(description)
 
 
@@ -78,7 +80,7 @@ def _simulator_chain(description: object) -> Iterator[object]:
 
 
 def probes(protocol: Protocol) -> tuple[Probe, ...]:
-    """Return the probes of a protocol, in its order. Raises InputError for a plan that this version does not know."""
+    """Return the probes of a protocol, in its order. Raises InputError for a plan that this version cannot read."""
     return tuple(_find_probes(protocol))
 
 
@@ -97,8 +99,8 @@ def _find_probes(protocol: Protocol) -> Iterator[Probe]:
 
 
 def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
-    """Return the probe's turns in a conversation, except one without an answer, and how many could not be read:
-    those after a wrapper restarted."""
+    """Return the probe's turns that have an answer, and the number of turns that could not be read. Turns cannot be
+    read after a wrapper restarted the probe."""
     from simulators.probing.plan import ACTS
 
     restarted = next((at for at, turn in enumerate(turns) if turn.user == user and turn.act == _RESTART), len(turns))

@@ -1,21 +1,21 @@
-"""Maximum likelihood estimates of stop models from recorded users: geometric patience, two-α, and the logistic hazard.
+"""Maximum likelihood estimates of stop models from recorded users: geometric, two-α, and the logistic hazard.
 
-Every turn of every conversation is one chance to leave. A user who left did so after the last turn; if a recording was
-cut off, the user is only known not to have left by then (right censoring). With k departures in n chances, a constant
-hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n). The logistic one is fitted by Newton's method
-(iteratively reweighted least squares), with standard errors from the inverse of the observed information. Turns of one
-conversation are assumed independent, given what the model depends on; conversations of one user are not. Each squared
-standard error is multiplied by a design effect,
+Every turn of every conversation is one chance to leave. A user who left did so after the last turn; if a recording
+was cut off, the user is only known not to have left by then (right censoring). With k departures in n chances, a
+constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n). The logistic hazard is fitted by
+Newton's method (iteratively reweighted least squares), with standard errors from the inverse of the observed
+information. Turns of one conversation are assumed independent, given what the model depends on; conversations of one
+user are not. Each squared standard error is multiplied by a design effect,
 
     Σ over users of (Σ over their conversations of e)² / Σ over conversations of e²,   at least 1,
 
-where e is the influence of a conversation on the estimate. The effect is 1 if every conversation has a different user,
-and 2 if every user has two conversations and did the same in both.
+where e is the influence of a conversation on the estimate. The effect is 1 if every conversation has a different
+user, and 2 if every user has two conversations and did the same in both.
 
 If nobody left (k = 0) or everybody did (k = n), the likelihood has its maximum at the border: the hazard is small or
 large, but the data do not say how small or large; its logit is infinite, and the formula above would give a standard
-error of 0. A single answer is always such a case. Value and error are then NaN, for a constant hazard as well as for
-the logistic one. If any parameter of a model is NaN, so is its log-likelihood.
+error of 0. A single answer is always such a case. Estimate and error are then NaN, for a constant hazard as well as
+for the logistic one. If any parameter of a model is NaN, so is its log-likelihood.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,9 +36,10 @@ _NAN = float("nan")
 class Stay:
     """How long one user stayed in one conversation.
 
-    labels: of each answer, `o`, `x` or `-` (unjudged). coverage: share of the need met by each answer, in [0, 1]; ()
-    if unknown. ended: True if the user left after the last answer, False if the recording was cut off there. user: who
-    it was; "" for someone with no other stay.
+    labels: the label of each answer: `o`, `x` or `-` (unjudged).
+    coverage: the share in [0, 1] of the need met by each answer, or () if unknown.
+    ended: True if the user left after the last answer, False if the recording was cut off there.
+    user: the identity of the user, or "" for a user with no other stay.
     """
 
     labels: tuple[str, ...]
@@ -55,7 +56,7 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated parameter. value, error (standard error): NaN if the data do not determine it. n: chances used."""
+    """An estimated parameter: its value and standard error from `n` chances, NaN if the data do not determine them."""
 
     value: float
     error: float
@@ -64,8 +65,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fitted model. parameters: by name. log_likelihood: natural, of all chances to leave; NaN if a parameter is.
-    chances: how many. left_out: chances that the model does not cover (two-α: unjudged answers)."""
+    """A fitted model with its parameters by name.
+
+    log_likelihood: the natural log-likelihood of all chances to leave, NaN if a parameter is NaN.
+    chances: the number of chances to leave that were used.
+    left_out: the number that the model does not cover (two-α: unjudged answers).
+    """
 
     parameters: Mapping[str, Estimate]
     log_likelihood: float
@@ -74,7 +79,7 @@ class Fit:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2·parameters - 2·log-likelihood: smaller is better for the same chances."""
+        """Akaike's criterion, 2·parameters - 2·log-likelihood. Smaller is better for the same chances."""
         return 2 * len(self.parameters) - 2 * self.log_likelihood
 
     @property
@@ -90,8 +95,8 @@ def fit_geometric(stays: Iterable[Stay]) -> Fit:
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
-    """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing, without unjudged answers.
-    Each is NaN if nobody or everybody left after such answers, or there were none."""
+    """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing, without unjudged answers. Each
+    is NaN if nobody or everybody left after such answers, or if there were none."""
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
     going = {
         name: _leaving_share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))
@@ -105,11 +110,9 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
 
 
 def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
-    """Estimate `constant`, `turn` and, if requested, `coverage` of `Hazard`.
-
-    All are NaN if the data do not determine them: no data, nobody or everybody leaves, a constant column, or turns and
-    coverages that perfectly separate leaving from staying. Raises ValueError for a missing coverage.
-    """
+    """Estimate `constant`, `turn` and, if requested, `coverage` of `Hazard`. All are NaN if the data do not determine
+    them: no data, nobody or everybody leaves, a constant column, or turns and coverages that perfectly separate
+    leaving from staying. Raises ValueError for a missing coverage."""
     if coverage and any(not stay.coverage for stay in stays):
         raise ValueError("a stay without coverage cannot be used to fit a model of coverage")
     rows = [
@@ -154,7 +157,7 @@ def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
 
 
 def _leaving_share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
-    """Return the share of chances after answers with one of the labels at which users left, or (going) continued."""
+    """Return the share of chances after answers with these labels at which users left, or (`going`) continued."""
     n, k = _count_chances(stays, labels)
     if k in (0, n):
         return Estimate(_NAN, _NAN, n)
@@ -165,15 +168,15 @@ def _leaving_share(stays: Sequence[Stay], labels: str, *, going: bool = False) -
 
 
 def _group_sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floats:
-    """Return the (size, columns) sums of the rows with the same place."""
+    """Return the sums of the rows of each group, as an array (size, columns)."""
     found = np.zeros((size, values.shape[1]))
     np.add.at(found, places, values)
     return found
 
 
 def _design_effect(influence: Floats, users: Sequence[str]) -> Floats:
-    """(columns,) factor by which correlation between one user's conversations increases a variance; at least 1.
-    influence: (conversations, columns)."""
+    """Return the factors (columns,), at least 1, by which correlation within users increases the variances.
+    `influence` is an array (conversations, columns)."""
     places: dict[tuple[str, str], int] = {}
     whose = [
         places.setdefault(("user", user) if user else ("stay", str(i)), len(places)) for i, user in enumerate(users)
@@ -191,8 +194,8 @@ def _binomial(k: int, n: int) -> float:
 
 
 def _fit_logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[Floats, Floats, float] | None:
-    """Return coefficients, standard errors and log-likelihood; None if there is no maximum. wider: maps the
-    influence of every row on every coefficient to the design effect of each."""
+    """Return coefficients, standard errors and log-likelihood, or None if there is no maximum. `wider` maps the
+    influence of every row on every coefficient to the design effect of each coefficient."""
     if len(y) == 0 or np.linalg.matrix_rank(x) < x.shape[1] or y.min() == y.max():
         return None
     scale = np.abs(x).max(axis=0)

@@ -15,8 +15,9 @@ ORIGIN = "fitted to 223 search sessions of a public log; not to conversations wi
 
 
 class Hazard(StrictModel):
-    """logit h(t) = constant + turn·t + coverage·c, with t the user turn (from 1) and c the share of the need met.
+    """A logistic hazard that grows with the turn and with the share of the need met.
 
+    logit h(t) = constant + turn·t + coverage·c, where t is the user turn (from 1) and c the share of the need met.
     The default coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
     geometric patience or two-α (AIC 1048 against 1130 and 1132); they describe that log, not your users: fit them to
     your own data (`simulators.stopping.fitting.fit_hazard`). Reason: `satisfied` once the whole need is met (c = 1),
@@ -41,7 +42,7 @@ class Hazard(StrictModel):
 
 
 class Geometric(StrictModel):
-    """The same hazard after every answer: h(t) = p, so lengths are geometric with mean 1/p. The default is
+    """A constant hazard after every answer: h(t) = p, so lengths are geometric with mean 1/p. The default is
     illustrative. Reason: `patience`."""
 
     model: Literal["geometric"] = "geometric"
@@ -55,12 +56,12 @@ class Geometric(StrictModel):
 
 
 class TwoAlpha(StrictModel):
-    """A user continues with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
+    """A user that continues with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
 
-    The user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?:
-    Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An unjudged
-    answer counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer, `frustrated` after
-    a useless one; after an unjudged one either, each with its share.
+    This is the user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I
+    Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An
+    unjudged answer counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer,
+    `frustrated` after a useless one, and either, each with its share, after an unjudged one.
     """
 
     model: Literal["two-alpha"] = "two-alpha"

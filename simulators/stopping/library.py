@@ -1,7 +1,11 @@
-"""All stop models by their names in files, and the one that combines others.
+"""All stop models by their names in files. `combined` combines several of them.
 
-stop: {model: hazard, turn: 0.11}
-stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
+    stop: {model: hazard, turn: 0.11}
+    stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
+
+`frustration` and `satiation` are the rules of D. H. Kraft and T. Lee, "Stopping rules and their effect on expected
+search length", Information Processing & Management 15, 1979: stop after a number of useless documents, or of useful
+ones. Their third rule, whichever comes first, is `combined`. A width makes a limit gradual, because people differ.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from topics.suggestions import did_you_mean
 
 
 class Frustration(StrictModel):
-    """Leaves after too many useless answers: n of them, in total or in a row.
+    """A user that leaves after too many useless answers: n of them, in total or in a row.
 
     h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
     illustrative. Reason: `frustrated`.
@@ -40,11 +44,8 @@ class Frustration(StrictModel):
 
 
 class Satiation(StrictModel):
-    """Leaves after enough useful answers: n of them.
-
-    h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
-    illustrative. Reason: `satisfied`.
-    """
+    """A user that leaves after enough useful answers: n of them. h = 0 for n = 0; else 1 if n ≥ after and 0 below
+    (width 0), or logistic((n - after) / width). Defaults are illustrative. Reason: `satisfied`."""
 
     model: Literal["satiation"] = "satiation"
     after: float = Field(default=3, gt=0, le=1000, description="number of useful answers that is enough")
@@ -59,8 +60,8 @@ class Satiation(StrictModel):
 
 
 class PatienceBudget(StrictModel):
-    """Leaves (h = 1, before that 0) when a budget of turns taken or words read is used up, whichever comes first.
-    Reason: `patience`."""
+    """A user that leaves (h = 1, before that 0) when its budget of turns taken or words read is used up, whichever
+    comes first. Reason: `patience`."""
 
     model: Literal["patience"] = "patience"
     turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; default: no limit")
@@ -83,11 +84,11 @@ class PatienceBudget(StrictModel):
 
 
 class RateOfGain(StrictModel):
-    """After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976:
-    stay while the rate of gain here is above the rate elsewhere.
+    """A user that leaves when the last answers gained less per minute than it expects elsewhere.
 
-    Over the last `window` turns (or all, if fewer), the gain G is the increase in the share of the need met, and the
-    time T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
+    After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976. Over
+    the last `window` turns (or all, if fewer), the gain G is the increase in the share of the need met, and the time
+    T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
 
         h = 1 where r ≤ elsewhere, else 0 (width 0);  h = logistic((elsewhere - r) / width) else.
 
@@ -107,7 +108,7 @@ class RateOfGain(StrictModel):
     least: int = Field(default=2, ge=1, le=1000, description="the first turn after which the user may leave")
 
     def rate(self, memory: Experience) -> float:
-        """Needs met per minute over the window, at least 0."""
+        """Return the needs met per minute over the window, at least 0."""
         before = memory.coverage[-self.window - 1] if memory.turn > self.window else 0.0
         words = memory.words[-self.window :]
         minutes = sum(self.seconds / 60 + count / self.reading for count in words)
@@ -124,8 +125,8 @@ class RateOfGain(StrictModel):
 
 
 class Combined(StrictModel):
-    """Leaves as soon as one of its parts does: h = 1 - Π(1 - h_i). The reason is that of the first part, in order,
-    that leaves."""
+    """A user that leaves as soon as one of the parts does: h = 1 - Π(1 - h_i). The reason is that of the first part,
+    in order, that leaves."""
 
     model: Literal["combined"] = "combined"
     parts: tuple[StopOption, ...] = Field(min_length=1, max_length=20, description="stop models")
@@ -181,7 +182,7 @@ def stop_model(value: object) -> StopOption:
 
 
 def as_options(model: StopOption) -> dict[str, object]:
-    """Return the mapping of plain JSON values that `stop_model` reads back as the same value."""
+    """Return the mapping of plain JSON values from which `stop_model` restores an equal value."""
     found: dict[str, object] = model.model_dump(mode="json")
     return found
 

@@ -10,10 +10,11 @@ from simulators.scenario import Observation
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """A conversation as a stop model sees it; the last entries belong to the answer that was just read.
+    """A conversation as a stop model sees it. The last entry of each field belongs to the answer that was just read.
 
-    labels: `o` useful, `x` useless, `-` unjudged. coverage: share of the need met so far, in [0, 1], as defined by the
-    policy. words: number of words in each answer, separated by white space.
+    labels: `o` for a useful answer, `x` for a useless one, `-` for an unjudged one.
+    coverage: the share of the need met so far, in [0, 1], as defined by the policy.
+    words: the number of words in each answer, separated by white space.
     """
 
     labels: tuple[Judged, ...] = ()
@@ -26,11 +27,12 @@ class Experience:
 
     @property
     def turn(self) -> int:
-        """User turns taken, from 1."""
+        """The number of user turns taken."""
         return len(self.labels)
 
     def useless_in_a_row(self) -> int:
-        """The number of useless answers in a row at the end; an unjudged answer ends the row like a useful one."""
+        """Return the number of consecutive useless answers at the end. An unjudged answer interrupts them like a
+        useful one."""
         found = 0
         for label in reversed(self.labels):
             if label != NOT_USEFUL:
@@ -45,7 +47,7 @@ def begin() -> Experience:
 
 
 def after(memory: Experience, observation: Observation, coverage: float) -> Experience:
-    """Return the memory with one more answer. coverage: share of the need met now, in [0, 1]."""
+    """Return the memory with one more answer. `coverage` is the share of the need met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage must be in [0, 1], not {coverage}")
     label = usefulness(observation.label)
@@ -63,20 +65,21 @@ Exit = tuple[str, float]
 
 
 class StopModel(Protocol):
-    """How likely a user is to leave after an answer. A pure value without clock, randomness or other state."""
+    """A model of how likely a user is to leave after an answer. It is a pure value without clock, randomness or
+    state."""
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
-        """Return the probability in [0, 1] of leaving now, given that the user is still there. memory: its last
-        entry is this answer."""
+        """Return the probability in [0, 1] of leaving now, given that the user is still there. The last entry of
+        `memory` is this answer."""
         ...
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
-        """Return the hazard by reason for leaving; the probabilities sum to it."""
+        """Return the probability of leaving for each reason. They sum to the hazard."""
         ...
 
 
 def logistic(value: float) -> float:
-    """1 / (1 + exp(-value)), without overflow."""
+    """Return 1 / (1 + exp(-value)) without overflow."""
     if value >= 0:
         return 1 / (1 + math.exp(-value))
     grown = math.exp(value)
@@ -84,8 +87,8 @@ def logistic(value: float) -> float:
 
 
 def rising(value: float, width: float) -> float:
-    """Return a step from 0 to 1 at 0 if width is 0; else logistic(value / width), a half at 0 and softer as width
-    grows."""
+    """Return a step from 0 to 1 at 0 if width is 0, or else logistic(value / width). The logistic curve is 1/2 at 0,
+    and flatter for larger widths."""
     if width == 0:
         return 1.0 if value >= 0 else 0.0
     return logistic(value / width)

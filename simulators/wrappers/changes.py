@@ -1,7 +1,7 @@
-"""The six changes of a paraphrase, each a simple rule. They never touch a guard.
+"""The six changes of a paraphrase, each of them a simple rule that never touches a guard.
 
-Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with a tally: how many
-units it could have changed, and how many it did. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,
+Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with the number of units
+that it could change and that it did change. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,
 `keywords`, `order`, `politeness`). Each unit is changed with probability `rate`, independently.
 """
 
@@ -31,7 +31,7 @@ Pieces = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """pieces: the text afterwards. could: units that the change applies to. did: units that were changed."""
+    """The changed pieces, with the number of units that the change applies to and the number it changed."""
 
     pieces: Pieces
     could: int
@@ -67,7 +67,7 @@ _PARTICLES = frozenset({"up", "out", "off", "for", "down"})
 
 
 def _synonyms_at(parts: Pieces, at: int) -> tuple[str, ...]:
-    """Return the synonyms of the word; () for none, and before a particle: `list up` is not `name up`."""
+    """Return the synonyms of the word. There are none before a particle: `list up` is not `name up`."""
     if parts[at].kind != "word" or any(part.text in _PARTICLES for part in parts[at + 2 : at + 3]):
         return ()
     return SYNONYMS.get(parts[at].text.casefold(), ())
@@ -92,7 +92,7 @@ def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -
 
 
 def _sentences(parts: Pieces) -> list[list[Piece]]:
-    """Return the sentences; [] if they cannot be moved: several lines, or no full stop."""
+    """Return the sentences, or [] if they cannot be moved because of several lines or a missing full stop."""
     if "\n" in join_pieces(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
         return []
     found: list[list[Piece]] = [[]]
@@ -113,13 +113,14 @@ def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
 
 
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
-    """Return `text` as a keyword query; `text` itself if nothing can be left out."""
+    """Return `text` as a keyword query, or `text` itself if nothing can be left out."""
     parts = pieces(text, guard)
     return join_pieces(_without_function_words(parts) or parts)
 
 
 def _without_function_words(parts: Pieces) -> Pieces | None:
-    """Return the content words, each once, and guards; None if nothing or nearly everything would be left out."""
+    """Return the content words, each once, and guards. Returns None if nothing or nearly everything would be left
+    out."""
     said: set[str] = set()
     dropped: list[bool] = []
     for at, part in enumerate(parts):
@@ -155,7 +156,7 @@ def _droppable(parts: Pieces, at: int) -> bool:
 
 
 def _stands_alone(parts: Pieces, at: int) -> bool:
-    """True unless the word is part of a longer one, such as `robot` in `robot-like`."""
+    """Return False if the word is part of a longer one, such as `robot` in `robot-like`."""
     before = parts[at - 1].text[-1:] if at else " "
     after = parts[at + 1].text if at + 1 < len(parts) else " "
     return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")
@@ -213,8 +214,8 @@ def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chang
 
 
 def _make_typo(word: str, slip: int, place: float) -> str:
-    """Make one typo after the first letter, which people seldom mistype: 0 swap, 1 omit, 2 double, 3 neighbouring
-    key."""
+    """Make one typo after the first letter, which people seldom mistype. The kind is 0 (swap), 1 (omit), 2 (double)
+    or 3 (neighbouring key)."""
     at = 1 + int(place * (len(word) - 2))
     letter, following = word[at], word[at + 1]
     if slip == 0 and letter != following:

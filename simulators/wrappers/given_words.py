@@ -1,11 +1,11 @@
-"""The user with given words: it replaces the protocol's own words by those that a file has for topic and state.
+"""The user with given words: it replaces the protocol's own words by words from a file for the topic and state.
 
     format: harvest-wordings/1
     states: {insist: "Encore, s'il vous plaît."}      # said on every topic
     topics: {M001: {ask: "Quels sont …?"}}            # said on this topic alone
 
-So the same need can be asked for in another language, or in words that people chose. The words of the protocol's
-simulated users are not replaced. Draws nothing.
+So the same need can be expressed in another language, or in words that people chose. The words of the protocol's
+simulated users are not replaced. This user draws nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _Text = Annotated[Said, Field(max_length=100_000), written_form(r"(?s)\s*\S.*", 
 
 
 class WordingsFile(StrictModel):
-    """A file of the format `harvest-wordings/1`."""
+    """The content of a file in the format `harvest-wordings/1`."""
 
     format: Literal["harvest-wordings/1"]
     states: dict[str, _Text] = Field(default_factory=dict)
@@ -44,7 +44,7 @@ class WordingsFile(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class GivenWords:
-    """states: words by state, said on every topic. topics: words by topic and state, which take precedence."""
+    """Words by state for every topic, and words by topic and state, which take precedence."""
 
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -60,8 +60,8 @@ class GivenWords:
 
 
 def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequence[Topic]) -> GivenWords:
-    """Read a file's words for every turn that the protocol itself can take on these topics. Raises InputError, with the
-    place in the file, for an unknown topic or state, and for a turn without words."""
+    """Read a file's words for every turn that the protocol itself can take on these topics. Raises InputError, with
+    the position in the file, for an unknown topic or state, and for a turn without words."""
     document = read_document(path)
     file = document.validated(WordingsFile)
     own = [state.name for state in protocol.states.values() if not state.user]
@@ -86,7 +86,7 @@ def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequenc
 
 
 def with_given_words(inner: User, words: GivenWords) -> User:
-    """Wrap `inner` to say `words`; enumerable if it is."""
+    """Wrap `inner` so that it says `words`. The result is enumerable if `inner` is."""
     return (EnumerableUserWithWords if can_enumerate(inner) else UserWithWords)(inner, words)
 
 
@@ -99,7 +99,7 @@ class GivenWordsMemory:
 
 @dataclass(frozen=True, slots=True)
 class UserWithWords:
-    """A user with given words. inner: the user whose words are replaced; acts, routes and stops are its own."""
+    """A user that replaces the words of `inner`. Acts, routes and stops are those of `inner`."""
 
     inner: User
     words: GivenWords
@@ -126,7 +126,7 @@ class UserWithWords:
 
 @dataclass(frozen=True, slots=True)
 class EnumerableUserWithWords(UserWithWords):
-    """The same over an enumerable user."""
+    """An enumerable `UserWithWords`."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, GivenWordsMemory)

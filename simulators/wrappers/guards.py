@@ -1,9 +1,9 @@
-"""The parts of a text that a paraphrase must leave alone: numbers, names, URLs, quotations, and negations.
+"""The parts of a text that a paraphrase must not change: numbers, names, URLs, quotations, and negations.
 
-A text is cut into pieces. Guarded pieces pass every change letter for letter; only words and the gaps between them are
-changed. The rules are for English and tend to guard too much: a capital in the middle of a sentence makes a name, and
-so does a capitalised word at its beginning that is not a common opener. A name in lower case is not recognised: list
-it in `guard`.
+A text is cut into pieces. Guarded pieces pass every change character for character; only words and the gaps between
+them are changed. The rules are for English and tend to guard too much: a capital in the middle of a sentence makes a
+name, and so does a capitalised word at its beginning that is not a common opener. A name in lower case is not
+recognised: list it in `guard`.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text. kind: `guard` (never changed), `word` (letters), or `gap` (anything between them)."""
+    """A piece of a text. Its kind is `guard` (never changed), `word` (letters), or `gap` (anything between them)."""
 
     text: str
     kind: Literal["guard", "word", "gap"]
@@ -40,7 +40,7 @@ _NAME_LINKS = frozenset({"of", "the", "and", "de", "la", "von", "van", "in", "fo
 
 
 def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
-    """Cut `text` into pieces that join to `text` again. guard: additional phrases to guard, exactly as written."""
+    """Cut `text` into pieces whose concatenation is `text`. `guard` lists more phrases to guard, exactly as written."""
     found: list[Piece] = []
     cursor = 0
     for start, end in _spans(text, guard):
@@ -63,7 +63,7 @@ def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
 
 
 def guarded_stretches(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the guarded stretches of `text`, in its order."""
+    """Return the guarded parts of `text`, in order."""
     return tuple(piece.text for piece in pieces(text, guard) if piece.kind == "guard")
 
 

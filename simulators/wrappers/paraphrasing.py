@@ -1,13 +1,13 @@
 """The paraphrasing user: it says what the wrapped user would say, in other words.
 
-Acts and the end are the inner user's; only words change, by the rules of `simulators.wrappers.changes`, each with
-its own rate. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for letter
+Acts and the end are the inner user's. Only words change, by the rules of `simulators.wrappers.changes`, each with its
+own rate. Numbers, names, URLs, quotations and the format that the topic asks for stay exactly as they are
 (`simulators.wrappers.guards`).
 
-At the start one number is drawn from the stream `paraphrasing` and kept in the memory; it determines the words of
+At the start one number is drawn from the stream `paraphrasing` and kept in the memory. It determines the words of
 every turn together with the turn and the inner user's words, with one stream for each kind of change. So trials
 differ, a forked memory words the same turn in the same way, and this user is enumerable if the inner one is. The
-memory counts under `realised`, for each kind of change, the units that could have been changed and those that were.
+memory counts in `realised`, for each kind of change, the units that could be changed and those that were.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NUMBERS = 2**53
 
 
 class Options(StrictModel):
-    """Options of the paraphrasing user. At least one rate is given; 0 is a rate, for the control group. Rates of words
-    are shares of the words that the change applies to, rates of turns shares of the turns."""
+    """Options of the paraphrasing user. At least one rate is given, which may be 0 for a control group. Rates of
+    words are shares of the words that the change applies to; rates of turns are shares of the turns."""
 
     typos: Rate = Field(
         default=0.0, description="share of words of four letters or more with a letter swapped, lost, doubled or wrong"
@@ -74,7 +74,7 @@ class Options(StrictModel):
 
 
 def build(options: Options, inner: User) -> User:
-    """Build the paraphrasing user over `inner`; enumerable if that is."""
+    """Build the paraphrasing user over `inner`. The result is enumerable if `inner` is."""
     kind = EnumerableParaphrasingUser if can_enumerate(inner) else ParaphrasingUser
     return kind(inner, MappingProxyType(dict(options.rates)), options.guard)
 
@@ -82,11 +82,9 @@ def build(options: Options, inner: User) -> User:
 def paraphrase(
     text: str, rates: Mapping[str, float], rng: Streams, guard: Sequence[str] = ()
 ) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Return `text` in other words, and for each kind of change (units it applies to, units changed). Never returns an
-    empty text for words.
-
-    rng: at the turn; one stream for each kind of change. If all rates are 0, the text does not change.
-    """
+    """Return `text` in other words, and for each kind of change (units it applies to, units changed). `rng` is at the
+    turn and has one stream for each kind of change. If all rates are 0, the text does not change. A text with words
+    never becomes empty."""
     parts, tally = pieces(text, guard), {}
     for name, change in CHANGES.items():
         changed = change(parts, rates.get(name, 0.0), rng(name))
@@ -95,7 +93,7 @@ def paraphrase(
 
 
 def realised_rates(state: State) -> dict[str, float]:
-    """Return for each kind of change the share of the units so far that were changed; NaN if it never applied."""
+    """Return for each kind of change the share of the units so far that were changed, NaN if it never applied."""
     counted = recall(state, ParaphrasingMemory).realised
     return {name: did / could if could else math.nan for name, (could, did) in counted.items()}
 
@@ -103,8 +101,8 @@ def realised_rates(state: State) -> dict[str, float]:
 @memory_kind("paraphrasing")
 @dataclass(frozen=True, slots=True)
 class ParaphrasingMemory:
-    """words: the number that determines the words of every turn. guard: phrases left alone. realised: by kind of
-    change, the units that it applied to, and those changed."""
+    """The memory of a paraphrasing user. `words` is the number that determines the words of every turn, and `guard`
+    lists unchanged phrases. `realised` has, by kind of change, the units that it applied to and those changed."""
 
     words: int
     guard: tuple[str, ...]
@@ -114,8 +112,8 @@ class ParaphrasingMemory:
 
 @dataclass(frozen=True, slots=True)
 class ParaphrasingUser:
-    """A user with changed words. rates: by kind of change, in [0, 1]. guard: further phrases left alone. Acts
-    (`Say.state`), routes, stops and their reasons are the inner user's."""
+    """A user that changes the words of `inner`. Acts (`Say.state`), routes, stops and their reasons are those of
+    `inner`. `rates` in [0, 1] are by kind of change. `guard` lists more phrases that are not changed."""
 
     inner: User
     rates: Mapping[str, float]
@@ -156,7 +154,7 @@ class ParaphrasingUser:
 
 @dataclass(frozen=True, slots=True)
 class EnumerableParaphrasingUser(ParaphrasingUser):
-    """The same over an enumerable user."""
+    """An enumerable `ParaphrasingUser`."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, ParaphrasingMemory)

@@ -1,12 +1,12 @@
 """The persona user: the wrapped user, as a member of a group.
 
-A group is recognised by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame joins the
-cue and the inner user's turn. Users of several groups on one topic are *matched*: the same need, the same random
-streams, the same acts, stops and words except the cue; so a difference between their answers is due either to the
-cue or to chance in the system. A *null pair*, two groups with the same cue, shows the size of chance.
+A group is recognised by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame joins the cue
+and the inner user's turn. Users of several groups on one topic are *matched*: the same need, the same random streams,
+the same acts, stops and words except the cue; so a difference between their answers is due either to the cue or to
+chance in the system. A *null pair*, two groups with the same cue, shows the size of chance.
 
 The group of a user is given in the options, or in the trait `group` of its scenario, which an audit with `groups`
-gives to every user. Incomplete options are refused at the start: a frame without a place for the cue, a cue with a
+gives to every user. Incomplete options are refused at the start: a frame without a slot for the cue, a cue with a
 value the topic does not have, a group without a description. A persona that is silently lost would be measured as
 fairness.
 """
@@ -108,14 +108,14 @@ class Options(StrictModel):
 
 
 def build(options: Options, inner: User) -> User:
-    """Build the persona user over `inner`; enumerable if that is."""
+    """Build the persona user over `inner`. The result is enumerable if `inner` is."""
     kind = EnumerablePersonaUser if can_enumerate(inner) else PersonaUser
     groups = MappingProxyType(dict(options.groups))
     return kind(inner, groups, options.group, options.frame, options.where == "every")
 
 
 def persona_in(user: Document) -> Document | None:
-    """Return the outermost persona, which alone reads the trait `group`, in the description of a user, or None."""
+    """Return the outermost persona in the description of a user, or None. Only that one reads the trait `group`."""
     value = user.value
     if not isinstance(value, Mapping):
         return None
@@ -148,7 +148,7 @@ def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Sc
 @memory_kind("persona")
 @dataclass(frozen=True, slots=True)
 class PersonaMemory:
-    """cue: the words that identify the group; None if it has none."""
+    """The memory of a persona user. `cue` are the words that identify its group, or None."""
 
     group: str
     cue: str | None
@@ -157,11 +157,10 @@ class PersonaMemory:
 
 @dataclass(frozen=True, slots=True)
 class PersonaUser:
-    """A member of a group. groups: by name. group: this user's; None takes it from the scenario. every: True to say
-    the cue at each turn.
+    """A member of a group. Acts, routes, stops and their reasons are those of `inner`.
 
-    Acts, routes, stops and their reasons are the inner user's. The name, after which streams are named, is the same
-    for all groups.
+    `groups` has all groups by name. `group` is this user's group, or None to read it from the scenario. With `every`,
+    the cue is said at each turn. The name, after which streams are named, is the same for all groups.
     """
 
     inner: User
@@ -219,7 +218,7 @@ class PersonaUser:
 
 @dataclass(frozen=True, slots=True)
 class EnumerablePersonaUser(PersonaUser):
-    """The same over an enumerable user."""
+    """An enumerable `PersonaUser`."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, PersonaMemory)

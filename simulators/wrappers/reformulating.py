@@ -1,4 +1,4 @@
-"""The reformulating user: now and then it asks again, in one of several ways, where the wrapped user would go on.
+"""The reformulating user: sometimes it asks again, in one of several ways, where the wrapped user would continue.
 
 After every answer one act is drawn from the row of a table for the label of that answer (`o`, `x`, `-` for none), or
 from a separate row after the same act as last time:
@@ -10,9 +10,9 @@ from a separate row after the same act as last time:
     stop
 
 Only `repeat` says the last words again: ways to rephrase, simplify or restart that would do so are left out. The
-chances of acts that are impossible now (no constraint left, no other words, `most` reformulations in a row) go to the
-other acts of the row in proportion; if nothing is left, the user goes on. The inner user is asked only when it goes
-on: it then sees the latest answer, as if to its own last words.
+chances of acts that are impossible now (no constraint left, no other words, `most` reformulations in a row) are
+distributed to the other acts of the row in proportion; if none is left, the inner user continues. The inner user is
+asked only when it continues: it then sees the latest answer, as if it replied to its own last words.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _PHRASED = ("rephrase", "simplify", "restart")
 
 
 def build(options: Options, inner: User) -> User:
-    """Build the reformulating user over `inner`; enumerable if that is."""
+    """Build the reformulating user over `inner`. The result is enumerable if `inner` is."""
     kind = EnumerableReformulatingUser if can_enumerate(inner) else ReformulatingUser
     return kind(inner, options.chances(), options.most, options.constraints, options.changes, options.phrases)
 
@@ -46,9 +46,14 @@ def build(options: Options, inner: User) -> User:
 @memory_kind("reformulating")
 @dataclass(frozen=True, slots=True)
 class ReformulatingMemory:
-    """inner: the inner user's memory. opened: the one after its opening. before: the last act. need: the words to ask
-    again. last: the last words said. first: the opening. row: reformulations in a row. constraints, changes: places of
-    those already said."""
+    """The memory of a reformulating user.
+
+    inner, opened: the inner user's memory, and its memory after the opening.
+    before: the last act.
+    need: the words to ask again. last: the last words said. first: the opening.
+    row: the number of reformulations in a row.
+    constraints, changes: the indices of those already said.
+    """
 
     topic: Topic
     inner: State
@@ -70,10 +75,10 @@ Way = tuple[Say | Stop, ReformulatingMemory]
 
 @dataclass(frozen=True, slots=True)
 class ReformulatingUser:
-    """A user that asks again. table: chances of each act by answer. most: reformulations in a row.
+    """A user that asks again. `table` has the chances of each act by answer; `most` limits reformulations in a row.
 
-    Acts (`Say.state`): those of this user, and the inner user's when it goes on. Stops when the inner user stops,
-    and with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
+    Acts (`Say.state`) are its own, or the inner user's when that continues. It stops when the inner user stops, and
+    with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
     """
 
     inner: User
@@ -184,7 +189,7 @@ class ReformulatingUser:
 
 @dataclass(frozen=True, slots=True)
 class EnumerableReformulatingUser(ReformulatingUser):
-    """The same over an enumerable user."""
+    """An enumerable `ReformulatingUser`."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = _recall(state, observation)

@@ -1,6 +1,6 @@
 """Ways to ask again: the acts of a reformulating user, the table of their chances, and their phrases.
 
-The default table is ILLUSTRATIVE: it was not fitted, and only its share of asking the same again comes from data (34%
+The default table is ILLUSTRATIVE: it was not fitted, and only its share of repeating a request comes from data (34%
 after an irrelevant answer, 12% after a relevant one). Give a table with its `origin`.
 """
 
@@ -63,8 +63,8 @@ _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """rows: by label, the probability of each act; each row sums to 1. after: rows that replace them after an act.
-    origin: the source of the numbers, in words for a report."""
+    """The probability of each act. `rows` are by label, and each row sums to 1. `after` has the rows that replace
+    them after an act. `origin` describes the source of the numbers for a report."""
 
     rows: Mapping[str, Mapping[str, float]]
     after: Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -82,7 +82,7 @@ ILLUSTRATIVE = Table(
 
 
 class Phrases(StrictModel):
-    """Templates over the topic and `item`, the turn's words; one of a list is drawn."""
+    """Templates over the topic and `item`, the turn's words. One template of a list is drawn."""
 
     rephrase: tuple[Said, ...] = Field(
         default=(

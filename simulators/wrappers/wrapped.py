@@ -12,7 +12,7 @@ REWORDING = frozenset({"given-words", "paraphrasing"})
 
 
 def can_enumerate(user: User) -> bool:
-    """True if the user can list the outcomes of its next turn."""
+    """Return whether the user can list the outcomes of its next turn."""
     return callable(getattr(user, "distribution", None))
 
 

@@ -97,7 +97,7 @@ REFUSED = {
     "a rule that refers to itself": ("{empty: {}}", "{not: refused}", at(8, 16, "refused → blank → refused")),
     "any of one": ("[{refusal: {}}, blank]", "[blank]", at(7, 18, "at least two")),
     "a reserved rule name": ("  blank: {", "  otherwise: {", at(8, 3, "'otherwise' is a reserved name")),
-    "an odd name": ("  ask:\n", "  ask me:\n", at(11, 3, "'ask me' cannot be a name", "letters, digits")),
+    "an odd name": ("  ask:\n", "  ask me:\n", at(11, 3, "'ask me' is not a valid name", "letters, digits")),
     "a duplicate state": ("  play:\n", "  ask:\n", at(18, 3, "duplicate key 'ask'", "line 11")),
     "a state called next": ("  play:\n", "  next:\n", at(18, 3, "'next' is a reserved name")),
     "an unknown start": ("start: ask", "start: aks", at(9, 8, "unknown state 'aks'", "'ask'", "ask, play")),
@@ -126,11 +126,12 @@ REFUSED = {
     "an answer nothing fits": ("no_match: {label: x}\n", "", at(21, 5, "'play' has no edge", "no_match")),
     "no label without a match": ("no_match: {label: x}", "no_match: {}", at(25, 11, "missing key 'label'")),
     "next without a list": ("go: play", "go: next", at(16, 36, "next is only for states with each")),
-    "a list without then": ("    then: {stop: completed}\n", "", at(19, 5, "each needs then")),
+    "a list without then": ("    then: {stop: completed}\n", "", at(19, 5, "each also needs then")),
     "then without a list": ("    each: topic.turns\n", "", at(19, 5, "then is only for states with each")),
     "another list": ("each: topic.turns", "each: topic.words", at(19, 11, "'topic.turns'")),
-    "a silent loop": ("then: {stop: completed}", "then: {go: play}", at(18, 3, "endless loop: play → play", "nothing")),
-    "a state that says nothing": ('say: "{{ item }}, please."', 'say: " "', at(20, 10, "it says nothing")),
+    "a silent loop": ("then: {stop: completed}", "then: {go: play}",
+                      at(18, 3, "endless loop without any words: play → play")),
+    "a state that says nothing": ('say: "{{ item }}, please."', 'say: " "', at(20, 10, "this text is empty")),
     "a list for a simulated user": ('    say: "{{ item }}, please."\n', "    user: curious\n",
                                     at(19, 5, "each is only for states with say")),
     "two voices": ("    each: topic.turns\n", "    user: curious\n", at(19, 5, "either say or user: both are given")),
@@ -155,8 +156,8 @@ REFUSED = {
     "a global function": ("topic.request", "lipsum", at(13, 10, "unknown variable 'lipsum'")),
     "a random filter": ("topic.request", "topic.turns | random", at(13, 24, "unknown filter 'random'", "join")),
     "an include": ("{{ topic.request }}", "{% include 'x' %}", at(13, 10, "'include'")),
-    "a variable set anew": ("{{ topic.request }}", "{% set topic = 1 %}{{ turn }}", at(13, 14, "sets 'topic' anew")),
-    "an open brace": ("{{ topic.request }}", "{{ topic.request }", at(13, 1, "not a template")),
+    "a variable set anew": ("{{ topic.request }}", "{% set topic = 1 %}{{ turn }}", at(13, 14, "redefines 'topic'")),
+    "an open brace": ("{{ topic.request }}", "{{ topic.request }", at(13, 1, "cannot be parsed")),
     "broken YAML": ("start: ask", "start: [ask", at(10, 7, "not valid YAML")),
 }  # fmt: skip
 
@@ -224,12 +225,12 @@ def test_a_loop_through_the_topics_turns_ends_by_itself(load: Callable[[str], Pr
 
 def test_a_loop_that_only_hands_on_is_refused_even_with_a_turn_limit(load: Callable[[str], Protocol]) -> None:
     states = {"a": ["a"], "b": ["b"]}
-    with pytest.raises(InputError, match="says nothing once the topic's turns are used up"):
+    with pytest.raises(InputError, match="endless loop without any words"):
         load(talk(states, {"a": {"then": "b"}, "b": {"then": "a"}}, limit="turn_limit: 3"))
     behind_a_loop_that_speaks = {"ask": ["ask", "a"], "a": ["a"]}
-    with pytest.raises(InputError, match="endless loop: a → a says nothing"):
+    with pytest.raises(InputError, match="endless loop without any words: a → a"):
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "a"}}, limit="turn_limit: 3"))
-    with pytest.raises(InputError, match="endless loop: a → a says nothing"):  # only on topics without turns
+    with pytest.raises(InputError, match="endless loop without any words: a → a"):  # only on topics without turns
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "stop", "empty": "a"}}, limit="turn_limit: 3"))
 
 

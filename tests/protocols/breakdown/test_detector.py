@@ -126,12 +126,12 @@ def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small
     ("old", "new", "why"),
     [
         ("harvest-breakdown/1", "harvest-breakdown/9", ": its 'format' is different"),
-        ('"turn number"', '"number of turns"', ": made by another version with different features"),
+        ('"turn number"', '"number of turns"', ": it was made by another version with different features"),
         ('"base": [', '"base": [0.1, ', ": the shape of its weights does not fit this version"),
         ('"trees": [\n[[', '"trees": [\n[[99, ', ": the shape of its weights does not fit"),
         ('"words": {', '"words": {"s:x": [1, 2, Infinity],', ": a weight is not a finite number"),
         ('"words": {', '"words": {"s:x": [1, 2],', ": the shape of its weights does not fit"),
-        ('"words": {', '"others": {', ": 'words' is missing"),
+        ('"words": {', '"others": {', ": its entry 'words' is missing"),
         ('"dialogues": [', '"dialogues": {', ": it is not JSON from here on"),
         ("{", "", ": it is not JSON from here on"),
         ("{", "[" * 100_000, ": it is not "),
@@ -145,7 +145,7 @@ def test_a_file_that_is_no_detector_is_refused_with_what_to_do(
     with pytest.raises(InputError) as raised:
         load_detector(file)
     assert str(raised.value).startswith(f"{file}:")
-    assert f"not a detector of breakdown{why}" in raised.value.what
+    assert f"not a breakdown detector{why}" in raised.value.what
     assert raised.value.advice
 
 

@@ -64,5 +64,5 @@ def test_wording_of_fewer_than_three_dialogues_is_not_learnt(examples: Examples)
 
 
 def test_too_few_dialogues_are_refused() -> None:
-    with pytest.raises(InputError, match="9 annotated dialogues with words: too few"):
+    with pytest.raises(InputError, match="training needs more than 9 annotated dialogues with text"):
         train(examples_of(DIALOGUES[:9]))
