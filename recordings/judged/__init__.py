@@ -1,1 +1,1 @@
-"""Judgments and decisions by people and models, and the nuggets they want."""
+"""Judgments and decisions by people and models, and the nuggets that a good answer contains."""

@@ -1,12 +1,13 @@
-"""Decisions that people make one at a time, each on disk before it counts, in a run's `decisions/` folder.
+"""Decisions that people make one at a time, each written to disk before it counts, in a run's `decisions/` folder.
 
     decisions/000001.jsonl, …   a file for each process that recorded decisions, append-only; a line is a decision, or
                                 takes one back; if a file cannot be written, the process continues in another
     decisions/000001.chain, …   hashes of its lines (`recordings.log.chain`)
-    decisions/lock              held while a process records some
+    decisions/lock              held while a process records decisions
 
-Every line has an id made by whoever decided: the same line twice is one decision. A later decision on the same thing
-replaces an earlier one, whose line stays. `recordings.judged.judgments.read_layers` returns decisions as layers.
+Every line has an id that its author's program made; if the same id is sent twice, it is one decision. A later
+decision on the same thing replaces an earlier one, whose line stays in the file.
+`recordings.judged.judgments.read_layers` returns decisions as layers.
 """
 
 from __future__ import annotations
@@ -39,9 +40,13 @@ FOLDER = "decisions"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One person's decision. id: made by whoever decided, never used twice. by: the person. version: of the guideline.
-    about: one or more things judged as one, each as the `about` of a judgment. value: JSON. note: in the person's own
-    words. at: UTC time, ISO 8601. adjudicates: the person chose between others' decisions."""
+    """One person's decision.
+
+    `id` is made by the program of the person (`by`) and never used twice. `version` is the version of the guideline.
+    `about` names one or more things that are judged as one, each as in the `about` of a judgment. `value` is a JSON
+    value. `note` is in the person's own words. `at` is the time in UTC, ISO 8601. `adjudicates` is True if the person
+    chose between others' decisions.
+    """
 
     id: str
     by: str
@@ -56,16 +61,20 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """standing: those not taken back, in the order in which they were made; a later one on the same thing replaces an
-    earlier one. ids: of every line, including those that take back or were taken back."""
+    """The decisions of a run. `standing` has those that were not taken back, in the order in which they were made; a
+    later one on the same thing replaces an earlier one. `ids` has the id of every line, including lines that take
+    back a decision and lines that were taken back."""
 
     standing: tuple[Decision, ...] = ()
     ids: frozenset[str] = frozenset()
 
 
 def read_decisions(run: str | PathLike[str]) -> Decisions:
-    """Read all decisions of a run, even while some are being made. A torn line of a killed process was never
-    acknowledged, so it is ignored. Raises RunError, with file and line, for an invalid decision."""
+    """Read all decisions of a run, even while some are being made.
+
+    An incomplete line of a killed process was never acknowledged, so it is ignored. Raises RunError, with file and
+    line, for an invalid decision.
+    """
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()
@@ -105,7 +114,7 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
 
 
 def is_about(about: object) -> bool:
-    """True for an object that names one thing: its values are texts and whole numbers."""
+    """Return True for an object that names one thing, with text or whole numbers as its values."""
     return isinstance(about, dict) and all(
         isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()
     )
@@ -113,8 +122,8 @@ def is_about(about: object) -> bool:
 
 @dataclass(slots=True)
 class DecisionBook:
-    """Records decisions: one process at a time, in its own file, which is created with the first line. If it cannot be
-    written, only decisions that are known to be on the disk count, and the next line begins a new file."""
+    """Records the decisions of one process at a time, in a file of its own, which is created with the first line.
+    After a failed write, only decisions that are known to be on the disk count, and the next line starts a new file."""
 
     run: Path
     clock: Now = utc_now
@@ -126,7 +135,8 @@ class DecisionBook:
 
     @classmethod
     def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> DecisionBook:
-        """Open the book of a run. Raises RunError if another process records decisions on it, and StoreError."""
+        """Open the book of a run. Raises RunError if another process records decisions on the run, and StoreError if
+        the folder cannot be written."""
         folder = inner_folder(Path(run), FOLDER, FOLDER)
         try:
             folder.mkdir(exist_ok=True)
@@ -143,8 +153,8 @@ class DecisionBook:
             raise
 
     async def decide(self, decision: Decision) -> Decision:
-        """Return the decision as stored (note redacted, with its time), once it is on disk. One with a known id is not
-        written again. Raises StoreError."""
+        """Write a decision to disk and return it as stored, with its time and a redacted note. A decision with a
+        known id is not written again. Raises StoreError."""
         kept = Decision(
             decision.id,
             decision.by,
@@ -166,7 +176,8 @@ class DecisionBook:
         return kept
 
     async def take_back(self, known: str, by: str, decision: str) -> None:
-        """Take back the decision with that id by the line `known`; on disk when this returns. Raises StoreError."""
+        """Take back the decision with the id `decision`, by a line with the id `known`. The line is on the disk when
+        this returns. Raises StoreError."""
         await self._append(known, {"id": known, "by": by, "undo": decision, "at": stamp(self.clock())})
 
     async def _append(self, known: str, row: Mapping[str, Json]) -> None:
@@ -190,8 +201,8 @@ class DecisionBook:
         self._unsafe.pop(known, None)
 
     async def _give_up(self, journal: Journal) -> None:
-        """Abandon a file that may end in half a line. Lines that may be missing in it are forgotten, so that they are
-        written if sent again: the same line in two files is one decision."""
+        """Abandon a file that may end in half a line. The ids of lines that may be missing in it are forgotten, so
+        that they are written again if they are sent again. The same line in two files counts as one decision."""
         lost = [known for known, written in self._unsafe.items() if written is journal]
         for known in lost:
             del self._unsafe[known]
@@ -225,7 +236,7 @@ class DecisionBook:
         return journal
 
     async def close(self) -> None:
-        """May be called twice."""
+        """Close the file and release the lock. A second call has no effect."""
         try:
             if self._journal is not None:
                 await _close(self._journal, whole=True)
@@ -244,7 +255,8 @@ async def _close(journal: Journal, *, whole: bool) -> None:
 
 
 def _make_safe(file: Path) -> None:
-    """Sync lines of a killed process, which may not be on the disk yet but are acknowledged when sent again."""
+    """Sync a file of a killed process to the disk. Its last lines may not be there yet, but are acknowledged if sent
+    again."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:

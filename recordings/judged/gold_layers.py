@@ -1,4 +1,4 @@
-"""Gold kept with a run: judgments of entities as layers of the kind `gold`, written and read back."""
+"""Gold that is kept with a run: judgments of entities, written and read as layers of the kind `gold`."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ TABLE = "gold table"
 def gold_judgments(
     entries: Iterable[GoldEntry], notes: Mapping[tuple[str, str], str] | None = None
 ) -> tuple[Judgment, ...]:
-    """Return gold entries as judgments with the criterion `gold`. notes: by (topic, entity)."""
+    """Convert gold entries to judgments by the criterion `gold`. `notes` are remarks by (topic, entity)."""
     found = []
     for entry in entries:
         value: dict[str, Json] = {"grade": entry.grade, "title": entry.title}
@@ -33,8 +33,8 @@ def gold_judgments(
 
 
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
-    """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same entity.
-    topics: their attribute sets give the lengths of memberships. Raises RunError, with file and line."""
+    """Return the gold entries in the layers of the kind `gold`. A later layer replaces an earlier one for the same
+    entity. The attribute sets of `topics` give the lengths of memberships. Raises RunError, with file and line."""
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
         if layer.kind != "gold":
@@ -95,7 +95,7 @@ def keep_gold(
     notes: Mapping[tuple[str, str], str] | None = None,
     clock: Now = utc_now,
 ) -> None:
-    """Keep `table` as a layer of the run, unless the newest layer from that author and source is equal."""
+    """Write `table` as a layer of the run, unless the newest layer of that author and source is equal."""
     judgments = gold_judgments(table, notes)
     same = [layer for layer in read_layers(run) if (layer.kind, layer.author, layer.source) == ("gold", author, source)]
     if judgments and not (same and same[-1].judgments == judgments and same[-1].version == version):
@@ -103,13 +103,13 @@ def keep_gold(
 
 
 def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | None = None) -> GoldTable:
-    """Read the gold in the layers of several runs: of two judgments of one entity the newer one counts. topics: only
-    entries for these; None reads all."""
+    """Read the gold in the layers of several runs. Of two judgments of one entity, the newer one counts. Only entries
+    for `topics` are read; None reads all."""
     return gold_table((layer for run in runs for layer in read_layers(run)), topics)
 
 
 def gold_table(layers: Iterable[Layer], topics: TopicSet | None = None) -> GoldTable:
-    """Return the gold in these layers, as `read_gold_layers` does."""
+    """Return the gold in these layers as a table, as `read_gold_layers` does."""
     ordered = sorted(layers, key=lambda layer: layer.made_at)
     known = None if topics is None else {topic.id for topic in topics.topics}
     return GoldTable(entry for entry in gold_entries(ordered, topics) if known is None or entry.topic in known)

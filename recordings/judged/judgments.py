@@ -1,8 +1,8 @@
 """Layers of judgments in a run's `judgments/` folder: opinions of people, rules or models on a nugget or a turn.
 
-A layer is one file: a header line with the kind (gold, human, rule, model), the author and its version, then one
-judgment a line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends in the hash
-of its content, so that merging runs keeps every layer once. Decisions that people make one at a time
+A layer is one file: a header line with the kind (gold, human, rule, model), the author and its version, followed by
+one judgment in each line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends
+in the hash of its content, so that a merge of runs keeps every layer once. Decisions that people make one at a time
 (`recordings.judged.decisions`) are read as layers too.
 """
 
@@ -44,9 +44,12 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One judgment. about: the judged thing, by name: `topic` and `entity` for a nugget wherever it appears; `trial`
-    (identity), `attempt` and `turn` for a turn. criterion: the criterion it is judged by. value: JSON. note: in the
-    judge's own words. samples: the model's replies, if it was asked several times."""
+    """One judgment.
+
+    `about` names the judged thing: `topic` and `entity` for a nugget, wherever it appears; `trial` (the identity),
+    `attempt` and `turn` for a turn. `value` is a JSON value. `note` is in the judge's own words. `samples` are the
+    model's replies if it was asked several times.
+    """
 
     about: Mapping[str, str | int]
     criterion: str
@@ -56,7 +59,7 @@ class Judgment:
 
     @property
     def unjudged(self) -> str:
-        """Why a model gave no judgment; "" if it gave one."""
+        """The reason why a model gave no judgment; "" if it gave one."""
         match self.value:
             case {"unjudged": str(why)}:
                 return why
@@ -65,9 +68,10 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a judgment in one recorded conversation: a turn of one speaker, a span of its text, or the
-    conversation as a whole. trial: identity. attempt, turn: from 1; turn 0 for the conversation. speaker: `system` or
-    `user`. start, end: characters of that side's text, end exclusive; both -1 for the whole turn."""
+    """The part of a recorded conversation that a judgment is about: a turn of one speaker, a span of its text, or the
+    whole conversation. `trial` is the identity of the trial. `attempt` and `turn` count from 1; turn 0 is the whole
+    conversation. `speaker` is `system` or `user`. `start` and `end` are character positions in that side's text, with
+    `end` exclusive; both are -1 for the whole turn."""
 
     trial: str
     attempt: int
@@ -77,7 +81,7 @@ class Target:
     end: int = -1
 
     def about(self) -> dict[str, str | int]:
-        """Return it as the `about` of a judgment, without the speaker if it is the system."""
+        """Return the target as the `about` of a judgment. The speaker is left out if it is the system."""
         if not self.turn:
             return {"trial": self.trial, "attempt": self.attempt}
         found: dict[str, str | int] = {"trial": self.trial, "attempt": self.attempt, "turn": self.turn}
@@ -87,7 +91,7 @@ class Target:
 
     @staticmethod
     def of(judgment: Judgment) -> Target | None:
-        """Return the target of a judgment about a turn or a span; None if it is about something else."""
+        """Return the target of a judgment about a turn or a span, or None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
                 speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
@@ -97,7 +101,7 @@ class Target:
 
     @staticmethod
     def of_dialogue(judgment: Judgment) -> Target | None:
-        """Return the target of a judgment about a conversation as a whole; None if it is about something else."""
+        """Return the target of a judgment about a whole conversation, or None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
                 return Target(trial, attempt, 0)
@@ -106,10 +110,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: their origin (a
-    file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" if unknown. adjudicates: the author saw
-    others' judgments of the same things, and decided between them. path: the file it was read from, if any; judgment i
-    is in its line i + 2."""
+    """Judgments of one author.
+
+    `kind` is one of `KINDS`. `version` is the version of the rule, model or guideline. `source` is the origin of the
+    judgments (a file, the hash of a prompt, a publication). `made_at` is the time in UTC, ISO 8601; "" if unknown.
+    `adjudicates` is True if the author saw others' judgments of the same things and decided between them. `path` is
+    the file that the layer was read from, if any; the judgment with index i is in line i + 2.
+    """
 
     kind: str
     author: str
@@ -126,7 +133,7 @@ class Layer:
 
 
 def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | None = None) -> Path:
-    """Write `layer` into the run folder and return its file; the same layer twice is one file. Raises StoreError."""
+    """Write `layer` into the run folder and return its file. Equal layers share one file. Raises StoreError."""
     cleaner = redactor or Redactor()
     opening: dict[str, Json] = {
         "format": FORMAT,
@@ -148,7 +155,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 
 
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
-    """Keep the bytes of a layer under their name, and list it in the inventory of the run."""
+    """Write the bytes of a layer to a file named by their hash, and list the file in the inventory of the run."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
     path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():
@@ -163,8 +170,8 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
-    """Keep `layer`, unless the newest one of the same kind, author, version, source and adjudication is equal. Returns
-    None then, and for an empty layer. Raises StoreError."""
+    """Write `layer` and return its file. An empty layer is not written, and neither is one that equals the newest
+    layer of the same kind, author, version, source and adjudication; None is returned. Raises StoreError."""
 
     def name(one: Layer) -> tuple[str, str, str, str, bool]:
         return (one.kind, one.author, one.version, one.source, one.adjudicates)
@@ -176,8 +183,8 @@ def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
 
 
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
-    """Read every layer of a run, the oldest first, including decisions that people made one at a time. Raises RunError
-    with file and line."""
+    """Read every layer of a run, with the oldest first. Decisions that people made one at a time are included. Raises
+    RunError with file and line."""
     inner_folder(Path(run), _FOLDER, _FOLDER)
     try:
         files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
@@ -190,9 +197,9 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
 
 
 def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
-    """Return decisions as layers, one for each person and version, adjudications separate. files: the layers that are
-    files. A layer is split if a file of the same person came in between: a layer has one time, and earlier decisions
-    must not seem newer than the file."""
+    """Yield decisions as layers, one for each person and version, with adjudications separate. `files` are the layers
+    that are files. If a file of the same person lies between two decisions, they become two layers: a layer has only
+    one time, and the earlier decisions must not seem newer than the file."""
     times: dict[str, list[float]] = {}
     for layer in files:
         if layer.kind == "human":
@@ -216,8 +223,8 @@ def _digest(data: bytes) -> str:
 
 
 def read_layer(path: Path) -> Layer:
-    """Read one layer. A layer is written at once, unlike a file of events, so a torn last line is an error here; so is
-    content that does not match the name, because a missing line would go unnoticed."""
+    """Read one layer. Unlike a file of events, a layer is written at once, so an incomplete last line is an error.
+    Content that does not match the file's name is an error too, because a missing line would go unnoticed."""
     rows, torn = read_lines(path, path.parent)
     if torn:
         raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
@@ -291,7 +298,8 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def layer_fault(path: Path) -> str:
-    """Return the error in the content of a layer's file; "" if it matches the hash in its name, or there is none."""
+    """Return the error in the content of a layer's file, or "" if it matches the hash in the file's name or the name
+    has none."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"

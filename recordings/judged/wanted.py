@@ -1,16 +1,17 @@
-"""Nuggets of a good answer to a topic, and of each conversation: files of `nuggetizer`, and layers.
+"""Nuggets that a good answer to a topic contains, and those that each conversation contains: files and layers.
 
     {"query": "…", "qid": "T1", "nuggets": [{"text": "It opens at nine.", "importance": "vital"}]}
-        created: the nuggets of one topic. importance: vital or okay
+        created: the nuggets of one topic, with the importance vital or okay
     {"query": "…", "qid": "T1", "answer_text": "…", "response_length": 4, "run_id": "A/1",
      "nuggets": [{"text": "It opens at nine.", "importance": "vital", "assignment": "support"}]}
-        assigned: which of them one conversation contains. run_id: SYSTEM/TRIAL, as `harvest export --format answers`
-        writes it. assignment: support, partial_support or not_support
+        assigned: the nuggets that one conversation contains. run_id is SYSTEM/TRIAL, as `harvest export --format
+        answers` writes it. The assignment is support, partial_support or not_support
 
-One JSON object a line. Every error has its place; a conversation is assigned exactly the nuggets of its topic. If
-nuggetizer's model gave no usable answer, it writes `failed`: a nugget of unknown importance is left out, and so is a
-conversation with a failed assignment. Unknown topics are left out too. Text in a nugget that looks like a secret is
-redacted on reading, as it is when layers are stored, so that a file still matches the layers made from it.
+The files are those of `nuggetizer`, with one JSON object in each line. Every error has its place. A conversation must
+be assigned exactly the nuggets of its topic. If nuggetizer's model gave no usable answer, the file says `failed`: a
+nugget of unknown importance is left out, and so is a conversation with a failed assignment. Unknown topics are left
+out too. Text in a nugget that looks like a secret is redacted on reading, as in stored layers, so that a file still
+matches the layers made from it.
 """
 
 from collections import Counter
@@ -40,8 +41,9 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """wanted: judgments of the nuggets of topics. held: of the nuggets in conversations. topics, conversations: lines
-    of each kind. left_out: sentences on lines that were left out."""
+    """The content of a file of nuggets. `wanted` has judgments on the nuggets of topics, and `held` judgments on the
+    nuggets in conversations. `topics` and `conversations` count the lines of each kind. `left_out` has sentences on
+    lines that were left out."""
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]
@@ -56,8 +58,8 @@ def read_wanted(
     conversations: Iterable[Conversation],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """Read a file of created or of assigned nuggets, for topics and valid conversations of the run. known:
-    importance of each known nugget, by topic. Raises InputError, with file:line:column."""
+    """Read a file of created or of assigned nuggets, for the topics and valid conversations of the run. `known` has
+    the importance of each known nugget, by topic. Raises InputError, with file:line:column."""
     cleaner = Redactor()
     of = {(f"{one.key.system}/{one.key.trial}", one.key.topic): one for one in conversations}
     names, wanted = frozenset(topics), dict(known)
@@ -132,7 +134,8 @@ def read_wanted(
 
 
 def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
-    """Return importance by text, in the order of the file, without nuggets whose importance failed."""
+    """Return the importance of each nugget by its text, in the order of the file. Nuggets whose importance failed are
+    left out."""
     found: dict[str, str] = {}
     for one in record["nuggets"].elements():
         text = cleaner.text(one["text"].text())
@@ -173,7 +176,7 @@ def _refuse_others(
 
 
 def wanted_of(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
-    """Return importance by nugget for each topic, from the newest layer that names the topic."""
+    """Return the importance of each nugget of a topic, by topic, from the newest layer that names the topic."""
     found: dict[str, dict[str, str]] = {}
     for layer in layers:
         own: dict[str, dict[str, str]] = {}
@@ -206,7 +209,7 @@ def held_of(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
 def write_created(
     wanted: Mapping[str, Mapping[str, str]], requests: Mapping[str, str], path: str | PathLike[str]
 ) -> None:
-    """Write the nuggets of topics. requests: the user's request by topic. Raises as `write_export` does."""
+    """Write the nuggets of topics. `requests` has the user's request by topic. Raises the errors of `write_export`."""
     _write(
         path,
         (
@@ -223,7 +226,8 @@ def write_assigned(
     requests: Mapping[str, str],
     path: str | PathLike[str],
 ) -> int:
-    """Write each conversation with assigned nuggets, and return how many there are. Raises as `write_export` does."""
+    """Write each conversation with assigned nuggets, and return the number of conversations. Raises the errors of
+    `write_export`."""
     rows: list[dict[str, Json]] = []
     for one in conversations:
         said = held.get((one.trial_id, one.attempt))

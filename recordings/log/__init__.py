@@ -1,1 +1,1 @@
-"""A run's folder: header, journal, chain, inventory, shards, and its single writer."""
+"""The folder of a run: header, journal, chain, inventory, shards, and its single writer."""

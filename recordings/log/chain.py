@@ -1,13 +1,13 @@
-"""The hash chain of a file of events: `trials-000001.chain` is next to `trials-000001.jsonl`.
+"""The hash chain of a file of events. `trials-000001.chain` belongs to `trials-000001.jsonl`.
 
-Its first line records the content of the folder when the file was begun: the hash of `run.json`, and of earlier files
-of events whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of
-that line and of the hash before it; last, when the file is closed, the number of lines and the layers of judgments. So
-every line depends on all before it, and a change is found at its line (`recordings.checking.chain_check`). Files of
-decisions have chains of the same kind.
+Its first line records the content of the folder when the file was begun: the hash of `run.json`, and the hashes of
+earlier files of events whose writers were stopped before they could close them. Then follows one hash for each line
+of events, which covers the line and the previous hash. When the file is closed, the last line records the number of
+lines and the layers of judgments. So every hash depends on all lines before it, and a change is found at its line
+(`recordings.checking.chain_check`). Files of decisions have chains of the same kind.
 
-Lines of events are on disk before they are in the chain: a killed process leaves at most the last `FLUSH` ones outside
-it, and the next process that records into the run covers them. Older runs have no chains; readers need none.
+A line of events is on the disk before its hash. A killed process leaves at most `FLUSH` lines without a hash, and the
+next process that records into the run covers them. Older runs have no chains, and readers need none.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ def run_of(chained: Path) -> Path:
 
 
 def declare_chains(header: Header) -> Header:
-    """Return the header of a new run, which declares that its files have chains. Runs of earlier versions do not."""
+    """Return the header of a new run, which declares that its files have chains. Runs of earlier versions do not
+    declare it."""
     return replace(header, extra={**header.extra, CHAINED: FORMAT})
 
 
 def closed_lines(chain: Path) -> int | None:
-    """Return the number of lines of the file of events when it was closed, from the last line of its chain; None if it
-    was not closed, or the chain cannot be read."""
+    """Return the number of lines that a file of events had when it was closed, from the last line of its chain.
+    Returns None if it was not closed or if the chain cannot be read."""
     try:
         with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
             file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))
@@ -62,7 +63,7 @@ def closed_lines(chain: Path) -> int | None:
 
 
 class Chain:
-    """Writes the chain of one file of events. Every method except `create` raises StoreError."""
+    """Writes the chain of one file of events. Every method except `create` raises StoreError if a write fails."""
 
     def __init__(self, events: Path, descriptor: int, opening: bytes) -> None:
         self.path = chain_file(events)
@@ -75,8 +76,8 @@ class Chain:
 
     @classmethod
     def create(cls, events: Path) -> Chain:
-        """Begin the chain of a new file, in a run that has its `run.json`, and list the file. Raises OSError, and
-        StoreError if it cannot be listed."""
+        """Start the chain of a new file, in a run that already has its `run.json`, and list the file in the
+        inventory. Raises OSError, and StoreError if the file cannot be listed."""
         opening = line(_opening(events))
         descriptor = os.open(
             chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
@@ -90,20 +91,22 @@ class Chain:
         return cls(events, descriptor, opening)
 
     def add(self, lines: Iterable[bytes]) -> None:
-        """Add lines that the file of events already contains; `flush` writes their hashes."""
+        """Add lines that the file of events already contains. `flush` writes their hashes."""
         for data in lines:
             self._head = linked(self._head, data)
             self._hashes.append(self._head)
             self._lines += 1
 
     def flush(self) -> None:
-        """Write the hashes of all lines added so far; none after a failed write, because their lines would be wrong."""
+        """Write the hashes of all lines added so far. After a failed write no more hashes are written, because they
+        would be on wrong lines."""
         if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
             self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
 
     def close(self, *, whole: bool) -> None:
-        """End the chain; may be called twice. whole: the file of events has every line, and is on the disk."""
+        """Close the chain. `whole` is True if every line of the file of events is on the disk. A second call has no
+        effect."""
         if self._descriptor < 0:
             return
         try:
@@ -150,14 +153,14 @@ def _layers(run: Path) -> list[str]:
 
 
 def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
-    """Return the last line of a chain, with a hash of itself and of the previous one."""
+    """Return the last line of a chain, with a hash that covers this line and the previous hash."""
     said = {"closed": True, "lines": lines, "layers": layers}
     return line({**said, "hash": linked(head, line(said)).hex()})
 
 
 def write_chain(events: Path) -> None:
-    """Write the whole chain of a file of events that was written at once, and list both, in an otherwise complete
-    folder. Raises OSError and StoreError."""
+    """Write the chain of a file of events that was written at once, and list the file as closed. The rest of the
+    folder must be complete. Raises OSError and StoreError."""
     opening = line(_opening(events))
     with events.open("rb") as file:
         lines = list(file)

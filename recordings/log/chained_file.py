@@ -1,4 +1,4 @@
-"""Check one file of lines against its chain: which lines were changed, and which no chain covers."""
+"""Checks of one file of lines against its chain: lines that were changed, and lines that no chain covers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,8 @@ _CLOSED = b'{"closed":true,'
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A part of a file that was changed. file: its path in the run. line: from 1; None for the whole file."""
+    """A part of a file that was changed. `file` is its path in the run. `line` counts from 1; None is the
+    whole file."""
 
     file: str
     line: int | None
@@ -29,9 +30,12 @@ class Fault:
 
 @dataclass(slots=True)
 class ChainedFile:
-    """The findings on one file. name: its path in the run. opening, hashes, closing: of its chain, empty if missing.
-    lines: complete ones. covered: number of lines that a chain, or a later file's, covers. faults, gaps, notes: see
-    `recordings.checking.chain_check`."""
+    """The findings on one file.
+
+    `name` is its path in the run. `opening`, `hashes` and `closing` are the parts of its chain, empty if they are
+    missing. `lines` is the number of complete lines, and `covered` the number of lines that its chain or the chain of
+    a later file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`.
+    """
 
     name: str
     opening: Mapping[str, Any]
@@ -49,7 +53,7 @@ class ChainedFile:
 
     @property
     def head(self) -> str:
-        """The last hash of the chain, as it is in the file; "" for none."""
+        """The last hash of the chain, as written in the file; "" if there is none."""
         return self.hashes[-1].decode("ascii", "replace") if self.hashes else ""
 
     def check_without_chain(
@@ -68,8 +72,8 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def check_end(self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool) -> None:
-        """Check the lines after the last hash. A killed process leaves a few; if the next process found more, the
-        chain was cut before, or the power failed."""
+        """Check the lines after the last hash. A killed process leaves only a few; if there are more, the end of the
+        chain was removed or the power failed."""
         outside = self.lines - len(self.hashes)
         if outside > FLUSH and declared and not self.closing:
             what = (
@@ -91,7 +95,8 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
-        """Yield the places where lines and hashes disagree. A change of one line or hash does not affect later ones."""
+        """Yield the places where lines and hashes disagree. The change of one line or hash does not affect later
+        ones."""
         hashes = self.hashes
         for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
             own = linked(head, data)
@@ -117,7 +122,8 @@ class ChainedFile:
 
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return reports on each file in the chains of later files: {} if it was closed when the later one was begun."""
+    """Return, for each file, what the chains of later files report on it. A report is {} if the file was already
+    closed when the later one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         before = _chain_of(file)[0].get("before")
@@ -130,7 +136,7 @@ def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def _number(file: Path) -> int:
-    """Return the number of a file; all files are numbered in the order in which they are begun."""
+    """Return the number in the name of a file. Files are numbered in the order in which they are begun."""
     last = file.stem.rpartition("-")[2]
     return int(last) if last.isdecimal() else 0
 
@@ -138,8 +144,11 @@ def _number(file: Path) -> int:
 def check_file(
     file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
 ) -> tuple[ChainedFile, list[bytes]]:
-    """Check a file of events or of decisions; return the findings and its complete lines. accounts: reports by chains
-    of later files, see `later_accounts`. declared: the run declares that all its files have chains. Raises OSError."""
+    """Check a file of events or of decisions, and return the findings and its complete lines. Raises OSError.
+
+    `accounts` are reports from the chains of later files (see `later_accounts`). `declared` is True if the run
+    declares that all its files have chains.
+    """
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _chain_of(file)
     with file.open("rb") as opened:
@@ -172,7 +181,7 @@ def check_file(
 
 
 def check_gone(file: Path) -> ChainedFile:
-    """Return the findings on a file that is gone but left its chain. Raises OSError."""
+    """Return the findings on a missing file that left its chain. Raises OSError."""
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
     what = f"it is missing; its chain is here and covers {pluralize(len(found.hashes), 'line')}"
     found.gaps.append(Fault(found.name, None, what))
@@ -180,7 +189,7 @@ def check_gone(file: Path) -> ChainedFile:
 
 
 def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
-    """Check an unclosed file against the reports of the next process on it."""
+    """Compare an unclosed file with what later processes reported about it."""
     found.covered = found.lines
     digest = content_digest(file)
     if not found.faults and any(said.get("hash") != digest for said in later):
@@ -189,7 +198,7 @@ def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedF
 
 
 def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
-    """Return the first line, the hashes, and the last line of a chain; {} for a missing line."""
+    """Return the first line, the hashes, and the last line of a chain. A missing line is {}."""
     path = chain_file(events)
     if not path.is_file():
         return {}, [], {}

@@ -1,8 +1,8 @@
-"""How a run may be resumed: headers compared, extended and united.
+"""Rules for resuming a run: headers are compared, extended and united.
 
-Continuing with another protocol, seed, topic or system under the same name would mix two experiments, so it is refused
-with a diff. Topics, systems and trials may be added; those an audit no longer names stay in the header, because
-recorded trials refer to them.
+Another protocol, seed, topic or system under the same name would mix two experiments, so it is refused with a diff.
+Topics, systems and trials may be added. Those that an audit no longer names stay in the header, because recorded
+trials refer to them.
 """
 
 import difflib
@@ -28,8 +28,9 @@ _MOST_DIFFS = 3  # of topics, systems, …: nobody needs forty diffs for forty c
 
 
 def differences(old: Header, new: Header) -> list[str]:
-    """Return why a run with header `old` cannot continue as `new`, as readable lines; [] if it can. Compares seed,
-    protocol, and every topic, system, endpoint, file of a user or system and default of a driver that both have."""
+    """Return the reasons why a run with the header `old` cannot continue as `new`, as readable lines, or [] if it
+    can. The seed and the protocol are compared, and every topic, system, endpoint, file of a user or system, and
+    default of a driver that both headers have."""
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
@@ -49,7 +50,8 @@ def differences(old: Header, new: Header) -> list[str]:
 
 
 def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-    """Return both with only the options that both know: a new option, or one newly written down, changes nothing."""
+    """Return both mappings with only the options that both have. A new option, or one that is recorded for the first
+    time, changes nothing."""
     kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
     for name in old.keys() & new.keys():
         one, other = old[name], new[name]
@@ -60,7 +62,7 @@ def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[d
 
 
 def _protocol_diff(old: Json, new: Json) -> list[str]:
-    """Return a diff of protocols with one name; if the names differ, a sentence with both."""
+    """Return a diff of two protocols with the same name, or a sentence with both names if they differ."""
     if old == new:
         return []
     names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
@@ -86,7 +88,7 @@ def _audit_part(header: Header, key: str) -> Mapping[str, Json]:
 
 
 def _without_words(protocol: Json) -> Json:
-    """Remove explanations in a protocol, which may be corrected while a run is in progress."""
+    """Remove the explanation in a protocol, because it may be corrected while a run is in progress."""
     return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
 
 
@@ -111,7 +113,7 @@ def _shorten(line: str) -> str:
 
 
 def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
-    """Raise RunError, with the diff, if the run with header `recorded` cannot continue as `now`."""
+    """Raise RunError, with the diff, if the run with the header `recorded` cannot continue as `now`."""
     changed = differences(recorded, now)
     before, after = (shard_of(header.audit) for header in (recorded, now))
     if before != after:
@@ -125,7 +127,8 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
 
 
 def added_names(old: Header, new: Header) -> dict[str, list[str]]:
-    """Return names that `new` has and `old` does not, by `topics` and `systems`, if there are any."""
+    """Return the names that `new` has and `old` does not have, under `topics` and `systems`. Kinds without new names
+    are left out."""
     found = {
         kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
         for kind in ("topics", "systems")
@@ -134,8 +137,8 @@ def added_names(old: Header, new: Header) -> dict[str, list[str]]:
 
 
 def extend_header(old: Header, new: Header, at: str) -> Header:
-    """Return `old` with the additions of `new`; `old` itself if there are none. The two must not differ. at: time of
-    the change, as recorded in `changes`."""
+    """Return `old` with the additions of `new`, or `old` itself if there are none. The headers must have no
+    `differences`. `at` is the time of the change that is recorded in `changes`."""
     names = added_names(old, new)
     if (
         not names
@@ -157,13 +160,14 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
 
 
 def _topic_clusters(header: Header) -> dict[str, Json]:
-    """Return the cluster of each topic by its id, None for none, without decoding the topics, which takes longer."""
+    """Return the cluster of each topic by its id (None if it has no cluster), without the slower decoding of the
+    topics."""
     topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
     return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
 
 
 def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hashes of both, those of `old` first and unchanged."""
+    """Return the hashes of both headers, with those of `old` first and unchanged."""
     before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
     return {
         "protocol": before.get("protocol", ""),
@@ -175,9 +179,12 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 
 
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
-    """Return the topics of both. keep_order: those of `one` first, then the additions of `two`, in the clusters of
-    `two`. Otherwise unequal topics are sorted by id, and in one cluster if either has it, so that the order of the runs
-    does not matter."""
+    """Return the topics of both headers.
+
+    With `keep_order`, the topics of `one` come first, then the additions of `two`, in the clusters of `two`.
+    Otherwise unequal topic sets are sorted by id, and two topics are in one cluster if they are in either set, so
+    that the order of the runs does not matter.
+    """
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
         return one.topics if after is None else two.topics

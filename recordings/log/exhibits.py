@@ -1,4 +1,4 @@
-"""The exhibits of one turn, redacted and made safe in one step."""
+"""The exhibits of one turn, redacted and written to the disk in one step."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _SMALL = 2**14
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """address: for the event that names it. marks: number of redactions in it."""
+    """An exhibit on the disk. `address` is for the event that names it. `marks` is the number of redactions in it."""
 
     name: str
     address: str
@@ -31,8 +31,8 @@ class _Clean:
 
 
 async def kept_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[Kept]:
-    """Keep exhibits, given by name, media type and content. Raises StoreError. Short ones are redacted at once, and no
-    thread is used if all were kept before, as most headers were."""
+    """Write exhibits, given by name, media type and content. Raises StoreError. Short ones are redacted at once, and
+    no thread is used if all were written before, as most headers were."""
     if not exhibits:
         return []
     if sum(len(data) for _, _, data in exhibits) >= _SMALL:

@@ -1,4 +1,4 @@
-"""Write a file that a person named: next to the recordings, never over them."""
+"""Writing of files that a person named, which may be next to recordings but never over them."""
 
 import os
 import stat
@@ -12,8 +12,8 @@ from topics.errors import InputError, Place
 
 
 def write_export(path: str | PathLike[str], data: bytes) -> None:
-    """Write `data` to `path` completely or not at all; an existing regular file is replaced. Raises InputError, with
-    nothing written, if `refuse_target` does; StoreError if it cannot be written."""
+    """Write `data` to `path` completely or not at all; an existing regular file is replaced. Raises the errors of
+    `refuse_target` before anything is written, and StoreError if the file cannot be written."""
     target = refuse_target(path)
     remove_leftovers(target.parent, target.name)
     try:
@@ -23,7 +23,7 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
 
 
 def refuse_target(path: str | PathLike[str]) -> Path:
-    """Return the path of a file that may be written. Raises InputError if `path` is not the name of a file, is not a
+    """Return the path of a file that may be written. Raises InputError if `path` does not name a file, is not a
     regular file (a device would be replaced by a file), or is inside a run folder."""
     name = os.fspath(path)
     target = Path(name)

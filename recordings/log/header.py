@@ -1,6 +1,6 @@
 """The header of a run, `run.json`: the plan of the run, and the software that recorded it.
 
-A run has one protocol, one seed, and one definition for each topic and each system; `recordings.log.continuation`
+A run has one protocol, one seed, and one definition for each topic and each system. `recordings.log.continuation`
 decides how it may be continued.
 """
 
@@ -37,7 +37,7 @@ _NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyya
 
 
 def software() -> dict[str, str]:
-    """Return the versions of Harvest, Python, the platform and the installed libraries that matter, by name."""
+    """Return the versions of Harvest, Python, the platform and the relevant installed libraries, by name."""
     return dict(_versions())
 
 
@@ -53,7 +53,7 @@ def _versions() -> Mapping[str, str]:
 
 
 def git_commit(folder: str | PathLike[str]) -> str:
-    """Return the commit checked out at `folder`, with `+changes` if the folder differs from it; "" without git."""
+    """Return the commit checked out at `folder`, followed by `+changes` if files differ from it; "" without git."""
     commit = _git(folder, "rev-parse", "HEAD")
     if not commit:
         return ""
@@ -86,11 +86,12 @@ def _no_values() -> Mapping[str, Any]:
 class Header:
     """The content of `run.json`.
 
-    audit: the resolved audit. protocol, topics: from `encode_protocol` and `encode_topics`; None if unknown, as in
-    imports. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and `systems` by name.
-    source: of an import. redaction: numbers of known secrets, of those too short to search for, and of marks in the
-    header. changes: additions by later commands, with their times. parts: a summary of the headers of merged runs.
-    path: of the file, for messages.
+    `audit` is the resolved audit. `protocol` and `topics` come from `encode_protocol` and `encode_topics`; they are
+    None if unknown, as in imports. `systems` has the definitions by name. `hashes` has the content hashes: a string
+    for `protocol`, and hashes by name for `topics` and `systems`. `source` is the origin of an import. `redaction`
+    counts the known secrets, those that are too short to search for, and the marks in the header. `changes` lists the
+    additions by later commands, with their times. `parts` summarises the headers of merged runs. `path` is the file,
+    for messages.
     """
 
     audit: Json
@@ -110,7 +111,7 @@ class Header:
     path: str = field(default="run.json", compare=False)
 
     def as_json(self) -> dict[str, Json]:
-        """Return the value of `run.json`; keys from a later version are kept."""
+        """Return the JSON value of `run.json`. Keys from a later version are kept."""
         return {
             "format": FORMAT,
             "created_at": self.created_at,
@@ -146,7 +147,7 @@ class Header:
         return cls(**{"audit": None, "protocol": None, "topics": None, **rest}, extra=extra, path=place.path)
 
     def hashes_of(self, system: str, topic: str) -> dict[str, str]:
-        """Return the hashes of a trial of `topic` with `system`, without those that the header does not have."""
+        """Return the hashes of a trial of `topic` with `system`. Hashes that the header does not have are left out."""
         found = {
             "protocol": self.hashes.get("protocol", ""),
             "topic": self.hashes.get("topics", {}).get(topic, ""),
@@ -155,7 +156,7 @@ class Header:
         return {key: item for key, item in found.items() if item}
 
     def topic_set(self) -> TopicSet | None:
-        """Return the topics of the run; None if the header has none. Raises InputError if they are invalid."""
+        """Return the topics of the run, or None if the header has none. Raises InputError if they are invalid."""
         if self.topics is None:
             return None
         # late: brings pydantic, which reading a recording does not need
@@ -164,7 +165,7 @@ class Header:
         return self._decode_part("topics", self.topics, decode_topics, read_topics)
 
     def played_protocol(self) -> Protocol | None:
-        """Return the protocol of the run; None if the header has none. Raises InputError if it is invalid."""
+        """Return the protocol of the run, or None if the header has none. Raises InputError if it is invalid."""
         if self.protocol is None:
             return None
         from protocols.library import decode_protocol  # late, as above
@@ -203,7 +204,8 @@ def make_header(
     source: Json = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Return the header of a new run. systems: definition by name, without secrets. folder: of the audit file."""
+    """Return the header of a new run. `systems` has the definitions by name, without secrets. `folder` contains the
+    audit file."""
     encoded_protocol, encoded_topics = None, None
     if protocol is not None:
         from protocols.library import encode_protocol
@@ -232,13 +234,14 @@ def make_header(
 
 
 def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, trial: int) -> str:
-    """Return the identity of a trial (32 hex digits): the same for the same content, on every machine, in every
-    attempt. system: its definition. topic: a text if an import only knows its name."""
+    """Return the identity of a trial as 32 hex digits. It is the same for the same content, on every machine and in
+    every attempt. `system` is the system's definition. `topic` is a string if an import knows only its name."""
     return trial_identities(protocol, system)(topic, trial)
 
 
 def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
-    """Return `trial_identity` for many topics and trials of one protocol with one system, which are hashed once."""
+    """Return the `trial_identity` of many topics and trials of one protocol with one system, which are hashed only
+    once."""
     shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
 
     def identity(topic: Topic | str, trial: int) -> str:
@@ -259,8 +262,9 @@ def _topic_hash(topic: Topic) -> str:
 
 
 def topic_value(topic: Topic) -> Json:
-    """Return the part of the topic that identifies it: without attribute sets and cluster, which only scoring uses, and
-    without the patterns of URLs. Empty fields are left out, so that new fields change no earlier hash."""
+    """Return the part of the topic that identifies it. Attribute sets, the cluster and URL patterns are left out,
+    because they do not matter while playing. Empty fields are left out, so that new fields do not change earlier
+    hashes."""
     value = {
         "id": topic.id,
         "type": topic.type.name,
@@ -279,7 +283,7 @@ def _system_hash(definition: Json) -> str:
 
 
 def plain(value: Any) -> Json:
-    """Return `value` as JSON reads it back: dicts and lists."""
+    """Return `value` as it would be read back from JSON, with dicts and lists."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Values of the wrong kind in a `run.json`, and their places in the file.
+"""Values of the wrong type in a `run.json`, and their places in the file.
 
 Unknown keys are ignored, as everywhere in a recording. The scoring part of an audit is checked by scoring; here it
 only has to be an object.
@@ -68,7 +68,7 @@ _MOST = 10**6
 
 
 def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
-    """Yield the place of each value of the wrong kind in a header, and the error."""
+    """Yield the place of each value of the wrong type in a header, and the error."""
     for key in _NEEDED:
         if key not in value:
             yield (), f"there is no {key!r}"
@@ -113,7 +113,7 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
 def _of_kinds(
     value: Mapping[str, Any], kinds: Mapping[str, _Kind], loc: Loc, needed: Sequence[str] | Mapping[str, _Kind] = ()
 ) -> Iterator[tuple[Loc, str]]:
-    """needed: keys whose value must not be null if present."""
+    """Yield the keys whose values have the wrong type. The keys in `needed` must not be null if they are present."""
     for key, kind in kinds.items():
         found = value.get(key)
         if key in value and not ((found is None and key not in needed) or _is_kind(found, kind)):
@@ -132,13 +132,13 @@ def _is_kind(value: Json, kind: _Kind) -> bool:
 
 
 def place_in_file(place: Place, loc: Loc) -> Place:
-    """Return the place of the value at `loc` in the JSON file at `place`; `place` itself if unknown."""
+    """Return the place of the value at `loc` in the JSON file at `place`, or `place` itself if it cannot be found."""
     document = _read_placed(place.path)
     return place if document is None else document.place(loc)
 
 
 def placed_part(path: str, key: str) -> Document | None:
-    """Return the value at `key` of the JSON file at `path`, with its place; None if unknown."""
+    """Return the value at `key` of the JSON file at `path`, with its place, or None if it cannot be found."""
     document = _read_placed(path)
     return document.part((key,)) if document is not None and (key,) in document.marks else None
 

@@ -1,9 +1,10 @@
-"""The files that were put into a run, and which of them were closed: `inventory.jsonl`, one line for each, in order.
+"""The list of files that were added to a run, and of those that were closed: `inventory.jsonl`, one line for each, in
+order.
 
-Without it, a lost layer of judgments or file of decisions would go unnoticed, and a chain whose end was removed looks
-like that of a killed process. The first line lists the files that were in the run when the inventory was begun. Each
-line ends in a hash of itself and of the line before. A file is on the disk before its line is; a process killed in
-between leaves an unlisted file, which `recordings.checking.chain_check` reports.
+Without it, a lost layer of judgments or file of decisions would go unnoticed, and a chain whose end was removed would
+look like the chain of a killed process. The first line lists the files that were in the run when the inventory was
+begun. Each line ends in a hash of itself and of the previous hash. A file is on the disk before its line. A process
+that is killed in between leaves an unlisted file, which `recordings.checking.chain_check` reports.
 """
 
 import fcntl
@@ -33,9 +34,13 @@ Origin = Literal["recorded", "copied", "new"]
 
 @dataclass(slots=True)
 class Inventory:
-    """held: files by their path in the run, with the hash of those that never change, else "". closed: line count and
-    last chain hash of closed files. again: an earlier inventory was missing when this one was begun. copied: files from
-    elsewhere, without their inventory. broken: the first changed line, from 1; 0 for none. torn: incomplete end."""
+    """The content of an inventory.
+
+    `held` has the files by their path in the run, with the hash of those that never change, else "". `closed` has the
+    line count and the last chain hash of closed files. `again` is True if an earlier inventory was missing when this
+    one was begun. `copied` has files from another run, whose inventory was not copied. `broken` is the number of the
+    first changed line, from 1, or 0 if there is none. `torn` is True if the end is incomplete.
+    """
 
     held: dict[str, str] = field(default_factory=dict)
     closed: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -56,7 +61,8 @@ class Inventory:
 
 
 def read_inventory(run: Path) -> Inventory | None:
-    """Return the inventory of a run folder; None if it has none, or not its first line. Raises OSError."""
+    """Read the inventory of a run folder. Returns None if it has none or if its first line is missing. Raises
+    OSError."""
     try:
         data = read_inside(run, INVENTORY)
     except FileNotFoundError:
@@ -81,30 +87,34 @@ def read_inventory(run: Path) -> Inventory | None:
 
 
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:
-    """Begin the inventory of a run that has none, with the current content of the run. Raises StoreError. files: their
-    origin. If they were recorded here and declare an inventory, that one is missing. If they were copied, theirs was
-    left behind; none is begun for a run that never had one. If they are new, they were put there just now."""
+    """Start the inventory of a run that has none, with the current content of the run. Raises StoreError.
+
+    `files` is the origin of the content. If the files were "recorded" here and declare an inventory, the earlier
+    inventory is missing. If they were "copied", the inventory of the original was not copied; a run that never had
+    one gets none. If they are "new", they were written just now.
+    """
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return
     _append(run, None, files)
 
 
 def list_file(run: Path, file: Path, *, changes: bool) -> None:
-    """List a file that was put into a run. Nothing is listed twice, or in a folder that is not a run yet. changes:
-    the file was only begun, and grows. Raises StoreError."""
+    """List a file that was added to a run. A file that is already listed, or is not in a run yet, is not listed.
+    `changes` is True if the file was only begun and will grow. Raises StoreError."""
     if (run / "run.json").exists():
         name = file.relative_to(run).as_posix()
         _append(run, {"file": name, "hash": "" if changes else content_digest(file)})
 
 
 def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
-    """List a file as closed. lines, head: its number of lines and the last hash of its chain. Raises StoreError."""
+    """List a file as closed, with its number of lines and the last hash of its chain. Raises StoreError."""
     if (run / "run.json").exists():
         _append(run, {"file": file.relative_to(run).as_posix(), "lines": lines, "head": head.hex()})
 
 
 def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded") -> None:
-    """Add a line, after the first one if there is no inventory yet. Several processes may do so at the same time."""
+    """Append a line, preceded by the first line if there is no inventory yet. Several processes may do so at the same
+    time."""
     path = run / INVENTORY
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -168,7 +178,7 @@ def _growing_files(run: Path) -> list[Path]:
 
 
 def says_chained(file: Path) -> bool:
-    """True if the first line of a file of events or decisions declares a chain."""
+    """Return True if the first line of a file of events or decisions declares a chain."""
     try:
         first = read_inside(file.parent, file.name, _OPENING).partition(b"\n")[0]
     except OSError:

@@ -1,7 +1,7 @@
 """An append-only file whose writers share their fsyncs.
 
-Lines are in the order of the calls. Lines given to the operating system survive `kill -9`; making them safe from a
-power cut is slow, so it runs in a thread, and one fsync serves all waiting writers, which also share one write.
+Lines are written in the order of the calls. Lines that were passed to the operating system survive `kill -9`. Saving
+them from a power cut is slow, so it is done in a thread, and one write and one fsync serve all waiting writers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from recordings.log.chain import FLUSH, Chain
 class Journal:
     """One file, opened once and only appended to.
 
-    syncs: number of fsyncs so far. chain: of its lines; it gets a few at a time, once the file has them, so that few
-    are outside it if the process is killed. After a failed write it accepts no more lines, because the file may end in
-    half a line.
+    `syncs` is the number of fsyncs so far. `chain` is the hash chain of the lines; it gets a few lines at a time,
+    after they are in the file, so that few of them have no hash if the process is killed. After a failed write no
+    more lines are accepted, because the file may end in half a line.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -38,7 +38,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """Create a file at `path`. Raises FileExistsError if there is one, and other OSErrors."""
+        """Create a file at `path`. Raises FileExistsError if it exists, and other OSErrors."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             fsync_folder(path.parent)
@@ -53,13 +53,13 @@ class Journal:
         return self._fault is not None
 
     def write(self, *lines: bytes) -> None:
-        """Give complete `lines` to the operating system. Raises StoreError."""
+        """Pass complete `lines` to the operating system. Raises StoreError."""
         self._check()
         self._pending += lines
         self._hand_over()
 
     async def sync(self, *lines: bytes) -> None:
-        """Write `lines`, and return when they and everything written before are on the disk. Raises StoreError."""
+        """Write `lines`, and return when they and all earlier lines are on the disk. Raises StoreError."""
         self._check()
         self._pending += lines
         done = asyncio.get_running_loop().create_future()
@@ -69,7 +69,7 @@ class Journal:
         await done
 
     async def close(self) -> None:
-        """Sync everything and close the file. Raises StoreError; may be called twice."""
+        """Sync everything and close the file. A second call has no effect. Raises StoreError."""
         if self._descriptor < 0:
             return
         try:

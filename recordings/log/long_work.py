@@ -1,4 +1,5 @@
-"""Work that grows with a reply is done beside the event loop: one system's megabytes must not delay the others."""
+"""Work whose duration grows with a reply. It runs outside the event loop, so that one long reply does not delay
+others."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,7 +11,8 @@ _Result = TypeVar("_Result")
 
 
 async def aside(size: int, work: Callable[[], _Result]) -> _Result:
-    """Return the result of `work`, or raise its error. size: of its input; from `LONG` on it runs in a thread."""
+    """Return the result of `work`, or raise its error. If `size`, the size of its input, is at least `LONG`, the work
+    runs in a thread."""
     if size < LONG:
         return work()
     import asyncio  # late: reading a run needs no event loop

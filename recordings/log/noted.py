@@ -1,7 +1,8 @@
-"""Findings on the recordings that a run was made from, kept in its `run.json`.
+"""Findings on the recordings from which a run was made, kept in its `run.json`.
 
-A run that is merged or reread from others has its own chains, which do not show changes in those. So it keeps the
-findings, with the hash of the recording in which they were found, so that the order of merging does not matter.
+A run that is merged or reread from others has chains of its own, which do not show changes in the originals. So it
+keeps the findings on them, each with the hash of the recording that it concerns, so that the order of merging does
+not matter.
 """
 
 import json
@@ -20,8 +21,9 @@ KEY = "noted"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Noted:
-    """A finding. recording: the hash of the one in which it was found. what: with file and line. open: it prevents that
-    recording, and all made from it, from being verified; if false, it is about something never covered."""
+    """A finding on an earlier recording, which `recording` identifies by its hash. `what` is a sentence with file and
+    line. If `open`, the recording and all runs made from it cannot be verified; otherwise the finding is about
+    something that was never protected."""
 
     recording: str
     what: str
@@ -32,7 +34,7 @@ class Noted:
 
 
 def read_noted(run: Path) -> tuple[Noted, ...]:
-    """Return the findings in the header of a run folder; () if there are none, or the header cannot be read."""
+    """Return the findings in the header of a run folder, or () if there are none or the header cannot be read."""
     try:
         value = json.loads(read_inside(run, "run.json"))
     except (OSError, ValueError, RecursionError):
@@ -41,7 +43,7 @@ def read_noted(run: Path) -> tuple[Noted, ...]:
 
 
 def with_noted(header: Header, noted: Iterable[Noted]) -> Header:
-    """Return the header with additional findings, each once and in order."""
+    """Return the header with additional findings, each of them once and in order."""
     every = sorted({*_read_findings(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}
     if every:

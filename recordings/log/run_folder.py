@@ -1,5 +1,5 @@
-"""Read a run folder: every recorded attempt, and errors in the files. Reading changes nothing and needs no lock, so a
-run can be read while it is being written."""
+"""Reading of a run folder: every recorded attempt, and the errors in the files. Reading changes nothing and needs no
+lock, so a run can be read while it is being written."""
 
 import os
 import shlex
@@ -31,9 +31,10 @@ from topics.regular_file import open_inside, read_inside
 class Run:
     """A run as read from its folder.
 
-    path: the folder. header: the content of `run.json`: audit, systems, topics, protocol and seed. attempts: ordered
-    by system, topic, trial and attempt; systems and topics as in the header, other names after them. damage: torn last
-    lines and unknown events, as sentences; () for an intact run.
+    `path` is the folder. `header` is the content of `run.json`: audit, systems, topics, protocol and seed. `attempts`
+    are ordered by system, topic, trial and attempt; systems and topics are in the order of the header, with other
+    names after them. `damage` describes incomplete last lines and unknown events in sentences; it is () for an intact
+    run.
     """
 
     path: Path
@@ -43,17 +44,17 @@ class Run:
 
     @cached_property
     def conversations(self) -> tuple[Conversation, ...]:
-        """Every attempt: valid, invalid and interrupted."""
+        """Every attempt as a conversation: valid, invalid and interrupted ones."""
         return tuple(attempt.conversation() for attempt in self.attempts)
 
     @cached_property
     def finished(self) -> tuple[Conversation, ...]:
-        """The first valid attempt of each trial that has one."""
+        """The first valid attempt of each trial that has a valid attempt."""
         return first_valid(self.conversations)
 
     @cached_property
     def interrupted(self) -> tuple[Conversation, ...]:
-        """Attempts without an end: the writer was stopped, or is still running."""
+        """Attempts without an end, because the writer was stopped or is still running."""
         return tuple(conversation for conversation in self.conversations if conversation.outcome is None)
 
     @property
@@ -63,7 +64,7 @@ class Run:
 
 
 def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ...]:
-    """Return the first valid attempt of each trial; `conversations` has the attempts of a trial in order."""
+    """Return the first valid attempt of each trial. The attempts of a trial must be in order."""
     found: dict[TrialKey, Conversation] = {}
     for conversation in conversations:
         if conversation.valid:
@@ -72,12 +73,12 @@ def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ..
 
 
 def is_run(path: str | PathLike[str]) -> bool:
-    """True if `path` is a run folder (of any version)."""
+    """Return True if `path` is a run folder of any version."""
     return (Path(path) / "run.json").is_file()
 
 
 def run_around(folder: Path) -> Path | None:
-    """Return the run folder that `folder` is or is in, with links resolved; None for none."""
+    """Return the run folder that is or contains `folder`, with links resolved, or None if there is none."""
     whole = Path(os.path.realpath(folder))
     return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
 
@@ -91,11 +92,11 @@ def read(
 ) -> Run:
     """Read the run in the folder `path`.
 
-    keep_rows: keep the lines of every attempt, for copying them. turns_of: to save memory if only outcomes are needed,
-    the systems whose ended attempts keep their turns and failures; None for all. spoken: to save time and memory if
-    only `Attempt.spoken` is needed of ended attempts, which then cannot become conversations. Raises RunError, with
-    file and line, for every error except a torn last line: invalid lines, turns out of order, events of an attempt that
-    was not started, an unknown version, a lost file of events or a lost end.
+    With `keep_rows`, the lines of every attempt are kept for copying. `turns_of` saves memory if only outcomes are
+    needed: it lists the systems whose ended attempts keep their turns and failures; None keeps all. `spoken` saves
+    time and memory if only `Attempt.spoken` is needed; ended attempts then cannot become conversations. Raises
+    RunError, with file and line, for every error except an incomplete last line: invalid lines, turns out of order,
+    events of an attempt that was not started, an unknown version, a lost file of events or a lost end.
     """
     folder = Path(path)
     header = read_header(folder)
@@ -108,7 +109,7 @@ def read(
 
 
 class _Whole(Attempts):
-    """Accepts every line, or refuses the run and says how to save the rest of it."""
+    """Accepts every line, or refuses the run with advice on how to save the rest of it."""
 
     def __init__(self, run: Path, *, keep_rows: bool, turns_of: Container[str] | None, spoken: bool) -> None:
         super().__init__(keep_rows=keep_rows, turns_of=turns_of, spoken=spoken)
@@ -138,8 +139,8 @@ def event_files(run: Path) -> list[Path]:
 
 
 def begun_files(run: Path) -> int:
-    """Return how many files of events have more than their opening line: 0 if nothing was recorded. Unreadable files
-    are not counted; they are reported when the run is read."""
+    """Count the files of events that have more than their opening line; 0 means that nothing was recorded. Unreadable
+    files are not counted, because they are reported when the run is read."""
     count = 0
     for file in event_files(run):
         with suppress(OSError):
@@ -149,15 +150,18 @@ def begun_files(run: Path) -> int:
 
 
 def extent(run: str | PathLike[str]) -> dict[str, int]:
-    """Return the bytes of each file of events in a run folder, by name. Files only grow, so an equal extent means that
-    nothing was recorded in between."""
+    """Return the size in bytes of each file of events in a run folder, by name. Files only grow, so equal sizes mean
+    that nothing was recorded in between."""
     return {file.name: file.lstat().st_size for file in event_files(Path(run))}
 
 
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
-    """Add the events of a file to `attempts`, which handles lines that cannot be read. block_size: bytes read at a
-    time. Returns other errors as sentences: a torn last line, an empty file, unknown events. Raises RunError if the
-    file cannot be read or has an unknown version, and if `attempts` does."""
+    """Add the events of a file to `attempts`, reading `block_size` bytes at a time.
+
+    Lines that cannot be read are passed to `attempts`. Other errors are returned as sentences: an incomplete last
+    line, an empty file, unknown events. Raises RunError if the file cannot be read, if it has an unknown version, or
+    if `attempts` raises it.
+    """
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
@@ -197,8 +201,8 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
 
 
 class _Reading:
-    """Distributes the lines of one file to their attempts. damage: sentences on damage so far. unknown: kinds of
-    unknown events, with the first place of each."""
+    """Distributes the lines of one file to their attempts. `damage` has sentences on the damage so far. `unknown` has
+    the kinds of unknown events, with the first place of each."""
 
     def __init__(self, worker: str, attempts: Attempts) -> None:
         self.worker, self._attempts = worker, attempts
@@ -242,7 +246,7 @@ class _Reading:
 
 
 def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
-    """Order attempts by system, topic, trial and attempt: see `Run`."""
+    """Order attempts by system, topic, trial and attempt, as in `Run`."""
     systems = {name: i for i, name in enumerate(header.systems)}
     topics = topic_order(header)
 
@@ -262,8 +266,8 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
 
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
-    """Return the versions of Harvest that recorded `run`, sorted; () if none is known, as for an import by hand. For
-    a merged run those of its parts; for a reread one those that recorded it, not the reader."""
+    """Return the sorted versions of Harvest that recorded `run`, or () if none is known, as for an import by hand. A
+    merged run has the versions of its parts, and a reread run those that recorded it first."""
     source = run.header.source
     if isinstance(source, Mapping) and isinstance(source.get("recorded_with"), list):
         return tuple(sorted(map(str, source["recorded_with"])))
@@ -306,7 +310,7 @@ def _is_empty(file: Path) -> bool:
 
 
 def _held_lines(events: Path, names: list[str]) -> bool:
-    """True if its chain was closed, or a later process saw lines in it."""
+    """Return True if the chain of a file was closed, or if a later process saw lines in the file."""
     if closed_lines(chain_file(events)) is not None:
         return True
     for name in names:

@@ -1,8 +1,8 @@
-"""Shards: the trials of an audit divided among several machines, each of which records its own run.
+"""Shards: the trials of an audit divided among several machines, each of which records a run of its own.
 
 A trial of a topic is in the same shard for all systems, groups and arms, so that one machine plays everything that is
-compared. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only on
-the audit's seed, so adding topics and trials does not move those already played.
+compared. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only
+on the audit's seed, so added topics and trials do not move those already played.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLANNED_BY = ("trials", "trials_of", "order", "groups", "arms")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Number `index`, from 1, of `of` shards."""
+    """Shard number `index`, from 1, in a division into `of` shards."""
 
     index: int
     of: int
@@ -49,7 +49,8 @@ class Shard:
         return shard
 
     def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
-        """True if a trial is in this shard. The trials of a topic are dealt in turn, from a shard drawn by the seed."""
+        """Return True if a trial is in this shard. The trials of a topic are dealt to the shards in turn, and the
+        seed determines the shard of the first one."""
         return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
@@ -62,13 +63,13 @@ def _first_shard(topic: str, seed: int, of: int) -> int:
 
 
 def shard_of(audit: Json) -> Shard | None:
-    """Return the shard that a recorded audit was played in; None for the whole audit."""
+    """Return the shard in which a recorded audit was played, or None for the whole audit."""
     found = audit.get("shard") if isinstance(audit, dict) else None
     return Shard(int(found["index"]), int(found["of"])) if isinstance(found, dict) else None
 
 
 def shard_note(header: Header) -> str:
-    """Return a sentence on a run that is only a shard; "" for any other. One of one is the audit."""
+    """Return a sentence on a run that is only a shard, or "" for any other run, including shard 1 of 1."""
     shard = shard_of(header.audit)
     if shard is None or shard.of == 1:
         return ""
@@ -87,7 +88,7 @@ def refuse_shard(header: Header, path: PathLike[str]) -> None:
 
 
 def planned_trials(header: Header) -> Iterator[TrialKey]:
-    """Return the trials of the audit of a run; none for an import, which was not planned."""
+    """Yield the trials that the audit of a run planned. An import has none."""
     audit: dict[str, Any] = header.audit if isinstance(header.audit, dict) else {}
     topics, shard = header.topic_set(), shard_of(audit)
     each: int = audit.get("trials") or 0
@@ -101,9 +102,9 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
-    """Return sentences on trials that are missing in a run merged from the shards `parts`; [] if they are complete, or
-    none of them is a shard. parts: the entries of a merged header. Raises InputError if they are not shards of one
-    audit."""
+    """Return sentences on trials that are missing in a run merged from the shards `parts`, which are the entries of a
+    merged header. The list is empty if no trial is missing or if no part is a shard. Raises InputError if they are
+    not shards of one audit."""
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
     if not shards:
@@ -140,7 +141,7 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
 
 
 def other_audits(differing: str) -> InputError:
-    """Return the error for shards of different audits. differing: the difference, in words."""
+    """Return the error for shards of different audits. `differing` describes the difference."""
     return InputError(
         f"these are shards of different audits: {differing}",
         advice="merge the shards of one audit; if it was changed meanwhile, give all machines the same files, and run "
@@ -154,7 +155,8 @@ _LONGEST = 60  # characters of a value in a sentence
 
 
 def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
-    """Return differences between recorded audits, with two values: `scoring.patience differs (50 and not given)`."""
+    """Return the differences between recorded audits, each with two values: `scoring.patience differs (50 and not
+    given)`."""
     distinct = {canonical_json(audit): audit for audit in audits if isinstance(audit, dict)}
     found: dict[str, str] = {}
     for one, two in combinations([distinct[text] for text in sorted(distinct)], 2):
@@ -166,7 +168,7 @@ def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
 
 
 def values_apart(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, Json]]:
-    """Yield the differences between two values by path, as deep as both are objects."""
+    """Yield each difference between two values, with its path. Objects are compared key by key, at every depth."""
     if all(value is None or isinstance(value, dict) for value in (one, two)):
         first, second = (value if isinstance(value, dict) else {} for value in (one, two))
         for key in sorted({*first, *second}):
@@ -176,7 +178,7 @@ def values_apart(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, J
 
 
 def both(one: Json, two: Json) -> str:
-    """Return two different values in an order that does not depend on which run comes first."""
+    """Join two different values in an order that does not depend on which run comes first."""
     return " and ".join(sorted(map(_shorten, (one, two))))
 
 

@@ -1,8 +1,8 @@
-"""Write a run: the lock, the header, one new file of events for each process, and the evidence.
+"""Writer of a run: the lock, the header, one new file of events for each process, and the evidence.
 
 Each process that opens a run starts its own file and never touches another one. So a half-written line of a killed
-process stays the last of its file, no file is ever truncated or repaired in place, and several processes can write the
-same folder one after the other.
+process stays the last of its file, no file is ever truncated or repaired in place, and several processes can write to
+the same folder one after the other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CLAIM = "claim"
 
 
 def check_worker(name: str, longest: int = 60) -> None:
-    """Raise RunError for an invalid name of a worker, which is part of the name of its file."""
+    """Raise RunError for an invalid worker name. The name is part of the name of the worker's file."""
     if name and not (_NAME.fullmatch(name) and len(name) <= longest):
         raise RunError(
             f"{name!r} cannot be a worker's name",
@@ -58,7 +58,7 @@ def check_worker(name: str, longest: int = 60) -> None:
 
 
 def read_header(run: Path) -> Header:
-    """Read the header of the run folder `run`. Raises RunError if it is not a run or of an unknown version."""
+    """Read the header of the run folder `run`. Raises RunError if it is not a run or is of an unknown version."""
     path = run / "run.json"
     place = Place(str(path))
     try:
@@ -76,10 +76,10 @@ def read_header(run: Path) -> Header:
 
 
 class RunWriter:
-    """Writes one run. Make one with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
+    """Writes one run. Make a writer with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
 
-    header: the current content of `run.json`. worker: the name of this process's file of events. redactor: redacts
-    everything that is written; secrets read later can be added to it.
+    `header` is the current content of `run.json`. `worker` is the name in this process's file of events. `redactor`
+    redacts everything that is written; secrets that become known later can be added to it.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class RunWriter:
     ) -> RunWriter:
         """Start a new run in the folder `path`, which must be absent or empty.
 
-        worker: put before the number in the name of the events' file, for runs on several machines. Raises RunError if
-        the folder is not empty, StoreError if it cannot be written.
+        `worker` comes before the number in the name of the file of events, for runs on several machines. Raises
+        RunError if the folder is not empty, and StoreError if it cannot be written.
         """
         run = Path(path)
         check_worker(worker, _LONGEST)
@@ -131,10 +131,13 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """Continue the run in `path`. header: of the audit as it is now; None keeps the recorded one. Its new topics
-        and systems are merged into run.json. check: may look at the recording while no other process can write; if it
-        raises, the run stays as it was. Raises RunError, with a diff, if seed, protocol, or a topic or system that both
-        have differs from the recorded one; also if its evidence or judgments are a link."""
+        """Continue the run in `path`.
+
+        `header` is the header of the audit as it is now, whose new topics and systems are merged into run.json; None
+        keeps the recorded header. `check` may look at the recording while no other process can write; if it raises,
+        the run stays as it was. Raises RunError, with a diff, if the seed, the protocol, or a topic or system that
+        both headers have differs from the recorded one, and also if the folder of evidence or judgments is a link.
+        """
         run = Path(path)
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))
@@ -170,7 +173,8 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """`resume` if there is a run in `path`, else `create`. check: as in `resume`; not called for a new run."""
+        """Continue the run in `path` as `resume` does, or create it if there is none. `check` is not called for a new
+        run."""
         if (Path(path) / "run.json").exists():
             return cls.resume(path, header, secrets=secrets, worker=worker, clock=clock, check=check)
         return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
@@ -213,19 +217,20 @@ class RunWriter:
         return self._journal.syncs
 
     def redacted(self, value: _Value) -> _Value:
-        """Return a frozen dataclass (for example a `SystemTurn`) or JSON value as it will be stored.
+        """Return a frozen dataclass (for example a `SystemTurn`) or a JSON value as it will be stored.
 
-        Routing on the stored value keeps the spans of a route true to the recording.
+        If answers are routed by their stored values, the spans of a route are true to the recording.
         """
         clean: _Value = redacted_value(value, self.redactor)
         return clean
 
     async def append(self, *events: _Event, sync: bool = False) -> tuple[_Event, ...]:
-        """Append events, those of an attempt in the order of the calls, and return them as they are stored.
+        """Append events and return them as they are stored. The events of an attempt must be appended in order.
 
-        Returns when they survive the end of this process (`kill -9`); with `sync`, when they are on the disk and
-        survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
-        nothing more is accepted; TypeError or ValueError for an event outside JSON (a NaN), with nothing written.
+        Returns when they survive the end of this process (`kill -9`), and with `sync`, when they are on the disk and
+        survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which no
+        more events are accepted, and TypeError or ValueError, before anything is written, if JSON cannot express an
+        event (a NaN).
         """
         size = sum(map(_text_size, events))
         stored, lines = self._store_lines(events) if size < LONG else await asyncio.to_thread(self._store_lines, events)
@@ -236,15 +241,15 @@ class RunWriter:
         return stored
 
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
-        """Make an exhibit safe, redacted, and return its address for the event that names it.
+        """Redact an exhibit, write it to the disk, and return its address for the event that names it.
 
-        exhibit_name: its name in messages. Idempotent: the same content is kept once. Raises StoreError.
+        `exhibit_name` names it in messages. Equal content is stored only once. Raises StoreError.
         """
 
         return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
 
     async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
-        """Keep exhibits, given by name, media type and content, as `keep` does, and return their addresses by name."""
+        """Store exhibits, given by name, media type and content, as `keep` does, and return their addresses by name."""
         addresses: dict[str, str] = {}
         for exhibit in await kept_exhibits(self.run, self.redactor, exhibits):
             addresses[exhibit.name] = exhibit.address
@@ -253,7 +258,8 @@ class RunWriter:
         return addresses
 
     async def close(self) -> None:
-        """Make everything safe, close the file, release the lock. Raises StoreError; may be called twice."""
+        """Write everything to the disk, close the file, and release the lock. A second call has no effect. Raises
+        StoreError."""
         whole = False
         try:
             await self._journal.close()
@@ -345,7 +351,7 @@ def _lock_run(run: Path, *, make: bool) -> Lock:
 
 
 def _is_left_over(name: str) -> bool:
-    """True for the lock, a claim, or a temporary file of a process that died before the run had its header."""
+    """Return True for a lock, a claim, or a temporary file of a process that died before the run had its header."""
     return name in ("lock", CLAIM) or (name.startswith((".run.json.", f".{CLAIM}.")) and name.endswith(".tmp"))
 
 

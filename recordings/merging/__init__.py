@@ -1,1 +1,1 @@
-"""Merge runs."""
+"""Merging of runs, and runs with revised answers."""

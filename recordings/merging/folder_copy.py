@@ -1,4 +1,4 @@
-"""Make a run folder from others, completely or not at all, with exhibits, judgments and replies."""
+"""New run folders made from others, completely or not at all, with exhibits, judgments and replies of models."""
 
 import hashlib
 import json
@@ -29,7 +29,8 @@ Numbers = Mapping[AttemptId, int]
 
 
 def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
-    """Return the layer with the new numbers of its attempts, and a sentence on judgments left out, "" for none."""
+    """Return the layer with the new numbers of its attempts, and a sentence on judgments that are left out ("" if
+    none is)."""
     judgments, lost = [], []
     for judgment in layer.judgments:
         number = _new_number(judgment.about, numbers)
@@ -45,7 +46,8 @@ def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
 
 
 def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
-    """Renumber the file of a layer. Unchanged lines keep their bytes; the others keep keys from later versions."""
+    """Renumber the attempts in the file of a layer. Unchanged lines keep their bytes, and the others keep keys from
+    later versions."""
     opening, *lines = data.split(b"\n")
     kept = [opening]
     for text in lines:
@@ -59,8 +61,8 @@ def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
 
 
 def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
-    """Renumber a file of replies. They are found by their requests, and their numbers are only for people; so none is
-    left out, and a line that cannot be read is kept as it is."""
+    """Renumber the attempts in a file of replies. Replies are found by their requests, and the numbers are only for
+    people. So no reply is left out, and a line that cannot be read is kept as it is."""
     kept = []
     for text in data.split(b"\n"):
         try:
@@ -74,7 +76,8 @@ def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
 
 
 def _new_number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
-    """Return the new number of the attempt; 0 for a line about no attempt, None for an attempt outside the run."""
+    """Return the new number of the attempt, 0 if a line is about no attempt, or None if the attempt is not in the
+    run."""
     trial, attempt = about.get("trial"), about.get("attempt")
     if not isinstance(trial, str) or not isinstance(attempt, int):
         return 0
@@ -91,8 +94,8 @@ DAMAGED = "damaged"
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which becomes `target` at the end of the `with`, or is removed on an error. Raises
-    StoreError if it cannot be written or a file outside cannot be read."""
+    """Yield a temporary folder, which becomes `target` when the `with` block ends and is removed if an error occurs.
+    Raises StoreError if it cannot be written, or if a file elsewhere cannot be read."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -113,8 +116,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> None:
-    """Write header and events, with their chain and the inventory of the folder, which has everything else already;
-    the first row is the `opened` line."""
+    """Write the header and the events, with their chain and the inventory, into a folder that has everything else
+    already. The first row is the `opened` line."""
     events = folder / "trials-000001.jsonl"
     opening, *others = rows
     write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
@@ -123,8 +126,8 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 
 
 def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
-    """Copy exhibits, judgments and replies of models into a folder; return errors in them, as sentences. numbers: the
-    new number of every attempt of the run, also for its judgments; None keeps them."""
+    """Copy the exhibits, judgments and replies of models into a folder, and return sentences on errors in them.
+    `numbers` has the new number of every attempt, which its judgments get too; None keeps the numbers."""
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
     for file in entries(run.path, "evidence", "??", "*"):
@@ -169,7 +172,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
 
 
 def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence on exhibits that events refer to but a folder does not have; "" for none."""
+    """Return a sentence on exhibits that events refer to and the folder does not have, or "" if there are none."""
     absent = sorted(address for address in _named_exhibits(rows) if not os.path.lexists(folder / address))
     if not absent:
         return ""
@@ -187,8 +190,8 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Keep a damaged file of events, or the chain of a lost one, unchanged in a folder made from the undamaged parts.
-    told: sentences on the damage, kept next to it."""
+    """Copy a damaged file of events, or the chain of a lost one, unchanged into a folder made from the undamaged
+    parts. `told` has sentences on the damage, which are written next to it."""
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
     copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"

@@ -1,9 +1,9 @@
-"""Unite the runs of several machines in a new folder.
+"""Merging of the runs of several machines in a new folder.
 
 The result depends only on the set of attempts: any order, any grouping, and merging the same run twice give the same
-files, byte for byte. Nothing is lost. If two runs recorded the same attempt of the same trial with different content,
-both stay: the later one gets the next free number, and its old one is recorded. An attempt that is the beginning of
-another (the run was copied while it was written) is counted as that other one.
+files, byte for byte. Nothing is lost. If two runs recorded the same attempt of a trial with different content, both
+versions stay: the later one gets the next free number, and its old number is recorded. If one attempt is the
+beginning of another, because the run was copied while it was written, only the longer one is kept.
 """
 
 import json
@@ -53,11 +53,12 @@ _Content = tuple[bytes, ...]
 class Merged:
     """The result of a merge.
 
-    interrupted: number of attempts without an end. conflicts: attempts that were recorded differently, with their new
-    numbers. damage: in the merged runs, including exhibits that are missing or do not match their name. unproven: some
-    damage prevents the new run from being verified. missing: shards of an audit, one sentence each. names: a sentence
-    if the audits have several names, else "". settings: differences between the audits that figures depend on, one
-    sentence each. shard: the one that was saved; None if the new run is a whole audit.
+    `interrupted` is the number of attempts without an end. `conflicts` are sentences on attempts that were recorded
+    differently, with their new numbers. `damage` describes damage in the merged runs, including exhibits that are
+    missing or do not match their name. `unproven` is True if some damage prevents the new run from being verified.
+    `missing` has one sentence for each kind of missing content, such as shards of an audit. `names` is a sentence if
+    the audits have several names, else "". `settings` has one sentence for each difference between the audits on
+    which figures depend. `shard` is the shard that was salvaged; it is None if the new run is a whole audit.
     """
 
     path: Path
@@ -80,13 +81,13 @@ def merge(
     salvage: bool = False,
     named: Callable[[str], str] = str,
 ) -> Merged:
-    """Unite the runs at `paths` in the new folder `out`, which appears completely or not at all.
+    """Merge the runs at `paths` in the new folder `out`, which appears completely or not at all.
 
-    salvage: use the undamaged parts of a damaged run (see `recordings.checking.salvage`), keep the damaged files
-    unchanged under `damaged/`, and report in `damage` each attempt concerned. named: replaces the folders in a sentence
-    by the names that people know, if the folders are copies. Raises RunError if the runs differ in protocol, seed,
-    topics or systems (with a diff), if one of them is damaged and not to be salvaged, or if `out` exists; InputError if
-    they are shards of different audits; StoreError if it cannot be written.
+    With `salvage`, the undamaged parts of a damaged run are used (see `recordings.checking.salvage`), the damaged
+    files are kept unchanged under `damaged/`, and `damage` reports each attempt concerned. `named` replaces the
+    folders in a sentence with names that people know, if the folders are copies. Raises RunError if the runs differ
+    in protocol, seed, topics or systems (with a diff), if a run is damaged and not to be salvaged, or if `out`
+    exists; InputError if they are shards of different audits; and StoreError if the folder cannot be written.
     """
     if not paths:
         raise InputError("nothing to merge", allowed="one or more run folders")
@@ -137,8 +138,9 @@ def merge(
 
 
 def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
-    """Return changes and gaps that do not prevent reading: for people, and for the new run, which gets its own chains.
-    damaged: files already reported. left_out: sentences on exhibits and files that were not copied."""
+    """Return sentences on changes and gaps that do not prevent reading, and findings for the header of the new run,
+    which gets chains of its own. Files in `damaged` were already reported. `left_out` has sentences on exhibits and
+    files that were not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
     found = check_written(run.path)
     faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
@@ -151,7 +153,7 @@ def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[s
 
 
 def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
-    """Return `names` and `settings` of `Merged`: only their names distinguish two audits of one protocol and seed."""
+    """Return `names` and `settings` of `Merged`. Two audits of one protocol and seed may differ only in their names."""
     audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
     names = dict.fromkeys(map(_audit_name, audits))
     sentence = ""
@@ -169,7 +171,8 @@ def _audit_name(audit: Json) -> str:
 
 
 def _attempt_contents(run: Run) -> dict[AttemptId, set[_Content]]:
-    """Return the contents of each attempt: two for one that two machines recorded in one folder of a salvaged run."""
+    """Return the contents of each attempt. In a salvaged run, an attempt has two contents if two machines recorded it
+    in one folder."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
     for attempt in run.attempts:
         started = attempt.started
@@ -256,9 +259,11 @@ def _number_attempts(
 
 
 def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
-    """Return the number of the attempt whose answered turns `rows` begin with. The recorded number may belong to
-    another one by now, so the turns decide; if no turn was copied, the recorded one. earlier: earlier attempts of the
-    trial, by their new numbers."""
+    """Return the number of the attempt whose answered turns `rows` begin with.
+
+    The recorded number may now belong to another attempt, so the turns decide. If no turn was copied, the recorded
+    number is returned. `earlier` has the earlier attempts of the trial by their new numbers.
+    """
     recorded = int(rows[0]["goes_on_from"])
     own = _answered_rows(rows)
 
@@ -279,7 +284,8 @@ def _answered_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
-    """saved: the runs were salvaged; a single shard stays that shard and can be continued."""
+    """Unite the headers of the runs, or raise RunError with their differences. `saved` is True if the runs were
+    salvaged; a single salvaged shard is still that shard and can be continued."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
         changed = differences(one, two)
         if changed:
@@ -331,7 +337,8 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
 
 
 def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
-    """Unite the mappings, in their common order or else sorted, so that the order of runs does not matter."""
+    """Unite the mappings in their common order, or sorted if their orders differ, so that the order of runs does not
+    matter."""
     if list(one) == list(two):
         return {key: min(one[key], two[key], key=canonical_json) for key in one}
     united = {**one, **{key: item for key, item in two.items() if key not in one}}
@@ -344,8 +351,8 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
 def gold_apart(runs: Iterable[Run]) -> str:
-    """Return a difference between the gold of the runs' audits, with two of the values; "" for none. Compares the
-    newest table of each run, for the topics that both have."""
+    """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if there
+    is none. The newest tables of each two runs are compared for the topics that both have."""
     tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):

@@ -1,6 +1,6 @@
-"""A run with its answers reread, as a new run: the original is not changed.
+"""New runs with reread answers of another run, which is not changed.
 
-Every row is as it was recorded, except for answers, decisions and outcomes that changed; these keep their former
+Every row is as it was recorded, except for answers, decisions and outcomes that changed. These keep their former
 values under `before`. Exhibits are copied, so that the new run can be reread as well.
 """
 
@@ -37,14 +37,14 @@ _END = ("outcome", "reason", "detail")
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The changes to one attempt. answers, routes: by turn number. outcome: None if unchanged."""
+    """The changes to one attempt: answers and routes by turn number, and the outcome, which is None if unchanged."""
 
     answers: Mapping[int, Answer] = field(default_factory=dict)
     routes: Mapping[int, Route] = field(default_factory=dict)
     outcome: Outcome | None = None
 
     def row_now(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the revised values of a row by key; {} for none."""
+        """Return the revised values of a row by key, or {} if nothing in it was revised."""
         trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
         if row.get("event") == "turn" and turn in self.answers:
             value = encode(Answered(trial_id, number, turn, SystemTurn(self.answers[turn])))
@@ -85,9 +85,12 @@ def write_revision(
     told: Mapping[str, Json],
     clock: Now = utc_now,
 ) -> list[str]:
-    """Write `run` with its revisions into the new folder `out`, which appears completely or not at all. told:
-    additional values for the header's `source`. Returns errors in exhibits and files, as sentences. Raises RunError if
-    `out` exists or is in the run, StoreError if it cannot be written."""
+    """Write `run` with its revisions into the new folder `out`, which appears completely or not at all. Returns
+    sentences on errors in exhibits and files.
+
+    `told` has additional values for the header's `source`. Raises RunError if `out` exists or is inside the run, and
+    StoreError if it cannot be written.
+    """
     target = Path(out)
     check_target(run, target)
     redactor = Redactor()  # secrets that an older Harvest did not recognise must not spread
