@@ -14,8 +14,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-_STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Lasting:
@@ -48,7 +48,7 @@ def printable(text: str, *, line: bool = False) -> str:
             return chr(0x2400 + code)
         return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
 
-    return (_STEERS if line else _STEERS_IN_LINES).sub(picture, text)
+    return (_CONTROLS if line else _CONTROLS_IN_LINES).sub(picture, text)
 
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
@@ -80,11 +80,11 @@ def _fold_line(line: str, width: int, hang: int) -> list[str]:
 
 
 # Characters of one column: Latin scripts, and the symbols for control characters.
-_NARROW = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2400-\u2426]*")
+_NARROW_TEXT = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2400-\u2426]*")
 
 
 def _text_width(text: str) -> int:
-    if _NARROW.fullmatch(text):
+    if _NARROW_TEXT.fullmatch(text):
         return len(text)
     from rich.cells import cell_len  # late: most commands print nothing of the kind
 

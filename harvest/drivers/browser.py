@@ -40,10 +40,10 @@ from topics.written_form import written_form
 PACE = 2.0
 
 # Answers of a site with more time: links may come after the words. Only one conversation's end is waited for.
-_NEW = 2
+_TRIED_ANSWERS = 2
 
 _PROXIES = ("http", "https", "socks5")
-_A_PROXY = "http://host:port, https://host:port or socks5://host:port"
+_PROXY_FORMS = "http://host:port, https://host:port or socks5://host:port"
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
 
 Kept = Literal["screenshot", "reply", "page", "watch"]
@@ -60,7 +60,7 @@ def _is_proxy(address: str) -> bool:
 
 def _check_proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
-        raise refusal(f"this is not a proxy: write {_A_PROXY}")
+        raise refusal(f"this is not a proxy: write {_PROXY_FORMS}")
     return value
 
 
@@ -124,7 +124,7 @@ class Options(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_options(self) -> Self:
         if self.url is None and self.site is None:
             raise refusal("url is missing: give the address of the page, or a site file that has one")
         return self
@@ -141,7 +141,7 @@ def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings
         variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
         raise InputError(
             f"system {surroundings.system!r}: the value of the environment variable {variable} is not a proxy",
-            allowed=_A_PROXY,
+            allowed=_PROXY_FORMS,
             advice="within a user name or password, write %40 for @, %2F for /, %3A for : and the like",
         )
     width, _, height = options.viewport.partition("x")
@@ -193,7 +193,7 @@ class BrowserDriver:
         self._signed_in = login is not None
         self._experience = Experience(asks_on=True)
         if site.quiet is None:  # the author of the option knows the site's polls
-            self._experience = Experience(untried=_NEW, unsettled=1)
+            self._experience = Experience(untried=_TRIED_ANSWERS, unsettled=1)
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
         self._met = Acquaintance()
 

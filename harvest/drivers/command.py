@@ -35,11 +35,11 @@ from protocols.answer import Exchange
 from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
-_PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
-_LINE = b"\n"
-_LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the program
+_PASSED_NAMES = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
+_LINE_BREAK = b"\n"
+_EXIT_SECONDS = 2.0  # seconds between the end of its output and the end of the program
 
-_UNFLUSHED = (
+_FLUSH_HINT = (
     ". It had written nothing: programs keep what they write to a pipe until there is much of it, so let it flush each"
     " reply (in Python: print(..., flush=True), or python -u)"
 )
@@ -71,7 +71,7 @@ class Options(StrictModel):
     max_reply: int = Field(8 * 2**20, ge=1, description="bytes of a reply; a longer one is a fault (`too-large`)")
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_options(self) -> Self:
         if self.mode != "lines" and (self.end is not None or self.prompt is not None):
             raise refusal(f"end and prompt belong to mode: lines, not to {self.mode}")
         if self.end is not None and self.prompt is not None:
@@ -93,11 +93,11 @@ class CommandDriver:
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self._options, self._folder, self.clock = options, surroundings.folder, surroundings.clock
         given = {name: resolve_text(value, surroundings) for name, value in options.env.items()}
-        passed = {name: surroundings.environment[name] for name in _PASSED_ON if name in surroundings.environment}
+        passed = {name: surroundings.environment[name] for name in _PASSED_NAMES if name in surroundings.environment}
         # Without a locale, many programs fall back to ASCII.
         locale = {} if {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys() else {"LANG": "C.UTF-8"}
         self._environment = {**passed, **locale, **given}
-        self._running: set[_Talk] = set()
+        self._running: set[_ProgramSession] = set()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -107,12 +107,12 @@ class CommandDriver:
     async def open(self, opening: Opening) -> Session:
         """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if its greeting does not
         arrive."""
-        argv = (self._found(), *self._options.argv[1:])
+        argv = (self._program_path(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
-            session = _Once(self._options, self, argv, opening.history)
+            session = _TurnSession(self._options, self, argv, opening.history)
         else:
-            session = talk = _Talk(self._options, await self.start(argv), self._running.discard, self.clock)
+            session = talk = _ProgramSession(self._options, await self.start(argv), self._running.discard, self.clock)
             self._running.add(talk)
             try:
                 await talk.greet()
@@ -128,7 +128,7 @@ class CommandDriver:
         for talk in list(self._running):
             await talk.close()
 
-    def _found(self) -> str:
+    def _program_path(self) -> str:
         name = self._options.argv[0]
         path = str(self._folder / name) if "/" in name else name
         found = shutil.which(path, path=self._environment.get("PATH"))
@@ -140,10 +140,12 @@ class CommandDriver:
         return found
 
 
-class _Talk:
+class _ProgramSession:
     """Session with one process for the whole conversation."""
 
-    def __init__(self, options: Options, program: Program, forget: Callable[[_Talk], None], clock: Clock) -> None:
+    def __init__(
+        self, options: Options, program: Program, forget: Callable[[_ProgramSession], None], clock: Clock
+    ) -> None:
         self._options, self._program, self._forget, self._clock = options, program, forget, clock
         self._mark = Mark(options.end, options.prompt)
         self._marked = options.end is not None or options.prompt is not None
@@ -158,7 +160,7 @@ class _Talk:
             return
         self._greeting, whole = await self._next_reply(self._options.start_timeout, "greeting", Stopwatch(self._clock))
         if not whole:
-            raise self._ended_badly(await self._exit(), self._greeting)
+            raise self._make_exit_fault(await self._wait_for_exit(), self._greeting)
 
     async def say(self, text: str) -> Reply:
         if self._over:
@@ -171,18 +173,18 @@ class _Talk:
             detail = f"it wrote without being asked: {excerpt(stray.decode('utf-8', 'replace'))!r}"
             lines = self._options.mode == "lines"
             advice = "say how its replies end, with `end` or `prompt`" if lines else "each reply must be one line"
-            raise self._fault("unexpected-output", f"{detail}; {advice}", stray)
+            raise self._make_fault("unexpected-output", f"{detail}; {advice}", stray)
         sent = self._input_line(text)
         watch = Stopwatch(self._clock)
         self._program.write(sent)
         raw, whole = await self._next_reply(self._options.timeout, "reply", watch)
         if not whole:
-            code = await self._exit()
+            code = await self._wait_for_exit()
             if code != 0:
-                raise self._ended_badly(code, raw)
+                raise self._make_exit_fault(code, raw)
             self._over = "it ended by itself"
             if self._marked or not raw.strip():
-                raise self._fault("ended-early", "the program ended before its reply was complete", raw)
+                raise self._make_fault("ended-early", "the program ended before its reply was complete", raw)
         exhibits = (Exhibit("stdin", "text/plain", sent), *self._exhibits(raw))
         try:
             read = json_turn if self._options.mode == "json" else text_turn
@@ -216,12 +218,12 @@ class _Talk:
         except TimeoutError:
             raw = bytes(program.output)
             await self._give_up("timeout")
-            told = f"no complete {what} within {seconds:g} s; the program was killed{'' if raw else _UNFLUSHED}"
-            raise self._fault("timeout", told, raw) from None
+            told = f"no complete {what} within {seconds:g} s; the program was killed{'' if raw else _FLUSH_HINT}"
+            raise self._make_fault("timeout", told, raw) from None
         except Unanswered as fault:
             raw = bytes(program.output[: 2**20])
             await self._give_up(fault.reason)
-            raise self._fault(fault.reason, fault.detail, raw) from None
+            raise self._make_fault(fault.reason, fault.detail, raw) from None
         except asyncio.CancelledError:
             await self._give_up("it was interrupted")
             raise
@@ -229,11 +231,11 @@ class _Talk:
         length, taken = found or (len(program.output), len(program.output))
         return program.take(taken)[:length], whole
 
-    async def _exit(self) -> int | None:
+    async def _wait_for_exit(self) -> int | None:
         """Return the exit code of a program that has closed its output. Kills it and returns None if it does not
         end."""
         try:
-            async with asyncio.timeout(_LAST_MOMENT):
+            async with asyncio.timeout(_EXIT_SECONDS):
                 await self._program.ended()
             return self._program.exit_code
         except TimeoutError:
@@ -245,8 +247,8 @@ class _Talk:
 
     def _input_line(self, text: str) -> bytes:
         if self._options.mode == "json":
-            return json_bytes({"text": text}) + _LINE
-        return self._options.line_break.join(text.splitlines()).encode() + _LINE
+            return json_bytes({"text": text}) + _LINE_BREAK
+        return self._options.line_break.join(text.splitlines()).encode() + _LINE_BREAK
 
     async def _give_up(self, why: str) -> None:
         self._over = why
@@ -256,16 +258,16 @@ class _Talk:
         greeting, self._greeting = self._greeting, b""
         return _exhibits(raw, self._program, greeting)
 
-    def _ended_badly(self, code: int | None, raw: bytes) -> Unanswered:
+    def _make_exit_fault(self, code: int | None, raw: bytes) -> Unanswered:
         self._over = _exit_reason(code)
         what = f"ended ({self._over})" if code is not None else "closed its output, and was killed,"
-        return self._fault(self._over, f"the program {what} before its reply was complete", raw)
+        return self._make_fault(self._over, f"the program {what} before its reply was complete", raw)
 
-    def _fault(self, reason: str, detail: str, raw: bytes) -> Unanswered:
+    def _make_fault(self, reason: str, detail: str, raw: bytes) -> Unanswered:
         return Unanswered(reason, detail, partial=readable(raw), exhibits=self._exhibits(raw))
 
 
-class _Once(NothingHeld):
+class _TurnSession(NothingHeld):
     """Session with one process for each turn. The session keeps the history."""
 
     def __init__(
@@ -307,7 +309,7 @@ class _Once(NothingHeld):
     def _payload(self, text: str) -> bytes:
         if self._options.input == "text":
             return text.encode()
-        return json_bytes({"text": text, "history": self._history.messages()}) + _LINE
+        return json_bytes({"text": text, "history": self._history.messages()}) + _LINE_BREAK
 
 
 def _mark_output(program: Program, watch: Stopwatch) -> bool:

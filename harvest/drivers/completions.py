@@ -23,22 +23,22 @@ from protocols.answer import Answer
 
 # Finish reasons of gateways and servers for a failed generation, not the model's; the last two are DeepSeek's and
 # Zhipu's.
-_FAILED = frozenset(
+_FAILED_FINISHES = frozenset(
     {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
 )
-_OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
+_OTHER_ANSWER_FIELDS = ("refusal", "tool_calls", "function_call")
 # The fields of a model's thoughts: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
 # Copilot, and gateways with other names.
-_THOUGHTS = (
+_THOUGHT_FIELDS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details"),
     *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
 )
 # The fields of sources, in a message, in a piece of one or in the body.
-_SOURCES = ("annotations", "search_results", "citations", "sources", "references")
-_READ = frozenset({"role", "name", "content", "refusal", *_THOUGHTS, *_SOURCES})
+_SOURCE_FIELDS = ("annotations", "search_results", "citations", "sources", "references")
+_READ_FIELDS = frozenset({"role", "name", "content", "refusal", *_THOUGHT_FIELDS, *_SOURCE_FIELDS})
 # Words that may be addressed to a user; characters in scripts without blanks.
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
-_NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
+_FIELDS_WITHOUT_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHT_FIELDS})
 
 SEVERAL = "the system sent several choices; the first is the answer"
 
@@ -185,7 +185,7 @@ class Completion:
                 self._parts.take_sources(found)
         self._parts.take_offers(value.get("related_questions") or [])
         if addressed:
-            self._addresses |= dict.fromkeys(addresses_in(value, _NO_SOURCES))
+            self._addresses |= dict.fromkeys(addresses_in(value, _FIELDS_WITHOUT_SOURCES))
         if choices is None:
             for key, (kind, name) in _OTHER_APIS.items():
                 if isinstance(value.get(key), kind):
@@ -206,7 +206,7 @@ class Completion:
         piece = choice.get(holder)
         # Some servers send complete messages in a stream, sometimes after its pieces.
         message = piece or choice.get("message")
-        if isinstance(message, Mapping) and self._is_of_another(message):
+        if isinstance(message, Mapping) and self._has_other_role(message):
             message = None
         elif isinstance(message, Mapping):
             try:
@@ -217,14 +217,14 @@ class Completion:
                     self._in_pieces = self._in_pieces or (bool(piece) and self._characters > before)
             except MisshapenError as fault:
                 raise Unanswered("bad-completion", str(fault)) from None
-            self._said = self._said or self._characters > 0 or any(message.get(key) for key in _OTHER_ANSWERS)
+            self._said = self._said or self._characters > 0 or any(message.get(key) for key in _OTHER_ANSWER_FIELDS)
         elif message is not None or holder == "message" or choice.get("text"):  # a stream's chunks may have no delta
             raise _shape_error(f"a choice's {holder}", message)
         _check_error(choice)
         finish = choice.get("finish_reason")
         if finish is not None and not isinstance(finish, str):
             raise _shape_error("finish_reason", finish)
-        if finish and finish.lower() in _FAILED:
+        if finish and finish.lower() in _FAILED_FINISHES:
             raise Unanswered("system-error", f"the system gave up: finish_reason {finish!r}")
         if self.finish and self._characters > before:
             if finish:
@@ -239,7 +239,7 @@ class Completion:
         if isinstance(holder, Mapping) and isinstance(usage := holder.get("usage"), Mapping):
             self.tokens = count_tokens(usage)
 
-    def _is_of_another(self, message: Mapping[str, object]) -> bool:
+    def _has_other_role(self, message: Mapping[str, object]) -> bool:
         """Return whether a message, or a piece of one, comes from another role than the assistant. A piece without a
         role has the role named last."""
         self._role = (_short_name(message.get("role")) or self._role).lower()
@@ -265,11 +265,11 @@ class Completion:
             self._complaint = ""  # not a real end, since the reply went on
         if self._envelope.begins_again(reply, message.get("role"), words=came > 0):
             parts.restarts.add(first)
-        for field in _THOUGHTS:
+        for field in _THOUGHT_FIELDS:
             if message.get(field):
                 parts.take_thoughts(message[field], field)
         for name, value in message.items():
-            if isinstance(value, str) and value and name not in _READ:
+            if isinstance(value, str) and value and name not in _READ_FIELDS:
                 self._unread.setdefault(excerpt(name, 60), []).append(value)
         self._take_sources(message)
         if isinstance(context := message.get("context"), Mapping):
@@ -284,7 +284,7 @@ class Completion:
             parts.take_calls({"index": "function_call", **called})
 
     def _take_sources(self, holder: Mapping[str, object]) -> None:
-        for field in _SOURCES:
+        for field in _SOURCE_FIELDS:
             found = holder.get(field)
             if found and self._seen.get(field) != found:  # some servers send all of them with every piece
                 self._seen[field] = found

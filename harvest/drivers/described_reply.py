@@ -28,7 +28,7 @@ from recordings.conversations.conversation import SystemTurn
 from topics.document import refusal
 
 # Of OpenAI and Anthropic, Bedrock, Gemini and Ollama.
-_NAMES = {
+_COUNT_NAMES = {
     "prompt_tokens": "prompt",
     "input_tokens": "prompt",
     "inputTokens": "prompt",
@@ -46,7 +46,7 @@ _NAMES = {
     "cachedContentTokenCount": "cached",
     "cache_read_input_tokens": "cached",
 }
-_DETAILS = {
+_COUNT_DETAILS = {
     ("completion_tokens_details", "reasoning_tokens"): "reasoning",
     ("output_tokens_details", "reasoning_tokens"): "reasoning",
     ("prompt_tokens_details", "cached_tokens"): "cached",
@@ -58,21 +58,21 @@ def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mappin
     """Return the counts in a `usage` object by their common names (`prompt`, `completion`, `total`, …). With `others`,
     counts with unknown names are included under those names."""
     found: dict[str, int] = {}
-    for key in (*_NAMES, *(usage if others else ())):
-        _count(found, _NAMES.get(key, key), usage.get(key))
-    for (holder, key), name in _DETAILS.items():
+    for key in (*_COUNT_NAMES, *(usage if others else ())):
+        _add_count(found, _COUNT_NAMES.get(key, key), usage.get(key))
+    for (holder, key), name in _COUNT_DETAILS.items():
         details = usage.get(holder)
         if isinstance(details, Mapping):
-            _count(found, name, details.get(key))
+            _add_count(found, name, details.get(key))
     return MappingProxyType(found)
 
 
-def _count(found: dict[str, int], name: str, value: object) -> None:
+def _add_count(found: dict[str, int], name: str, value: object) -> None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         found[name] = value
 
 
-_STEP = re.compile(
+_PATH_STEP = re.compile(
     r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
     r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
 )
@@ -94,7 +94,7 @@ class ReplyPath:
         steps: list[tuple[str, str | int]] = []
         at = 1
         while at < len(text):
-            match = _STEP.match(text, at)
+            match = _PATH_STEP.match(text, at)
             if match is None:
                 raise ValueError(f"{text!r} is not a path: {text[at:]!r} is not a step (.name, [0], [*] or ['name'])")
             kind = str(match.lastgroup)
@@ -163,7 +163,7 @@ SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are th
 UNMARKED = "nothing but the end of the connection says that the stream was whole"
 
 # Keys of an object that can be a reply, even with empty text.
-_TEXTS = frozenset({"type", "text", "content", "parts"})
+_TEXT_KEYS = frozenset({"type", "text", "content", "parts"})
 _MOST_KINDS = 12  # to list in a message
 
 # The names of an event: the stream's, and the keys `event` and `type` of its value.
@@ -223,7 +223,7 @@ class Described:
                 stretches.append(_Stretch(names, begin, len(parts.pieces)))
             self._take_parts(parts, value, received)
         if not streamed:
-            self._check_read(parts, paths, values, received)
+            self._check_readable(parts, paths, values, received)
         else:
             _compare_kinds(parts, stretches)
         for _, value in values if not parts.said.strip() else ():  # a body without a word may name an error
@@ -249,7 +249,7 @@ class Described:
             notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
         return self._make_turn(received, values, answer, notes)
 
-    def _check_read(
+    def _check_readable(
         self,
         parts: Parts,
         paths: Sequence[ReplyPath],
@@ -260,7 +260,7 @@ class Described:
         for path in paths if parts.empty else ():
             for _, value in values:
                 for found in path.find(value):
-                    if isinstance(found, Mapping) and _TEXTS.isdisjoint(found):
+                    if isinstance(found, Mapping) and _TEXT_KEYS.isdisjoint(found):
                         detail = f"the value at {path.text} is an object without text: {excerpt(repr(dict(found)), 80)}"
                         raise received.fault(Unanswered, "bad-type", detail)
 

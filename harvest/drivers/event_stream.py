@@ -13,8 +13,8 @@ from typing import Protocol
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 
-_LINE = re.compile(r"\r\n|\n|\r")  # the only line ends of a stream: U+2028 may occur in a text
-_LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"})
+_LINE_END = re.compile(r"\r\n|\n|\r")  # the only line ends of a stream: U+2028 may occur in a text
+_LINE_TYPES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,16 @@ class StreamEvent:
 
 
 def is_stream(media_type: str) -> bool:
-    return media_type == "text/event-stream" or media_type in _LINES
+    return media_type == "text/event-stream" or media_type in _LINE_TYPES
 
 
 def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
     """Yield the events of a stream up to `[DONE]`, without empty ones."""
-    if media_type in _LINES:
-        yield from (StreamEvent("", line) for line in _LINE.split(text) if line.strip())
+    if media_type in _LINE_TYPES:
+        yield from (StreamEvent("", line) for line in _LINE_END.split(text) if line.strip())
         return
     name, data = "", []
-    for line in (*_LINE.split(text), ""):
+    for line in (*_LINE_END.split(text), ""):
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if line:

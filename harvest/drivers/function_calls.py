@@ -17,7 +17,7 @@ from typing import Any, TextIO, cast
 from harvest.systems.timing import REAL_CLOCK, Clock
 
 Function = Callable[..., Any]
-_SIGN_OF_LIFE = 0.2  # seconds for a loop to show that it still runs after a call timed out
+_RECOVERY_SECONDS = 0.2  # seconds for a loop to show that it still runs after a call timed out
 
 # The result of a call, or the exception.
 Result = tuple[Any, BaseException | None]
@@ -47,7 +47,7 @@ class Calls:
 
     async def _on_loop(self, start: Callable[[], Any]) -> Result:
         if self._loops and not self._loops[-1].responsive:
-            await self._clock.sleep(_SIGN_OF_LIFE)
+            await self._clock.sleep(_RECOVERY_SECONDS)
         if not self._loops or not self._loops[-1].responsive:
             # The previous loop is not stopped: it may be slow rather than stuck, and have other calls to finish.
             self._loops.append(_LoopThread())

@@ -18,7 +18,7 @@ from protocols.answer import Answer, Exchange
 LEFT_OUT = "the system refuses its own empty reply as a part of the history; it was sent without that message"
 
 # Errors that an empty message may cause. Keys, quotas and times do not depend on the history.
-_REFUSED = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
+_REFUSED_HISTORY = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
 
 Message = dict[str, str]
 
@@ -63,7 +63,7 @@ class History:
             try:
                 reply = await send()
             except DriverError as fault:
-                if form == forms[-1] or isinstance(fault, NotSent) or not _REFUSED.fullmatch(fault.reason):
+                if form == forms[-1] or isinstance(fault, NotSent) or not _REFUSED_HISTORY.fullmatch(fault.reason):
                     self._form = forms[0]  # the form was not the cause
                     raise
                 refused = refused or [replace(one, name=f"refused-{one.name}") for one in fault.exhibits]

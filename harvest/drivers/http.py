@@ -45,7 +45,7 @@ from protocols.answer import Exchange
 from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
-_FAREWELL = 5.0  # the longest wait in seconds for the end of a session
+_CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
 
 
 def _text_or_path(text: str) -> str:
@@ -67,7 +67,7 @@ class Call(StrictModel):
     headers: Headers = Field({})
 
     @model_validator(mode="after")
-    def _sound(self) -> Self:
+    def _check_request(self) -> Self:
         _check_call(self, ("session",))
         return self
 
@@ -119,7 +119,7 @@ class Options(WireOptions):
     close: Call | None = Field(None, description="a request that ends it")
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_options(self) -> Self:
         _check_call(self, PLACEHOLDERS)
         used = names_in((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
         if not used & {"text", "messages"}:
@@ -155,7 +155,7 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
         raise refusal(str(fault)) from None
 
 
-class _Caller:
+class _Requests:
     def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url
         self._query = with_secrets(call.query, surroundings)
@@ -198,9 +198,9 @@ class HttpDriver:
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
-        self.turn = _Caller(options, {}, surroundings)
-        self.opening = _Caller(options.open, options.headers, surroundings) if options.open is not None else None
-        self.closing = _Caller(options.close, options.headers, surroundings) if options.close is not None else None
+        self.turn = _Requests(options, {}, surroundings)
+        self.opening = _Requests(options.open, options.headers, surroundings) if options.open is not None else None
+        self.closing = _Requests(options.close, options.headers, surroundings) if options.close is not None else None
         # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
         self.description = description(options)
@@ -229,7 +229,7 @@ class HttpDriver:
                     )
         return _Session(self, session, jar, opening.history)
 
-    async def ask(self, caller: _Caller, values: Mapping[str, object], jar: Jar) -> Received:
+    async def ask(self, caller: _Requests, values: Mapping[str, object], jar: Jar) -> Received:
         # Characters of the conversation so far, if the request may contain it.
         messages = values.get("messages", ())
         request = await aside(
@@ -286,7 +286,7 @@ class _Session:
             return
         self._closed = True
         with contextlib.suppress(DriverError, TimeoutError):
-            async with asyncio.timeout(_FAREWELL):
+            async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._driver.ask(self._driver.closing, {"session": self._id}, self._jar)
 
 

@@ -24,14 +24,14 @@ from topics.errors import InputError
 from topics.identity import derived_seed
 
 
-def _extra(extra: dict[str, Any]) -> dict[str, Any]:
+def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in ("messages", "n", "stream_options") or (key in Options.model_fields and key != "extra"):
-            raise refusal(f"{key!r} cannot be given in `extra`: " + _INSTEAD.get(key, f"use the option {key!r}"))
+            raise refusal(f"{key!r} cannot be given in `extra`: " + _EXTRA_ADVICE.get(key, f"use the option {key!r}"))
     return extra
 
 
-_INSTEAD = {
+_EXTRA_ADVICE = {
     "messages": "they are the conversation",
     "n": "one reply is one turn; repeat by `trials`",
     "stream_options": "use the option 'stream_usage'",
@@ -65,7 +65,7 @@ class Options(WireOptions):
         (), description="paths of sources in addition to those found automatically: a path, or a list of paths"
     )
     thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
-    extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
+    extra: Annotated[dict[str, Any], AfterValidator(_check_extra)] = Field(
         {}, description="further fields of the request, sent unchanged"
     )
 

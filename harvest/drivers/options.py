@@ -24,14 +24,14 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x
 # The help of the option `thoughts_apart` in every driver that has it.
 THOUGHTS_APART = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_PLAIN = re.compile(r"[\x20-\x7e]*")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PRINTABLE = re.compile(r"[\x20-\x7e]*")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 
 
 def _check_variable(name: str) -> str:
-    if not _NAME.fullmatch(name):
+    if not _VARIABLE_NAME.fullmatch(name):
         # Not repeated in the message: a user who mistakes `env` for the value writes the secret here.
         raise refusal("this is not the name of an environment variable (letters, digits and _)")
     return Variable(name)
@@ -50,20 +50,20 @@ class FromEnvironment(StrictModel):
 Text = str | FromEnvironment
 
 
-def _headers(headers: dict[str, Text]) -> dict[str, Text]:
+def _check_headers(headers: dict[str, Text]) -> dict[str, Text]:
     for name, value in headers.items():
-        if not _TOKEN.fullmatch(name):
+        if not _HEADER_NAME.fullmatch(name):
             raise refusal(f"{name!r} is not the name of a header")
         if isinstance(value, FromEnvironment):
             continue
         if name.lower() in SECRET_HEADERS:
             raise refusal(f"header {name} carries a secret: write {{env: NAME}}, and set that environment variable")
-        if not _PLAIN.fullmatch(value):
+        if not _PRINTABLE.fullmatch(value):
             raise refusal(f"header {name} contains a character that cannot be sent (only printable ASCII can)")
     return headers
 
 
-def _url(url: str) -> str:
+def _check_url(url: str) -> str:
     if _PLACEHOLDER.search(url.partition("://")[2].partition("/")[0]):
         raise refusal("a URL may have placeholders in its path and query, but not in its host")
     if checked_target(_PLACEHOLDER.sub("x", url), secret="use a header with {env: NAME}").fragment:
@@ -71,7 +71,7 @@ def _url(url: str) -> str:
     return Target(url)
 
 
-def _proxy(value: Text) -> Text:
+def _check_proxy(value: Text) -> Text:
     # Checked before parsing, because a parser's message may repeat the password in the URL.
     if "@" in (value if isinstance(value, str) else value.prefix):
         raise refusal(
@@ -83,10 +83,10 @@ def _proxy(value: Text) -> Text:
     return value.model_copy(update={"env": ProxyVariable(value.env)})
 
 
-Headers = Annotated[dict[str, Text], AfterValidator(_headers)]
-Url = Annotated[str, AfterValidator(_url)]
+Headers = Annotated[dict[str, Text], AfterValidator(_check_headers)]
+Url = Annotated[str, AfterValidator(_check_url)]
 # A proxy's URL without user name and password, or the variable that holds the URL with both.
-Proxy = Annotated[Text, AfterValidator(_proxy)]
+Proxy = Annotated[Text, AfterValidator(_check_proxy)]
 Seconds = Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)]
 
 
@@ -125,7 +125,7 @@ def resolve_text(value: Text, surroundings: Surroundings) -> str:
 def sendable(variable: str, surroundings: Surroundings) -> str:
     """Return the secret in `variable`. Raises InputError if it is not set or cannot be sent in a header."""
     secret = surroundings.secret(variable)
-    if not _PLAIN.fullmatch(secret):
+    if not _PRINTABLE.fullmatch(secret):
         raise InputError(
             f"system {surroundings.system!r}: the value of {variable} contains a character that cannot be sent",
             allowed="printable ASCII",

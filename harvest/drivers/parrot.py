@@ -46,7 +46,7 @@ class Options(StrictModel):
     catalogue: str | None = None
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _check_profile(self) -> Self:
         if self.profile not in PROFILES:
             raise PydanticCustomError(
                 "profile",

@@ -27,20 +27,20 @@ OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "
 # The note on an answer with different words in its sound and its text.
 SPOKEN = "the system wrote one text and spoke another; the answer is both"
 
-_LONGEST = 4096
-_DEEPEST = 6
-_TEXTS = ("text", "output_text", "input_text", "text_delta")
-_THOUGHTS = (
+_LONGEST_LINE = 4096
+_DEEPEST_THOUGHT = 6
+_TEXT_TYPES = ("text", "output_text", "input_text", "text_delta")
+_THOUGHT_TYPES = (
     *("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "redacted_thinking", "reasoning.text"),
     *("reasoning.summary", "reasoning.encrypted", "summary_text", "thinking_delta", "signature_delta"),
 )
 # Keys for thoughts in a part without a type: Bedrock's, and those of gateways.
-_THOUGHTS_WITHIN = ("reasoningContent", "thought")
-_WITHIN_THOUGHTS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
-_SOUNDS = ("audio", "input_audio", "output_audio")
-_FILES = ("image", "image_url", "output_image", *_SOUNDS, "file", "document", "video")
+_UNTYPED_THOUGHT_KEYS = ("reasoningContent", "thought")
+_THOUGHT_TEXT_KEYS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
+_SOUND_TYPES = ("audio", "input_audio", "output_audio")
+_FILE_TYPES = ("image", "image_url", "output_image", *_SOUND_TYPES, "file", "document", "video")
 # Keys for a file in a part without a type: Gemini's.
-_FILES_WITHIN = frozenset({"inlineData", "fileData"})
+_UNTYPED_FILE_KEYS = frozenset({"inlineData", "fileData"})
 
 
 class MisshapenError(ValueError):
@@ -108,10 +108,10 @@ class Parts:
         if isinstance(inner, (str, list)) and (kind == "message" or not {"type", "text"} & part.keys()):
             self._take_message(part.get("role"), inner)
             return
-        if part.get("thought") is True or kind in _THOUGHTS:
+        if part.get("thought") is True or kind in _THOUGHT_TYPES:
             self.take_thoughts(part)
             return
-        for key in _THOUGHTS_WITHIN:
+        for key in _UNTYPED_THOUGHT_KEYS:
             if isinstance(part.get(key), (str, Mapping)):
                 self.take_thoughts(part[key])
         if isinstance(part.get("citation"), Mapping):
@@ -120,11 +120,11 @@ class Parts:
             self.take_refusal(part.get("refusal"))
         elif is_call(part):
             self.take_calls(part)
-        elif kind in _SOUNDS:
+        elif kind in _SOUND_TYPES:
             self.take_speech(part)
-        elif kind in _FILES or not _FILES_WITHIN.isdisjoint(part):
-            self.take_attachments(next((part[key] for key in _FILES_WITHIN if key in part), part))
-        elif kind in _TEXTS:
+        elif kind in _FILE_TYPES or not _UNTYPED_FILE_KEYS.isdisjoint(part):
+            self.take_attachments(next((part[key] for key in _UNTYPED_FILE_KEYS if key in part), part))
+        elif kind in _TEXT_TYPES:
             begin, annotations = self._length, part.get("annotations")
             offset = begin
             if isinstance(text, Mapping):  # the Assistants API's, which counts places from the beginning of all pieces
@@ -193,7 +193,7 @@ class Parts:
         No value is refused, since no measure depends on thoughts. `field` is the name of their field, because gateways
         send the same thoughts in several fields.
         """
-        self._thoughts.setdefault(field, []).extend(_words(value))
+        self._thoughts.setdefault(field, []).extend(_strings_in(value))
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
         self._sources += [replace(source, place=place) for source in sources_in(value, offset)]
@@ -215,9 +215,9 @@ class Parts:
             if isinstance(item, str) and item.strip():
                 self._offers.append(Offer(_short_line(item)))
             elif isinstance(item, Mapping):
-                title = _first(item, ("title", "text", "label", "name", "question"))
-                value_sent = _first(item, ("value", "payload", "href", "url", "link"))
-                kind = _first(item, ("kind", "type")) or "reply"
+                title = _first_string(item, ("title", "text", "label", "name", "question"))
+                value_sent = _first_string(item, ("value", "payload", "href", "url", "link"))
+                kind = _first_string(item, ("kind", "type")) or "reply"
                 if title or value_sent:
                     self._offers.append(Offer(title or value_sent, value_sent if title else "", kind))
 
@@ -226,7 +226,7 @@ class Parts:
             if isinstance(item, str) and item.strip():
                 self._attachments.append(Attachment(_file_name(item)))
             elif isinstance(item, Mapping):
-                self._attachments.append(_attachment(item))
+                self._attachments.append(_read_attachment(item))
 
     def take_speech(self, value: object) -> None:
         """Add recorded speech, or a piece of it, with its transcript. In a stream, only the first piece may have the
@@ -234,12 +234,12 @@ class Parts:
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, Mapping) or not item:
                 continue
-            inner = next((item[key] for key in _SOUNDS if isinstance(item.get(key), Mapping)), item)
+            inner = next((item[key] for key in _SOUND_TYPES if isinstance(item.get(key), Mapping)), item)
             if isinstance(said := inner.get("transcript"), str):
                 self._spoken.append(said)
-            name = _first(inner, ("id",))
+            name = _first_string(inner, ("id",))
             if self._sound is None or not self.streamed or name not in ("", self._sound):
-                self._attachments.append(_attachment({"type": "audio", **item}))
+                self._attachments.append(_read_attachment({"type": "audio", **item}))
                 self._sound = name
 
     def note(self, sentence: str) -> None:
@@ -309,29 +309,29 @@ def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Sourc
     return [source for several in by_name.values() for source in several]
 
 
-def _words(value: object, depth: int = 0) -> Iterable[str]:
+def _strings_in(value: object, depth: int = 0) -> Iterable[str]:
     if isinstance(value, str):
         yield value
-    elif depth == _DEEPEST:
+    elif depth == _DEEPEST_THOUGHT:
         return
     elif isinstance(value, list):
         for item in value:
-            yield from _words(item, depth + 1)
+            yield from _strings_in(item, depth + 1)
     elif isinstance(value, Mapping):
-        for key in (*_WITHIN_THOUGHTS, "thought"):
+        for key in (*_THOUGHT_TEXT_KEYS, "thought"):
             if isinstance(value.get(key), (str, list, Mapping)) and value[key]:
-                yield from _words(value[key], depth + 1)
+                yield from _strings_in(value[key], depth + 1)
                 return
 
 
-def _attachment(item: Mapping[str, object]) -> Attachment:
-    inner = next((item[key] for key in _FILES if isinstance(item.get(key), Mapping)), None)
+def _read_attachment(item: Mapping[str, object]) -> Attachment:
+    inner = next((item[key] for key in _FILE_TYPES if isinstance(item.get(key), Mapping)), None)
     holder: Mapping[str, object] = {**item, **inner} if isinstance(inner, Mapping) else item
-    media_type = _first(holder, ("mimeType", "mime_type", "media_type", "content_type", "format"))
-    name = _first(holder, ("name", "filename", "title", "url", "image_url", "fileUri", "file_id", "id"))
+    media_type = _first_string(holder, ("mimeType", "mime_type", "media_type", "content_type", "format"))
+    name = _first_string(holder, ("name", "filename", "title", "url", "image_url", "fileUri", "file_id", "id"))
     size = holder.get("size", holder.get("bytes"))
     whole = isinstance(size, int) and not isinstance(size, bool) and size >= 0
-    return Attachment(_file_name(name), media_type or _first(item, ("type",)), size if whole else None)  # type: ignore[arg-type]
+    return Attachment(_file_name(name), media_type or _first_string(item, ("type",)), size if whole else None)  # type: ignore[arg-type]
 
 
 def _file_name(name: str) -> str:
@@ -339,9 +339,9 @@ def _file_name(name: str) -> str:
     return "" if name[:5].lower() == "data:" else _short_line(name)
 
 
-def _first(holder: Mapping[str, object], keys: Iterable[str]) -> str:
+def _first_string(holder: Mapping[str, object], keys: Iterable[str]) -> str:
     return next((_short_line(found) for key in keys if isinstance(found := holder.get(key), str) and found.strip()), "")
 
 
 def _short_line(text: str) -> str:
-    return excerpt(sound_text(text), _LONGEST)
+    return excerpt(sound_text(text), _LONGEST_LINE)

@@ -21,10 +21,10 @@ from harvest.drivers import supervisor
 from harvest.systems.driver import Denied, Unanswered
 
 _MOST_STDERR = 64 * 1024
-_WORD = re.compile(rb"\A\S*")
+_FIRST_WORD = re.compile(rb"\A\S*")
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
-_DEAD = 5.0  # seconds until a killed program must be gone
-_GRACE = 1.0  # seconds for each polite step before the next, harsher one
+_KILL_SECONDS = 5.0  # seconds until a killed program must be gone
+_GRACE_SECONDS = 1.0  # seconds for each polite step before the next, harsher one
 
 
 class Program(asyncio.SubprocessProtocol):
@@ -83,7 +83,7 @@ class Program(asyncio.SubprocessProtocol):
             raise Denied("cannot-start", f"{name} cannot be started: {why}")
         self._group = int(said[1])
         if self._gone.is_set():
-            self._let_go()
+            self._clean_up()
 
     # Called by the event loop -------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class Program(asyncio.SubprocessProtocol):
             return
         self.output += data
         if len(self.output) > self._most:
-            self._pause(True)
+            self._pause_reading(True)
         self._changed.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -108,7 +108,7 @@ class Program(asyncio.SubprocessProtocol):
         self._gone.set()
         self._changed.set()
         if self._reported:  # else it is still being waited for
-            self._let_go()
+            self._clean_up()
 
     # Called by a session ------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class Program(asyncio.SubprocessProtocol):
         """Return the last 64 KiB, at most, that the program wrote to standard error since the last call."""
         taken = bytes(self._stderr)
         if self._stderr_cut:  # not within a word: the end of a secret would not be known for one
-            taken = _WORD.sub(b"", taken, count=1)
+            taken = _FIRST_WORD.sub(b"", taken, count=1)
         self._stderr.clear()
         self._stderr_cut = False
         return taken
@@ -130,7 +130,7 @@ class Program(asyncio.SubprocessProtocol):
         """Remove the first `length` bytes from the output and return them."""
         taken = bytes(self.output[:length])
         del self.output[:length]
-        self._pause(False)
+        self._pause_reading(False)
         return taken
 
     def write(self, data: bytes, *, last: bool = False) -> None:
@@ -168,9 +168,9 @@ class Program(asyncio.SubprocessProtocol):
                 stdin = self._pipe(_STDIN)
                 if stdin is not None:
                     stdin.close()
-                if not await self._gone_within(_GRACE):
+                if not await self._wait_until_gone(_GRACE_SECONDS):
                     self._terminate()
-                    await self._gone_within(_GRACE)
+                    await self._wait_until_gone(_GRACE_SECONDS)
         finally:
             await self.kill()
 
@@ -180,13 +180,13 @@ class Program(asyncio.SubprocessProtocol):
             self._control.shutdown(socket.SHUT_WR)  # the supervisor reads that as our end
         if self._transport is not None:
             # SIGKILL cannot be refused, and without the wait a zombie stays; a dead disk may block it for ever.
-            await asyncio.shield(self._gone_within(_DEAD))
+            await asyncio.shield(self._wait_until_gone(_KILL_SECONDS))
             if not self._gone.is_set():
                 self._transport.kill()
             self._transport.close()
-        self._let_go()
+        self._clean_up()
 
-    async def _gone_within(self, seconds: float) -> bool:
+    async def _wait_until_gone(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._gone.wait()
@@ -197,7 +197,7 @@ class Program(asyncio.SubprocessProtocol):
             with contextlib.suppress(OSError):
                 self._control.send(b"T")
 
-    def _let_go(self) -> None:
+    def _clean_up(self) -> None:
         """Clean up after the supervisor has ended. If another process killed it, kill the program's process group."""
         if self._control is None:
             return
@@ -213,7 +213,7 @@ class Program(asyncio.SubprocessProtocol):
         pipe = self._transport.get_pipe_transport(fd) if self._transport is not None else None
         return cast(asyncio.WriteTransport, pipe) if pipe is not None else None
 
-    def _pause(self, pause: bool) -> None:
+    def _pause_reading(self, pause: bool) -> None:
         pipe = self._transport.get_pipe_transport(_STDOUT) if self._transport is not None else None
         if pipe is None or pipe.is_closing():
             return

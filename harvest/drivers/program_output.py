@@ -12,7 +12,7 @@ from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from recordings.conversations.conversation import SystemTurn
 
-_LINE = b"\n"
+_LINE_BREAK = b"\n"
 _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
@@ -32,18 +32,18 @@ class Mark:
         incomplete."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
-            if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE):
+            if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE_BREAK):
                 return before, len(output)
             return None
         if self._end is None:
-            line_end = output.find(_LINE, self._from)
+            line_end = output.find(_LINE_BREAK, self._from)
             self._from = len(output) if line_end < 0 else line_end
             return (line_end, line_end + 1) if line_end >= 0 else None
         while (start := output.find(self._end, self._from)) >= 0:
             self._from = start
             rest = _LINE_END.match(output, start + len(self._end))
-            if rest is not None and (start == 0 or output[start - 1 : start] == _LINE):
-                return (start, rest.end()) if rest[0].endswith(_LINE) else None
+            if rest is not None and (start == 0 or output[start - 1 : start] == _LINE_BREAK):
+                return (start, rest.end()) if rest[0].endswith(_LINE_BREAK) else None
             self._from = start + 1
         self._from = max(0, len(output) - len(self._end) + 1)
         return None
@@ -77,7 +77,7 @@ def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
     return turn_of_fields(value, watch, thoughts_apart=thoughts_apart)
 
 
-_LISTS = ("links", "sources", "tools", "offers", "attachments")
+_LIST_FIELDS = ("links", "sources", "tools", "offers", "attachments")
 
 
 def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
@@ -95,7 +95,7 @@ def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_ap
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):
         raise Unanswered("bad-type", f'a line has no text at "text": {excerpt(repr(dict(value)))}')
-    for key in _LISTS:
+    for key in _LIST_FIELDS:
         if value.get(key) is not None and not isinstance(value[key], list):
             raise Unanswered("bad-json", f'"{key}" is not a list: {excerpt(repr(value[key]))}')
     parts = Parts()

@@ -136,14 +136,14 @@ def _read_turn(answered: object, options: Options, watch: Stopwatch) -> SystemTu
             written = json.dumps(answered)
             fields = json.loads(written)
         except (TypeError, ValueError, RecursionError) as error:
-            raise _of_no_use(answered, f"an object that cannot be JSON ({error})", options) from None
+            raise _make_type_fault(answered, f"an object that cannot be JSON ({error})", options) from None
         _check_size(written, options)
         try:
             return turn_of_fields(fields, watch, thoughts_apart=options.thoughts_apart)
         except Unanswered as fault:
             raise Unanswered(fault.reason, fault.detail, exhibits=(_returned_exhibit(answered),)) from None
     if not issubclass(type(answered), str):
-        raise _of_no_use(answered, type(answered).__name__, options)
+        raise _make_type_fault(answered, type(answered).__name__, options)
     text = sound_text(str.__str__(answered))
     _check_size(text, options)
     return turn_of_text(text, watch, thoughts_apart=options.thoughts_apart)
@@ -155,7 +155,7 @@ def _check_size(text: str, options: Options) -> None:
         raise Unanswered("too-large", detail, partial=text[: 2**20])
 
 
-def _of_no_use(answered: object, kind: str, options: Options) -> Unanswered:
+def _make_type_fault(answered: object, kind: str, options: Options) -> Unanswered:
     return Unanswered(
         "bad-type", f"{options.function} returned {kind}, not text", exhibits=(_returned_exhibit(answered),)
     )

@@ -28,10 +28,10 @@ from http import HTTPStatus
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from harvest.systems.timing import Stopwatch
 
-_ALWAYS_DENIED = frozenset({401, 402, 403, 407})
-_NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-_NO_MODEL = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
-_PYTHONS_OWN = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
+_DENIED_STATUSES = frozenset({401, 402, 403, 407})
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_MODEL_CODES = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
+_PYTHON_CODECS = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
 _MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
 
 
@@ -130,7 +130,7 @@ class Received:
             codec = codecs.lookup(charset)
         except (LookupError, ValueError):  # ValueError: a NUL in the name
             codec = None
-        if codec is None or codec.name in _PYTHONS_OWN:
+        if codec is None or codec.name in _PYTHON_CODECS:
             detail = f"the reply declares an unknown charset, {excerpt(charset, 60)!r}"
             raise self.fault(Unanswered, "unknown-charset", detail)
         name = "utf-8-sig" if codec.name == "utf-8" else charset
@@ -164,15 +164,15 @@ class Received:
             where = self.header("location")
             return self.fault(Denied, "redirect", f"{self.address} redirects to {where or 'nowhere'}")
         kind, code = self._error_kind(answered), error_code(self.loaded)
-        reason = code.replace("_", "-") if code in _NO_QUOTA | _NO_MODEL else f"http-{self.status}"
-        fault = self.fault(kind, reason, self._said())
+        reason = code.replace("_", "-") if code in _QUOTA_CODES | _MODEL_CODES else f"http-{self.status}"
+        fault = self.fault(kind, reason, self._status_message())
         if kind is not Denied:
             fault.retry_after = self._retry_after(self.watch.clock.now())
         return fault
 
     def _error_kind(self, answered: bool) -> type[DriverError]:
         code = error_code(self.loaded)
-        if self.status in _ALWAYS_DENIED or code in _NO_MODEL or (self.status == 429 and code in _NO_QUOTA):
+        if self.status in _DENIED_STATUSES or code in _MODEL_CODES or (self.status == 429 and code in _QUOTA_CODES):
             return Denied
         if self.status in (425, 429):
             return NotSent
@@ -180,7 +180,7 @@ class Received:
             return Denied
         return Unanswered
 
-    def _said(self) -> str:
+    def _status_message(self) -> str:
         try:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:

@@ -18,19 +18,19 @@ from protocols.thoughts import split_thoughts
 from topics.links import find_links
 
 # Exhibits with a reply, by driver; the first that exists is used.
-_KEPT = {"command": ("stdout",), "http": ("stream", "response"), "openai": ("stream", "response")}
+_REPLY_EXHIBITS = {"command": ("stdout",), "http": ("stream", "response"), "openai": ("stream", "response")}
 
 # Drivers that keep only the text of a reply.
-_TEXT = frozenset({"python"})
+_TEXT_DRIVERS = frozenset({"python"})
 
 
 def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
     """Return the name of the exhibit from which an answer can be reread. It is `text` if only the recorded text can be
     reread, and "" if nothing can."""
-    name = next((one for one in _KEPT.get(driver, ()) if one in evidence), "")
+    name = next((one for one in _REPLY_EXHIBITS.get(driver, ()) if one in evidence), "")
     if name in ("stream", "response") and "headers" not in evidence:
         return ""
-    return name or ("text" if driver in _TEXT else "")
+    return name or ("text" if driver in _TEXT_DRIVERS else "")
 
 
 def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: bytes = b"") -> Answer:

@@ -24,18 +24,18 @@ NO_SOURCES = frozenset(
     | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context"}
 )
 
-_LONGEST = 4096  # characters of an address
-_DEEPEST = 4  # lists and objects around an address
+_LONGEST_ADDRESS = 4096  # characters of an address
+_DEEPEST_SOURCE = 4  # lists and objects around an address
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|www\.|/")
-_HREF = ("url", "href", "link", "uri")
-_TITLE = ("title", "text", "name", "document_title", "document_name", "filename", "file_name")
-_IDENTITY = ("file_id", "document_id")
-_INNER = (
+_HREF_KEYS = ("url", "href", "link", "uri")
+_TITLE_KEYS = ("title", "text", "name", "document_title", "document_name", "filename", "file_name")
+_ID_KEYS = ("file_id", "document_id")
+_INNER_KEYS = (
     *("url_citation", "file_citation", "file_path", "container_file_citation", "file"),
     *("web", "source", "metadata", "document", "retrievedContext"),
 )
-_BEGIN = ("start_index", "start", "start_char_index")
-_END = ("end_index", "end", "end_char_index")
+_BEGIN_KEYS = ("start_index", "start", "start_char_index")
+_END_KEYS = ("end_index", "end", "end_char_index")
 
 
 def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
@@ -58,8 +58,8 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
     while waiting and len(found) < most:
         item = waiting.pop()
         if isinstance(item, str):
-            if item[:4].lower() == "http" and re.fullmatch(r"[Hh][Tt][Tt][Pp][Ss]?://\S+", item[:_LONGEST]):
-                found[item[:_LONGEST]] = None
+            if item[:4].lower() == "http" and re.fullmatch(r"[Hh][Tt][Tt][Pp][Ss]?://\S+", item[:_LONGEST_ADDRESS]):
+                found[item[:_LONGEST_ADDRESS]] = None
         elif isinstance(item, Mapping):
             waiting += [inner for key, inner in item.items() if key not in passed]
         elif isinstance(item, list):
@@ -84,14 +84,14 @@ def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
 
 def _read_source(value: object, offset: int) -> Source | None:
     if isinstance(value, str):
-        line = excerpt(sound_text(value), _LONGEST)
+        line = excerpt(sound_text(value), _LONGEST_ADDRESS)
         return Source(line, "") if _ADDRESS.match(line) else Source("", line) if line else None
     if not isinstance(value, Mapping):
         return None
     href, title, start, end = "", "", -1, -1
     identity = ""
     inner: object = value
-    for _ in range(_DEEPEST):
+    for _ in range(_DEEPEST_SOURCE):
         if isinstance(inner, str):
             if _ADDRESS.match(inner):
                 href = href or inner
@@ -100,14 +100,14 @@ def _read_source(value: object, offset: int) -> Source | None:
             break
         if not isinstance(inner, Mapping):
             break
-        href = href or _first_string(inner, _HREF)
-        title = title or _first_string(inner, _TITLE)
-        identity = identity or _first_string(inner, _IDENTITY)
+        href = href or _first_string(inner, _HREF_KEYS)
+        title = title or _first_string(inner, _TITLE_KEYS)
+        identity = identity or _first_string(inner, _ID_KEYS)
         if start < 0:
             start, end = _read_span(inner, offset)
-        inner = next((inner[key] for key in _INNER if isinstance(inner.get(key), (Mapping, str))), None)
+        inner = next((inner[key] for key in _INNER_KEYS if isinstance(inner.get(key), (Mapping, str))), None)
     title = title or ("" if href else identity)
-    href, title = excerpt(sound_text(href), _LONGEST), excerpt(sound_text(title), _LONGEST)
+    href, title = excerpt(sound_text(href), _LONGEST_ADDRESS), excerpt(sound_text(title), _LONGEST_ADDRESS)
     return Source(href, title if title != href else "", start, end) if href or title else None
 
 
@@ -117,7 +117,7 @@ def _first_string(holder: Mapping[str, object], keys: tuple[str, ...]) -> str:
 
 def _read_span(holder: Mapping[str, object], offset: int) -> tuple[int, int]:
     found = []
-    for keys in (_BEGIN, _END):
+    for keys in (_BEGIN_KEYS, _END_KEYS):
         values = (holder.get(key) for key in keys)
         found.append(next((one for one in values if isinstance(one, int) and not isinstance(one, bool)), -1))
     start, end = found

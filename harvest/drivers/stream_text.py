@@ -22,7 +22,7 @@ REPEATED = "the stream said again what it had said; it was taken once"
 DOUBTED = "the stream may have said again what it had said, or the answer repeats itself; all of it was kept"
 
 # The number of characters from which a repetition is not due to chance.
-_LEAST = 20
+_LEAST_LENGTH = 20
 _LEAST_GROWTHS = 3
 # The number of pieces that a system would not send again as a single piece.
 _LEAST_PIECES = 4
@@ -31,9 +31,9 @@ _MOST_WORDS = 3
 # The largest number of restarts of a stream.
 _MOST_BEGINNINGS = 3
 # The number of places to check for a second beginning: each check reads the text, up to this many characters.
-_MOST_LOOKS = 10
-_LONGEST = 1_000_000  # characters; longer texts are not searched for repetitions
-_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
+_MOST_CHECKS = 10
+_LONGEST_TEXT = 1_000_000  # characters; longer texts are not searched for repetitions
+_SENTENCE_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,14 @@ class _Reading:
         alone = [piece for _, piece in said]
         growths = _count_growths(alone)
         last = alone[-1].strip() if alone else ""
-        grows = growths >= _LEAST_GROWTHS and len(last) >= _LEAST
-        if growths >= 0 and (len(last) >= _LEAST or (growths and alone[0].strip())) and self._accept_repetition(grows):
+        grows = growths >= _LEAST_GROWTHS and len(last) >= _LEAST_LENGTH
+        if (
+            growths >= 0
+            and (len(last) >= _LEAST_LENGTH or (growths and alone[0].strip()))
+            and self._accept_repetition(grows)
+        ):
             return alone[-1]
-        if _in_pairs(alone):
+        if _is_in_pairs(alone):
             said_alone = [piece for piece in alone if piece.strip()]
             if self._accept_repetition(_streams_words(len(said_alone), sum(map(_is_line, said_alone)))):
                 return "".join(alone[::2])
@@ -108,16 +112,16 @@ class _Reading:
         last, spaced, summed = "", False, False
         for place, (number, piece) in enumerate(said):
             words = piece.strip()
-            holds_all = 0 < solid <= len(piece) and (solid >= _LEAST or count > 1)
+            holds_all = 0 < solid <= len(piece) and (solid >= _LEAST_LENGTH or count > 1)
             if holds_all and words.startswith("".join(taken).strip()):
-                known = solid >= _LEAST and (summed or count >= _LEAST_PIECES or number in self._restarts)
+                known = solid >= _LEAST_LENGTH and (summed or count >= _LEAST_PIECES or number in self._restarts)
                 if self._accept_repetition(known):
                     taken, beginnings, summed = [words], [], True
                     length = solid = len(words)
                     last = piece[-1:]
                     continue
             apart = last.isspace() or piece[:1].isspace()
-            if length >= _LEAST and (number in self._restarts or (spaced and not apart)):
+            if length >= _LEAST_LENGTH and (number in self._restarts or (spaced and not apart)):
                 # A model's own repetition is separated by a blank; pieces without one were joined by the server.
                 beginnings.append((place, length, number in self._restarts or _streams_words(count, lines)))
             taken.append(piece)
@@ -129,11 +133,11 @@ class _Reading:
         return "".join(taken), beginnings
 
     def _second_beginning(self, text: str, beginnings: Sequence[tuple[int, int, bool]]) -> int | None:
-        if len(text) > _LONGEST:
+        if len(text) > _LONGEST_TEXT:
             return None
-        opening = text[:_LEAST].strip()
-        likely = [one for one in beginnings if text[one[1] : one[1] + 2 * _LEAST].lstrip().startswith(opening)]
-        for place, at, known in likely[:_MOST_LOOKS]:
+        opening = text[:_LEAST_LENGTH].strip()
+        likely = [one for one in beginnings if text[one[1] : one[1] + 2 * _LEAST_LENGTH].lstrip().startswith(opening)]
+        for place, at, known in likely[:_MOST_CHECKS]:
             if text[at:].strip().startswith(text[:at].strip()) and self._accept_repetition(known):
                 return place
         return None
@@ -147,13 +151,13 @@ def _count_growths(pieces: Sequence[str]) -> int:
     return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
 
 
-def _in_pairs(pieces: Sequence[str]) -> bool:
+def _is_in_pairs(pieces: Sequence[str]) -> bool:
     """Return whether each piece arrives twice in a row, and at least four of them are different."""
     halves = pieces[::2]
     return (
         len(pieces) >= 8
         and len(set(halves)) >= 4
-        and sum(map(len, halves)) >= _LEAST
+        and sum(map(len, halves)) >= _LEAST_LENGTH
         and all(first == second for first, second in zip(halves, pieces[1::2], strict=False))
         and len(pieces) % 2 == 0
     )
@@ -166,4 +170,4 @@ def _streams_words(count: int, lines: int) -> bool:
 
 
 def _is_line(piece: str) -> bool:
-    return piece.rstrip(" ").endswith(_ENDS) or len(piece.split()) > _MOST_WORDS
+    return piece.rstrip(" ").endswith(_SENTENCE_ENDS) or len(piece.split()) > _MOST_WORDS

@@ -25,10 +25,10 @@ import sys
 import time
 
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
-_LONGEST = 5.0  # seconds: a process that survives this long waits for a dead disk, and would block us for ever
-_PAUSE = 0.002  # seconds between two looks for children that have ended
+_KILL_SECONDS = 5.0  # seconds: a process that survives this long waits for a dead disk, and would block us for ever
+_PAUSE_SECONDS = 0.002  # seconds between two looks for children that have ended
 # A service manager may send these to all processes at once; the other side decides what happens.
-_OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_HANDLED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main() -> None:
@@ -38,12 +38,12 @@ def main() -> None:
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes)
-    for one in (signal.SIGCHLD, *_OURS):
+    for one in (signal.SIGCHLD, *_HANDLED_SIGNALS):
         if signal.getsignal(one) is not signal.SIG_IGN:  # the program inherits ignored signals
             signal.signal(one, lambda number, frame: None)
     adopting = _adopt_orphans()
     program = _start_child(control, sys.argv[2:])
-    status = _until_ended(program, control, woken)
+    status = _wait_for_program(program, control, woken)
     _kill_all(program, adopting)
     _write_report(control, "ended")
     code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
@@ -95,7 +95,7 @@ def _start_child(control: int, argv: list[str]) -> int:
     return program
 
 
-def _until_ended(program: int, control: int, woken: int) -> int | None:
+def _wait_for_program(program: int, control: int, woken: int) -> int | None:
     """Wait for the program and return its status, or None if the other side requests that it be killed."""
     while True:
         while (found := _reap_child()) is not None:
@@ -125,7 +125,7 @@ def _reap_child() -> tuple[int, int] | None:
 def _kill_all(program: int, adopting: bool) -> None:
     """Kill the processes that the program started, round by round, until none is left. In each round, orphans of the
     last one have become our children."""
-    until = time.monotonic() + _LONGEST
+    until = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < until:
         for one in _child_pids() if adopting else (-program,):
             _send_signal(one, signal.SIGKILL)
@@ -134,7 +134,7 @@ def _kill_all(program: int, adopting: bool) -> None:
                 pass
         except ChildProcessError:
             return
-        time.sleep(_PAUSE)
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _send_signal(process: int, number: int) -> None:

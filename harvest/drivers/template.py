@@ -21,9 +21,9 @@ from harvest.systems.driver import Surroundings
 # messages: those and the user turn, as a list of {role, content}.
 PLACEHOLDERS = ("text", "session", "turn", "history", "messages")
 
-_LISTS = frozenset({"history", "messages"})
-_GAP = re.compile(r"\{\{\s*([A-Za-z_]*)\s*\}\}")
-_OPEN = re.compile(r"\{\{")
+_LIST_PLACEHOLDERS = frozenset({"history", "messages"})
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]*)\s*\}\}")
+_OPENING_BRACES = re.compile(r"\{\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +33,38 @@ class Known:
     text: str
 
 
-def _with_variables(value: Any) -> Any:
+def _parse_variables(value: Any) -> Any:
     if isinstance(value, Mapping):
         if "env" in value and set(value) <= {"env", "prefix"}:
             return FromEnvironment.model_validate(dict(value))
-        return {key: _with_variables(inner) for key, inner in value.items()}
+        return {key: _parse_variables(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_with_variables(inner) for inner in value]
+        return [_parse_variables(inner) for inner in value]
     return value
 
 
-Template = Annotated[Any, AfterValidator(_with_variables)]
-Fields = Annotated[dict[str, Any], AfterValidator(_with_variables)]
+Template = Annotated[Any, AfterValidator(_parse_variables)]
+Fields = Annotated[dict[str, Any], AfterValidator(_parse_variables)]
 
 
 def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
     """Raise ValueError if a placeholder is not closed or not allowed here."""
     allowed = tuple(allowed)
     for text in _all_strings(value):
-        names = _GAP.findall(text)
-        if len(names) != len(_OPEN.findall(text)):
+        names = _PLACEHOLDER.findall(text)
+        if len(names) != len(_OPENING_BRACES.findall(text)):
             raise ValueError(f"{text!r} contains {{{{ without a complete placeholder such as {{{{ text }}}}")
         for name in names:
             if name not in allowed:
                 shown = ", ".join(f"{{{{ {known} }}}}" for known in allowed)
                 raise ValueError(f"{{{{ {name} }}}} cannot be used here; allowed: {shown}")
-            if name in _LISTS and not _GAP.fullmatch(text.strip()):
+            if name in _LIST_PLACEHOLDERS and not _PLACEHOLDER.fullmatch(text.strip()):
                 raise ValueError(f"{{{{ {name} }}}} is a list: it must be the whole value, not part of {text!r}")
 
 
 def names_in(value: object) -> frozenset[str]:
     """Return the names of the placeholders in a template."""
-    return frozenset(name for text in _all_strings(value) for name in _GAP.findall(text))
+    return frozenset(name for text in _all_strings(value) for name in _PLACEHOLDER.findall(text))
 
 
 def with_secrets(value: object, surroundings: Surroundings) -> object:
@@ -84,10 +84,10 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
     if isinstance(value, Known):
         return value.text
     if isinstance(value, str):
-        whole = _GAP.fullmatch(value.strip())
+        whole = _PLACEHOLDER.fullmatch(value.strip())
         if whole:
             return values[whole[1]]
-        return _GAP.sub(lambda gap: as_text(values[gap[1]]), value)
+        return _PLACEHOLDER.sub(lambda gap: as_text(values[gap[1]]), value)
     if isinstance(value, Mapping):
         return {key: fill(inner, values) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -102,7 +102,7 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
         quoted = quote(as_text(values[gap[1]]), safe="", errors="surrogatepass")
         return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted  # unescaped, they would go up the path
 
-    return _GAP.sub(part, url)
+    return _PLACEHOLDER.sub(part, url)
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:

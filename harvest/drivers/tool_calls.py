@@ -20,23 +20,23 @@ UNKNOWN_CALL = "a tool call has a shape that is not known: see the evidence"
 
 # Keys for a call in a part without a type.
 WRAPPERS = ("functionCall", "toolUse", "executableCode")
-_HOLDERS = ("function", "custom", *WRAPPERS)
-_KINDS = ("_call", "tool_use")
+_CALL_KEYS = ("function", "custom", *WRAPPERS)
+_CALL_TYPE_ENDINGS = ("_call", "tool_use")
 # Types that only mark a call.
-_PLAIN = frozenset({"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"})
-_OTHERS = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
-_RESULTS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
-_NOT_CALLS = frozenset({"index", "text", "content", "reasoningContent"})
-_NAMES = ("name", "tool_name")
-_INPUTS = ("arguments", "input", "args", "parameters", "partial_json")
-_ENVELOPE = frozenset({"type", "id", "call_id", "index", "status", "name"})
+_PLAIN_TYPES = frozenset({"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"})
+_OTHER_TYPES = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
+_RESULT_TYPE_ENDINGS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
+_KEYS_WITHOUT_CALLS = frozenset({"index", "text", "content", "reasoningContent"})
+_NAME_KEYS = ("name", "tool_name")
+_INPUT_KEYS = ("arguments", "input", "args", "parameters", "partial_json")
+_OUTER_KEYS = frozenset({"type", "id", "call_id", "index", "status", "name"})
 _LONGEST = 4096
 
 
 def is_call(item: Mapping[str, object]) -> bool:
     """Return whether the type or a key of a part marks it as a tool call."""
     kind = item.get("type")
-    typed = isinstance(kind, str) and bool(kind) and (kind in _PLAIN or kind.endswith(_KINDS))
+    typed = isinstance(kind, str) and bool(kind) and (kind in _PLAIN_TYPES or kind.endswith(_CALL_TYPE_ENDINGS))
     return typed or any(isinstance(item.get(key), Mapping) for key in WRAPPERS)
 
 
@@ -51,17 +51,19 @@ class _Piece:
     @classmethod
     def of(cls, item: Mapping[str, object]) -> "_Piece":
         kind = _string_or_empty(item.get("type"))
-        held = next((key for key in (*_HOLDERS, kind) if isinstance(item.get(key), Mapping)), "")
+        held = next((key for key in (*_CALL_KEYS, kind) if isinstance(item.get(key), Mapping)), "")
         inner = item.get(held)
         holder: Mapping[str, object] = inner if isinstance(inner, Mapping) else item
         name = next(
-            (found for one in (holder, item) for key in _NAMES if (found := _string_or_empty(one.get(key)))), ""
+            (found for one in (holder, item) for key in _NAME_KEYS if (found := _string_or_empty(one.get(key)))), ""
         )
-        given = next((holder[key] for key in _INPUTS if holder.get(key) is not None), None)
-        if kind in _PLAIN or _is_other(kind):
+        given = next((holder[key] for key in _INPUT_KEYS if holder.get(key) is not None), None)
+        if kind in _PLAIN_TYPES or _is_other(kind):
             kind = held if held in WRAPPERS and given is None else ""
         if given is None and kind and not name:  # a special type with its own fields
-            given = {key: value for key, value in holder.items() if key not in _ENVELOPE and value is not None} or None
+            given = {
+                key: value for key, value in holder.items() if key not in _OUTER_KEYS and value is not None
+            } or None
         if given is not None and not isinstance(given, str):
             try:
                 given = json.dumps(given, ensure_ascii=False)
@@ -135,7 +137,7 @@ class StreamedCalls:
             typed = _string_or_empty(item.get("type"))
             if not identity or _is_other(typed):
                 nested = any(isinstance(value, (Mapping, list)) for value in item.values())
-                self._unread = self._unread or (nested and not typed and _NOT_CALLS.isdisjoint(item))
+                self._unread = self._unread or (nested and not typed and _KEYS_WITHOUT_CALLS.isdisjoint(item))
                 return
         index = item.get("index") if isinstance(item.get("index"), (int, str)) else None
         call = self._continued_call(piece, index, identity)
@@ -173,7 +175,7 @@ class StreamedCalls:
 
 
 def _is_other(kind: str) -> bool:
-    return kind in _OTHERS or kind.endswith(_RESULTS)
+    return kind in _OTHER_TYPES or kind.endswith(_RESULT_TYPE_ENDINGS)
 
 
 def _is_object(text: str) -> bool:

@@ -65,7 +65,7 @@ class Unpacking:
                 self._over = self._done and not (self._gzip and data.startswith(_GZIP))
                 if self._over:
                     break
-                self._under_way = zlib.decompressobj(self._frame(data))
+                self._under_way = zlib.decompressobj(self._window_bits(data))
             try:
                 found.append(self._under_way.decompress(data))
             except zlib.error as error:
@@ -80,7 +80,7 @@ class Unpacking:
         if self._under_way is not None or (self._head and not self._done):
             raise ValueError("it ends early")
 
-    def _frame(self, data: bytes) -> int:
+    def _window_bits(self, data: bytes) -> int:
         if self._gzip:
             return zlib.MAX_WBITS | 16
         zlibs = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
@@ -91,19 +91,19 @@ _LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
 _LARGEST_AT_ONCE = 2**20  # bytes of a body
 _INFORMATIONAL = re.compile(rb"HTTP/1\.[01] 1(?!01)")
 # Headers that aiohttp would add if a request does not have them.
-_OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+_SKIPPED_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 @dataclass(slots=True)
-class _Asking:
+class _PendingRequest:
     """A request in progress. `sending` is called once, right before the request is sent, and `reading` is the protocol
     of its connection."""
 
     sending: Callable[[], None]
-    reading: _Reading | None = None
+    reading: _HeadFirstProtocol | None = None
 
 
-_ASKING: ContextVar[_Asking] = ContextVar("asking")
+_PENDING_REQUEST: ContextVar[_PendingRequest] = ContextVar("asking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Transport:
         self._session = aiohttp.ClientSession(
             connector=_Connector(limit=0, ssl=trust, keepalive_timeout=keep_alive, resolver=aiohttp.ThreadedResolver()),
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=_OUR_OWN,
+            skip_auto_headers=_SKIPPED_HEADERS,
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(
                 total=None, connect=timeout.connect, sock_read=timeout.read, ceil_threshold=float("inf")
@@ -205,8 +205,8 @@ class Transport:
     async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
         """Send a request and return the response once its head has arrived. `cookie` is the value of a header, or "".
         `sending` is called once, right before the request is sent. Raises the errors of httpx."""
-        asking = _Asking(sending)
-        _ASKING.set(asking)
+        asking = _PendingRequest(sending)
+        _PENDING_REQUEST.set(asking)
         headers, tunnelled = request.headers_for(content), None
         if cookie and "Cookie" not in headers:  # an audit may give its own
             headers.add("Cookie", cookie)
@@ -242,7 +242,7 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - so it is called
     ) -> Connection:
-        asking = _ASKING.get()
+        asking = _PENDING_REQUEST.get()
         if asking.reading is not None:
             raise aiohttp.ServerDisconnectedError
         while True:
@@ -251,8 +251,8 @@ class _Connector(aiohttp.TCPConnector):
             assert protocol is not None
             assert isinstance(transport, asyncio.Transport)
             reading = transport.get_protocol()
-            if not isinstance(reading, _Reading):  # a new connection
-                reading = _Reading(protocol)
+            if not isinstance(reading, _HeadFirstProtocol):  # a new connection
+                reading = _HeadFirstProtocol(protocol)
                 transport.set_protocol(reading)
                 break
             if not _has_data(transport):
@@ -264,7 +264,7 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class _Reading(asyncio.Protocol):
+class _HeadFirstProtocol(asyncio.Protocol):
     """A protocol between a connection and aiohttp's handler.
 
     aiohttp parses packet by packet and discards a packet with an error completely. If the first packet contained the
@@ -288,7 +288,7 @@ class _Reading(asyncio.Protocol):
     def _report_fault(self) -> None:
         body, fault = self._body, self._handler.exception()
         if fault is not None and body is not None and not body.is_eof() and body.exception() is None:
-            body.set_exception(aiohttp.ClientPayloadError(_in_words(fault)), fault)
+            body.set_exception(aiohttp.ClientPayloadError(_server_message(fault)), fault)
 
     def data_received(self, data: bytes) -> None:
         while self._head:
@@ -329,7 +329,7 @@ def _has_data(transport: asyncio.BaseTransport | None) -> bool:
     return bool(poll.poll(0))
 
 
-def _in_words(error: BaseException) -> str:
+def _server_message(error: BaseException) -> str:
     """Return the message without the status that aiohttp adds to its errors, because no server sent that status."""
     return str(getattr(error, "message", "") or error)
 
@@ -354,7 +354,7 @@ def _as_httpx(error: Exception) -> httpx.HTTPError:
         case aiohttp.ClientResponseError():
             return httpx.RemoteProtocolError(error.message)
         case aiohttp.ClientPayloadError():
-            return httpx.RemoteProtocolError(_in_words(error.__cause__ or error))
+            return httpx.RemoteProtocolError(_server_message(error.__cause__ or error))
         case OSError() | aiohttp.ClientError():
             return httpx.ReadError(said)
     return httpx.LocalProtocolError(said)

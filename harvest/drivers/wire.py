@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
 _MOST_REDIRECTS = 5  # an API that has moved needs one or two
-_CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # Codings that are undone although none was requested. They expand a packet 1000 times at most; others, or nested
 # ones, have no such bound, and the size of a reply is checked only after each packet.
-_UNPACKED = frozenset({"gzip", "deflate"})
-_AFTER_THE_END = 0.5  # seconds, and bytes, allowed after the end of a reply in a stream
-_LINE_OF_C = re.compile(r" \(_ssl\.c:\d+\)$")
-_MOST_AFTER_THE_END = 65536  # bytes read on so that the connection can be used again
+_DECOMPRESSED_CODINGS = frozenset({"gzip", "deflate"})
+_READ_ON_SECONDS = 0.5  # seconds, and bytes, allowed after the end of a reply in a stream
+_C_SOURCE_LINE = re.compile(r" \(_ssl\.c:\d+\)$")
+_READ_ON_BYTES = 65536  # bytes read on so that the connection can be used again
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
 
 
@@ -79,7 +79,7 @@ class Jar:
     def take_from(self, response: Response, url: httpx.URL) -> None:
         """Store the cookies of a response. Like browsers, this skips cookies that could not be sent back."""
         set_cookie = [(name, value) for name, value in response.headers if name.lower() == b"set-cookie"]
-        headers = [(name, value) for name, value in set_cookie if not _CONTROLS.search(value)]
+        headers = [(name, value) for name, value in set_cookie if not _CONTROL_BYTES.search(value)]
         if headers:
             request = httpx.Request("GET", url)
             self._cookies.extract_cookies(httpx.Response(response.status, headers=headers, request=request))
@@ -248,10 +248,10 @@ class Wire:
 
         read = 0
         try:
-            async with asyncio.timeout(_AFTER_THE_END):
+            async with asyncio.timeout(_READ_ON_SECONDS):
                 async for chunk in chunks:
                     read += len(chunk)
-                    if read > _MOST_AFTER_THE_END:
+                    if read > _READ_ON_BYTES:
                         return
         except TimeoutError:
             self._held_open = True
@@ -261,7 +261,7 @@ class Wire:
     async def _read_bounded(self, response: Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
         codings = [name.strip().lower() for name in response.header("content-encoding").split(",") if name]
         packed = [name for name in codings if name != "identity"]
-        if len(packed) > 1 or not set(packed) <= _UNPACKED:
+        if len(packed) > 1 or not set(packed) <= _DECOMPRESSED_CODINGS:
             shown = excerpt(", ".join(packed), 80)
             raise Unanswered(
                 "bad-encoding", f"the body is compressed as {shown!r}, although no compression was asked for"
@@ -279,9 +279,9 @@ class Wire:
         return _with_evidence(kind(reason, detail), transfer.received(whole=False), events)
 
     def _classify_error(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
-        options, said = self._options, _LINE_OF_C.sub("", excerpt(str(error))) or type(error).__name__
+        options, said = self._options, _C_SOURCE_LINE.sub("", excerpt(str(error))) or type(error).__name__
         if not transfer.sent:
-            return self._before_sending(error, said, _host_and_port(transfer.url))
+            return self._classify_unsent(error, said, _host_and_port(transfer.url))
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
             bound = f"silence for {silence:g} s" if silence else f"not whole after {options.timeout:g} s"
@@ -295,7 +295,7 @@ class Wire:
             return Unanswered, "bad-protocol", f"what came back is not HTTP: {said}"
         return Unanswered, "reset", f"the connection was closed without a reply: {said}"
 
-    def _before_sending(self, error: Exception, said: str, address: str) -> tuple[type[DriverError], str, str]:
+    def _classify_unsent(self, error: Exception, said: str, address: str) -> tuple[type[DriverError], str, str]:
         causes: list[BaseException] = []
         cause: BaseException | None = error
         while cause is not None:
@@ -365,7 +365,7 @@ def _read_proxy(url: str) -> httpx.Proxy:
 
 
 @cache
-def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContext:
+def _machine_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Read the machine's certificates, which are many, once for all systems without certificates of their own."""
     return httpx.create_ssl_context(trust_env=True)
 
@@ -376,7 +376,7 @@ def _load_certificates(path: Path | None) -> ssl.SSLContext:
             open_regular(path).close()  # a pipe would be waited on for ever
         # Without a file in the audit, SSL_CERT_FILE and SSL_CERT_DIR apply.
         named = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-        return ssl.create_default_context(cafile=path) if path else _trust_of_the_machine(*named)
+        return ssl.create_default_context(cafile=path) if path else _machine_certificates(*named)
     except (OSError, ssl.SSLError) as fault:
         what = "ca_file" if path else "the file or folder in SSL_CERT_FILE or SSL_CERT_DIR"
         place = Place(str(path)) if path else None

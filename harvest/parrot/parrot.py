@@ -25,7 +25,7 @@ from topics.library import load_gold, load_topics
 from topics.links import Link
 from topics.topic import Topic, TopicSet
 
-_TAIL = 4  # characters that differ in a wrong URL: enough for 24 entries, and close to the true one
+_CHANGED_CHARACTERS = 4  # characters that differ in a wrong URL: enough for 24 entries, and close to the true one
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
 
 def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
     """Return a URL of the same kind that no entity has, with other digits and letters at its end."""
-    places = [place for place, character in enumerate(url) if character.isalnum()][-_TAIL:]
+    places = [place for place, character in enumerate(url) if character.isalnum()][-_CHANGED_CHARACTERS:]
     for attempt in range(200):
         characters = list(url)
         for place, byte in zip(places, hashlib.blake2b(f"{attempt} {url}".encode()).digest()):
@@ -210,8 +210,8 @@ if TYPE_CHECKING:
     import numpy
 
 _NEW_REQUEST = re.compile(r"\s*please\s+list\b", re.IGNORECASE)
-_ADHERE = re.compile(r"\b(?:adhere|format|urls?|links?)\b", re.IGNORECASE)
-_MORE = re.compile(r"\b(?:more|another|others?|else|again|further|additional|continue)\b", re.IGNORECASE)
+_ADHERE_WORDS = re.compile(r"\b(?:adhere|format|urls?|links?)\b", re.IGNORECASE)
+_MORE_WORDS = re.compile(r"\b(?:more|another|others?|else|again|further|additional|continue)\b", re.IGNORECASE)
 
 
 def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
@@ -227,9 +227,9 @@ def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard,
         return "request", shelf
     if current is None or _NEW_REQUEST.match(text):
         return "unknown", None
-    if _ADHERE.search(text):
+    if _ADHERE_WORDS.search(text):
         return "adhere", current
-    return ("more" if _MORE.search(text) else "unknown"), current
+    return ("more" if _MORE_WORDS.search(text) else "unknown"), current
 
 
 def entry_line(title: str, url: str) -> str:
@@ -282,7 +282,7 @@ class ParrotSession:
         behaviour = self._draw_behaviour(self._row(heard, text))
         self._last = behaviour
         if heard == "request":
-            self._turn_to(shelf)
+            self._start_topic(shelf)
         match behaviour:
             case "list":
                 listed = self._list_entries()
@@ -302,7 +302,7 @@ class ParrotSession:
             return self._profile.opening(text)
         return self._profile.row(self._last, heard)
 
-    def _turn_to(self, shelf: Shelf) -> None:
+    def _start_topic(self, shelf: Shelf) -> None:
         draws: list[float] = self._rng.random(len(shelf.entries)).tolist()
         order = sorted(range(len(draws)), key=draws.__getitem__)
         self._shelf, self._fresh, self._listed = shelf, [shelf.entries[i] for i in order], []
@@ -339,7 +339,7 @@ class ParrotSession:
             self._shelf = shelf
             return
         if heard == "request":
-            self._turn_to(shelf)
+            self._start_topic(shelf)
         text = exchange.answer.text
         by_url = {url: entry.title for entry in shelf.entries for url in (entry.url, entry.wrong_url)}
         named = {link.href for link in exchange.answer.links if link.href in by_url}

@@ -18,7 +18,7 @@ from topics.identity import content_hash
 # The drivers that a placebo can be read through.
 DRIVERS = ("browser", "openai")
 
-_LARGEST = 2**20  # bytes of a request
+_LARGEST_REQUEST = 2**20  # bytes of a request
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Placebo</title>
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         try:
             size = int(self.headers.get("Content-Length") or 0)
-            asked = json.loads(self.rfile.read(size) if 0 <= size <= _LARGEST else b"")
+            asked = json.loads(self.rfile.read(size) if 0 <= size <= _LARGEST_REQUEST else b"")
             if self.path == "/say":
                 body = {"text": self.served.say(str(asked["session"]), str(asked["text"]))}
             elif self.path == "/v1/chat/completions":

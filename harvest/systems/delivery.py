@@ -21,7 +21,7 @@ from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from topics.identity import generator
 
 # A shorter Retry-After in seconds is ignored: the system would be asked hundreds of times.
-_MOMENT = 1.0
+_SHORTEST_WAIT = 1.0
 
 
 async def deliver(
@@ -53,7 +53,7 @@ async def deliver(
         except DriverError as fault:
             wait = fault.retry_after
             much = not isinstance(fault, Denied) and (wait is not None or fault.reason == "http-429")
-            says_when = much and wait is not None and _MOMENT <= wait <= LONGEST_WAIT
+            says_when = much and wait is not None and _SHORTEST_WAIT <= wait <= LONGEST_WAIT
             if says_when and limits.retries and gate.clock.monotonic() - begun < gate.busy.longest:
                 told += 1
             again = sends - told <= limits.retries and (wait is None or wait <= LONGEST_WAIT)

@@ -58,10 +58,10 @@ class Limits:
 _FIRST_GAP = 0.1  # seconds, after the first complaint of a system without a pace
 _LEAST_GAP = 0.005  # seconds; a system without a pace needs no shorter gap
 _FEWEST_TRIES = 4  # before a system that only complains is given up
-_MOMENT = 1.0  # seconds
-_LONG = 5.0  # seconds of a noticeable wait
-_TOLD = 2  # times the requested wait: systems round it, and ignore other sessions
-_EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
+_CHECK_SECONDS = 1.0  # seconds
+_NOTICEABLE_WAIT = 5.0  # seconds of a noticeable wait
+_WAIT_FACTOR = 2  # times the requested wait: systems round it, and ignore other sessions
+_EASE_FACTOR = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Pace:
         return Pace(max(self.gap, min(most, max(2 * self.gap, _FIRST_GAP))), self.complaints + 1)
 
     def eased(self, spacing: float) -> Pace:
-        gap = max(spacing, _EASE * self.gap)
+        gap = max(spacing, _EASE_FACTOR * self.gap)
         return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
 
 
@@ -147,7 +147,7 @@ class Busy:
         self._expected = max(self._expected, now + wait)
         self._give_up_before(now + wait)
         # A single complaint helps to find the pace; two in a row, or a long wait, should be reported.
-        if not self.over and not self._told and (again or wait > _LONG):
+        if not self.over and not self._told and (again or wait > _NOTICEABLE_WAIT):
             self._told = True
             end = self._clock.now() + timedelta(seconds=self._since + self._longest - now)
             self.tell(f"says that it gets too many requests: unless it answers, Harvest waits until {clock_time(end)}")
@@ -158,7 +158,7 @@ class Busy:
         if self._since is None:
             return math.inf
         left = self._since + self._longest - self._clock.monotonic()
-        return left if left > 0 else _MOMENT
+        return left if left > 0 else _CHECK_SECONDS
 
     def check(self, until: float) -> None:
         """Raise NotSent (`TOO_MUCH`) if `until`, the time at which a waiting turn may be sent, is too late."""
@@ -239,7 +239,7 @@ class Gate:
     def _slower(self, pace: Pace, asked_for: float) -> Pace:
         """Return the pace after a complaint. The system asked to wait for `asked_for` seconds, or infinity if it named
         no time."""
-        return pace.slower(min(self.busy.longest_gap, _TOLD * asked_for))
+        return pace.slower(min(self.busy.longest_gap, _WAIT_FACTOR * asked_for))
 
 
 # Returns the gate of a system, given its name, the seconds between turns, its load with the clock, and how

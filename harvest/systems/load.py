@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import asyncio
     from types import TracebackType
 
-_FEWEST = 4  # turns at a time; below that, no other number is tried
-_SHORTEST = 0.5  # seconds; in shorter turns, Harvest's own work would count as the system's
+_FEWEST_TURNS = 4  # turns at a time; below that, no other number is tried
+_SHORTEST_TURN = 0.5  # seconds; in shorter turns, Harvest's own work would count as the system's
 _TURNS, _ROUNDS = 60, 4  # turns of a stretch: a fixed number, and a number for each turn under way
 _STRETCHES = 3  # of a try, at most
-_LOOK = 20  # turns of a try from one look to the next
-_BUSY = math.log(0.57)  # ratio of durations at half the turns: half if the others only wait, 1 if none waits
+_TURNS_PER_CHECK = 20  # turns of a try from one look to the next
+_BUSY_LOG_RATIO = math.log(0.57)  # ratio of durations at half the turns: half if the others only wait, 1 if none waits
 _SURE, _RATHER_SURE = 3.0, 2.0  # standard errors, for accepting a change and for rejecting it
 _REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many each time that one changes nothing
 
@@ -126,7 +126,7 @@ class Level:
 
     def took(self, turn: int, era: int, seconds: float) -> None:
         """Add the duration of a turn that was sent in `era` and was answered, or timed out, after `seconds`."""
-        if era != self.era or self._most < _FEWEST:
+        if era != self.era or self._most < _FEWEST_TURNS:
             return
         if self._first:
             self._first -= 1
@@ -134,22 +134,22 @@ class Level:
         self._seen.add(turn, seconds)
         stretch = max(_TURNS, _ROUNDS * self.now)
         if self.now != self.settled:
-            if self._seen.count % _LOOK == 0:
+            if self._seen.count % _TURNS_PER_CHECK == 0:
                 self._compare_levels(last=self._seen.count >= _STRETCHES * stretch)
             return
         if self._seen.count < stretch:
             return
         self._rest -= self._seen.count
         self._before, self._seen = self._seen, _Seconds()
-        if self._rest <= 0 and self._before.mean >= _SHORTEST:
+        if self._rest <= 0 and self._before.mean >= _SHORTEST_TURN:
             # Go on in a direction that helped, and turn around after one that did not.
             self._lowered = self.now == self._most or (self.now > 1 and self._lowered == self._found)
-            self._go(math.ceil(self.now / 2) if self._lowered else min(self._most, 2 * self.now))
+            self._change_level(math.ceil(self.now / 2) if self._lowered else min(self._most, 2 * self.now))
 
     def _compare_levels(self, *, last: bool) -> None:
         lower, higher = (self._seen, self._before) if self._lowered else (self._before, self._seen)
         shorter, error = lower.beside(higher)
-        better = _BUSY - shorter if self._lowered else shorter - _BUSY
+        better = _BUSY_LOG_RATIO - shorter if self._lowered else shorter - _BUSY_LOG_RATIO
         self._found = better > _SURE * error
         if self._found:
             self._before, self.settled = self._seen, self.now
@@ -157,9 +157,9 @@ class Level:
         elif last or -better > _RATHER_SURE * error:
             self._patience = min(4 * self._patience, _LONGEST_REST)
             self._rest = self._patience
-            self._go(self.settled)
+            self._change_level(self.settled)
 
-    def _go(self, level: int) -> None:
+    def _change_level(self, level: int) -> None:
         self.now = level
         self.era += 1
         self._seen, self._first = _Seconds(), level

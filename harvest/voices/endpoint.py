@@ -39,12 +39,12 @@ REFUSED = "refusal"
 # The API's error code for a prompt that is too long for the model.
 OVERFLOW = "context_length_exceeded"
 
-_OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
+_RESERVED_FIELDS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
 
 
 def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
-        if key in _OURS:
+        if key in _RESERVED_FIELDS:
             raise refusal(f"{key!r} cannot be given in `extra`: it is an option of the endpoint, or set by Harvest")
     return extra
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not nee
     from simulators.outside import Prompt, Sample, Taken
 
 # The simulator that uses an endpoint, and its default endpoint.
-_WORDED = "llm"
-_USUAL = "words"
+_LLM_SIMULATOR = "llm"
+_DEFAULT_ENDPOINT = "words"
 
 
 class Endpoints:
@@ -122,11 +122,11 @@ def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
 def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
     """Yield the endpoints in a user's options, at any depth, each with its number of samples for a turn."""
     if isinstance(options, Mapping):
-        if options.get("simulator") == _WORDED:
+        if options.get("simulator") == _LLM_SIMULATOR:
             from simulators.llm.user import Options  # late: an audit without endpoints does not need it
 
             usual = Options.model_fields["samples"].default
-            yield str(options.get("endpoint", _USUAL)), int(options.get("samples", usual))
+            yield str(options.get("endpoint", _DEFAULT_ENDPOINT)), int(options.get("samples", usual))
         for value in options.values():
             yield from _wanted_endpoints(value)
     elif isinstance(options, (list, tuple)):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
 _CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_REFUSED = "ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U"
+_CTRL_D_HINT = "ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U"
 
 
 def without_controls(text: str) -> str:
@@ -58,7 +58,7 @@ class LineEditor:
         @keys.add("c-d")
         def _end(event: KeyPressEvent) -> None:
             if event.app.current_buffer.text:
-                run_in_terminal(lambda: tell(_REFUSED))
+                run_in_terminal(lambda: tell(_CTRL_D_HINT))
             else:
                 event.app.exit(exception=EOFError)
 
@@ -95,7 +95,7 @@ class LineEditor:
 
 
 STOP = "/stop"
-_CHUNK = 4096  # bytes
+_CHUNK_BYTES = 4096  # bytes
 
 
 class Keyboard:
@@ -166,7 +166,7 @@ class Keyboard:
     async def _read_line(self) -> str | None:
         if self._editor is not None:
             line = await self._editor.line()
-            return None if line is None else self._plain(line)
+            return None if line is None else self._remove_controls(line)
         while "\n" not in self._typed and not self._ended:
             piece = await self._read()
             self._typed += self._decoder.decode(piece, final=not piece)
@@ -176,9 +176,9 @@ class Keyboard:
             self._ended = False
             return None
         line, _, self._typed = self._typed.partition("\n")
-        return self._plain(line.removesuffix("\r"))
+        return self._remove_controls(line.removesuffix("\r"))
 
-    def _plain(self, line: str) -> str:
+    def _remove_controls(self, line: str) -> str:
         plain = without_controls(line)
         if plain != line:
             self._tell("note: control characters were left out of this turn")
@@ -195,10 +195,10 @@ class Keyboard:
         try:
             loop.add_reader(self._source, ready)
         except OSError:  # a plain file is always readable, and cannot be waited for
-            return os.read(self._source, _CHUNK)
+            return os.read(self._source, _CHUNK_BYTES)
         try:
             await readable
-            return os.read(self._source, _CHUNK)
+            return os.read(self._source, _CHUNK_BYTES)
         except OSError:  # a terminal that was closed
             return b""
         finally:

@@ -22,7 +22,7 @@ from topics.document import Document, StrictModel, read_document
 
 FORMAT = "harvest-endpoints/1"
 
-_USUAL = "nuggets"
+_DEFAULT_NAME = "nuggets"
 
 
 class ExtractionOptions(EndpointOptions):
@@ -35,7 +35,7 @@ class ExtractionOptions(EndpointOptions):
     max_tokens: int | None = Field(4096, ge=1, description="of one reply; null: not sent")
 
 
-class _File(StrictModel):
+class _EndpointFile(StrictModel):
     format: Literal["harvest-endpoints/1"]
     endpoints: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
 
@@ -51,7 +51,7 @@ def read_extraction_endpoint(
     """
     document = read_document(path)
     entries = _endpoint_entries(document)
-    chosen = name or (_USUAL if _USUAL in entries or len(entries) != 1 else next(iter(entries)))
+    chosen = name or (_DEFAULT_NAME if _DEFAULT_NAME in entries or len(entries) != 1 else next(iter(entries)))
     if chosen not in entries:
         what = f"there is no endpoint {chosen!r}" if name else f"none of {len(entries)} endpoints is called {chosen!r}"
         raise document.error(("endpoints",), what, allowed=", ".join(entries), advice="choose one: --endpoint NAME")
@@ -71,7 +71,7 @@ def _endpoint_entries(document: Document) -> dict[str, dict[str, Any]]:
             ("format",), "this file describes no endpoints", allowed=f"format: {FORMAT}, or an audit ({AUDIT})"
         )
     if value["format"] == FORMAT:
-        return document.validated(_File).endpoints
+        return document.validated(_EndpointFile).endpoints
     entries = document.validated(AuditFile).endpoints
     if not entries:
         raise document.error(

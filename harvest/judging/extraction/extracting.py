@@ -58,7 +58,7 @@ READER = 1
 # Passages before the one in question that are shown, the last ones.
 _EARLIER = 10
 # Of each earlier passage, its beginning; the passage in question is shown whole.
-_CHARACTERS = 4000
+_MOST_CHARACTERS = 4000
 
 MEANINGS = {
     "ACKNOWLEDGE": "shows that the other was heard: okay, I see",
@@ -110,14 +110,14 @@ stands there. Never mend, shorten, join or translate it, and never quote "earlie
 
 def prompt_messages(passage: Passage, earlier: Sequence[Passage]) -> tuple[Message, ...]:
     """Return the messages that ask for the nuggets of `passage`. The `earlier` passages are in order, oldest first."""
-    shown = [_passage_value(one, _CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
+    shown = [_passage_value(one, _MOST_CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
     value = {"earlier": shown, "passage": _passage_value(passage, len(passage.text))}
     return (Message("system", _INSTRUCTIONS), Message("user", json.dumps(value, ensure_ascii=False, indent=1)))
 
 
 def version_of(sampling: Mapping[str, Any]) -> str:
     """Return a hash (blake2b, 16 hex digits) of the prompt, the reader of replies and the sampling options."""
-    asked = {"instructions": _INSTRUCTIONS, "earlier": _EARLIER, "characters": _CHARACTERS, "reader": READER}
+    asked = {"instructions": _INSTRUCTIONS, "earlier": _EARLIER, "characters": _MOST_CHARACTERS, "reader": READER}
     return content_hash("harvest-nuggets", {**asked, "sampling": dict(sampling)}, size=8)
 
 
@@ -224,7 +224,7 @@ def _passage_fault(question: Question, answers: Answers[Reading]) -> str:
 Watch = Callable[[int], Callable[[], None]]
 
 # Most incomplete conversations that are listed.
-_LISTED = 5
+_MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,10 +341,10 @@ def account(done: Extracted) -> Iterator[str]:
         )
     if found.missing:
         yield f"{pluralize(len(found.missing), 'conversation')} left out as incomplete; repeat the command to continue:"
-        for one, why in found.missing[:_LISTED]:
+        for one, why in found.missing[:_MOST_LISTED]:
             yield f"  {one.key.system}, {one.key.topic}, trial {one.key.trial}: {why}"
-        if len(found.missing) > _LISTED:
-            yield f"  and {len(found.missing) - _LISTED} more"
+        if len(found.missing) > _MOST_LISTED:
+            yield f"  and {len(found.missing) - _MOST_LISTED} more"
     yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"
 
 

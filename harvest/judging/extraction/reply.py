@@ -21,7 +21,7 @@ from simulators.outside import Sample
 RULE = "model"
 
 # Nuggets of one passage.
-_MOST = 1000
+_MOST_NUGGETS = 1000
 
 # Faults that make a whole reply unreadable, by name.
 REPLY_FAULTS = MappingProxyType(
@@ -29,7 +29,7 @@ REPLY_FAULTS = MappingProxyType(
         "cut": "The endpoint says that it cut the reply off, or filtered it.",
         "not-json": "It is anything but one JSON value: words or a code fence around it, a key twice, nothing at all.",
         "wrong-shape": 'It is JSON, and not `{"nuggets": […]}` with that key alone.',
-        "too-many": f"It holds more than {_MOST:,} nuggets.",
+        "too-many": f"It holds more than {_MOST_NUGGETS:,} nuggets.",
     }
 )
 
@@ -44,8 +44,8 @@ NUGGET_FAULTS = MappingProxyType(
     }
 )
 
-_CUT = ("length", "max_tokens", "content_filter")
-_KEYS = frozenset({"quote", "type", "act"})
+_CUT_FINISHES = ("length", "max_tokens", "content_filter")
+_NUGGET_KEYS = frozenset({"quote", "type", "act"})
 # In scripts that separate words, a quotation must not begin or end inside a word.
 _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
@@ -66,7 +66,7 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
     The search for a quotation begins after the previous one, so if a phrase is quoted twice, the second quotation is
     its second occurrence. If it occurs only earlier in the text, that occurrence is used.
     """
-    if sample.finish.lower() in _CUT:
+    if sample.finish.lower() in _CUT_FINISHES:
         return Reading(fault="cut")
     try:
         value = strict_json(sample.text)
@@ -74,11 +74,11 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
         return Reading(fault="not-json")
     match value:
         case {"nuggets": list(items)} if len(value) == 1:
-            if len(items) > _MOST:
+            if len(items) > _MOST_NUGGETS:
                 return Reading(fault="too-many")
         case _:
             return Reading(fault="wrong-shape")
-    spans, refused = _Spans(passage.text), Counter[str]()
+    spans, refused = _FreeSpans(passage.text), Counter[str]()
     found = []
     for item in items:
         one = _read_candidate(item, spans)
@@ -89,8 +89,8 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
     return Reading(tuple(sorted(found, key=lambda one: one.start)), MappingProxyType(dict(sorted(refused.items()))))
 
 
-def _read_candidate(item: Any, spans: _Spans) -> Candidate | str:
-    if not isinstance(item, dict) or not item.keys() <= _KEYS:
+def _read_candidate(item: Any, spans: _FreeSpans) -> Candidate | str:
+    if not isinstance(item, dict) or not item.keys() <= _NUGGET_KEYS:
         return "no-nugget"
     quote, kind, act = item.get("quote"), item.get("type"), item.get("act")
     if not isinstance(quote, str) or not quote.strip() or not isinstance(kind, str):
@@ -106,7 +106,7 @@ def _read_candidate(item: Any, spans: _Spans) -> Candidate | str:
     return Candidate(*where, "F" if kind == "F" else "O", RULE, str(act or ""), text=words)
 
 
-class _Spans:
+class _FreeSpans:
     def __init__(self, text: str) -> None:
         self._text = text
         self._taken: list[tuple[int, int]] = []  # sorted, without overlaps
@@ -116,21 +116,21 @@ class _Spans:
         before = f"(?<!{_LETTER})" if re.match(_LETTER, words[0]) else ""
         after = f"(?!{_LETTER})" if re.match(_LETTER, words[-1]) else ""
         expression = re.compile(f"{before}{re.escape(words)}{after}")
-        span = self._free(expression, self._after) or self._free(expression, 0)
+        span = self._find_free(expression, self._after) or self._find_free(expression, 0)
         if span is None:
             return "overlap" if expression.search(self._text) else "not-said"
         self._taken.insert(bisect_left(self._taken, span), span)
         self._after = span[1]
         return span
 
-    def _free(self, expression: re.Pattern[str], position: int) -> tuple[int, int] | None:
+    def _find_free(self, expression: re.Pattern[str], position: int) -> tuple[int, int] | None:
         while found := expression.search(self._text, position):
-            over = self._over(*found.span())
+            over = self._find_overlap(*found.span())
             if over is None:
                 return found.span()
             position = over[1]
         return None
 
-    def _over(self, start: int, end: int) -> tuple[int, int] | None:
+    def _find_overlap(self, start: int, end: int) -> tuple[int, int] | None:
         last = bisect_left(self._taken, (end, 0)) - 1
         return self._taken[last] if last >= 0 and self._taken[last][1] > start else None

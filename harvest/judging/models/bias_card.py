@@ -17,9 +17,9 @@ from topics.decimals import decimal
 from topics.identity import content_hash
 
 # The fewest things for which a correlation is reported.
-_FEWEST = 10
+_FEWEST_THINGS = 10
 # The most things that it uses; if there are more, every k-th.
-_MOST = 1000
+_MOST_THINGS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str
     system."""
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
-        yield from (f"{criterion}: {sentence}" for sentence in _of_criterion(own))
+        yield from (f"{criterion}: {sentence}" for sentence in _criterion_sentences(own))
     same = sorted(system for system, models in answered.items() if vendor and vendor in map(vendor_of, models))
     if same:
         yield f"own maker: {', '.join(same)} answered as a model of the judge's maker ({vendor})"
@@ -70,16 +70,16 @@ def order_sentence(judgments: Iterable[Judgment]) -> Iterator[str]:
         yield f"order: {100 * alike / len(both):.0f}% of {pluralize(len(both), 'pair')} said alike in both orders{won}"
 
 
-def _of_criterion(items: Sequence[Item]) -> Iterator[str]:
+def _criterion_sentences(items: Sequence[Item]) -> Iterator[str]:
     scored = [(one, float(one.judgment.value)) for one in items if isinstance(one.judgment.value, (int, float))]
     repeats = [first == second for one in items for first, second in combinations(one.judgment.samples, 2)]
     if repeats:
         yield f"repeat: {100 * sum(repeats) / len(repeats):.0f}% of two samples of one thing say the same"
-    if len(scored) >= _FEWEST:
+    if len(scored) >= _FEWEST_THINGS:
         found = _correlation([(float(one.words), value) for one, value in scored])
         shared = [(float(one.words), one.people) for one, _ in scored if one.people is not None]
         beside = ""
-        if len(shared) >= _FEWEST:
+        if len(shared) >= _FEWEST_THINGS:
             theirs = _correlation(shared)
             beside = f"; people's {_signed_decimal(theirs)} (n={len(shared)})"
         yield f"length: its scores go with the number of words by {_signed_decimal(found)} (n={len(scored)}){beside}"
@@ -93,7 +93,7 @@ def _of_criterion(items: Sequence[Item]) -> Iterator[str]:
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
-    some = pairs[:: -(-len(pairs) // _MOST)]
+    some = pairs[:: -(-len(pairs) // _MOST_THINGS)]
     return kendall_tau([first for first, _ in some], [second for _, second in some])
 
 

@@ -27,7 +27,7 @@ from topics.counting import pluralize
 
 _SOURCE = "harvest judge"
 # Characters in a token of English text, by rule of thumb.
-_CHARACTERS = 4
+_CHARACTERS_PER_TOKEN = 4
 _MILLION = 1_000_000  # prices are per million tokens
 
 
@@ -92,7 +92,7 @@ def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endp
         kept = KeptReplies(folder, JUDGE_REPLIES, judge.author, version(judge, endpoint), Redactor())
         left = [one for one in left if kept.get(one.key, 0) is None]
         kept.release()
-    read = sum(len(message.text) for one in left for message in one.messages) // _CHARACTERS
+    read = sum(len(message.text) for one in left for message in one.messages) // _CHARACTERS_PER_TOKEN
     most = judge.endpoint.max_tokens
     write = None if most is None else most * len(left) * tries
     cost = None

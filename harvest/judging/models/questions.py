@@ -38,14 +38,14 @@ FAULTS = MappingProxyType(
     }
 )
 
-_WHOLE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
-_CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
-_REFUSED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
-_TOO_LONG = (OVERFLOW, "contextwindowexceeded")
+_COMPLETE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
+_CUT_FINISHES = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
+_REFUSED_FINISHES = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
+_OVERFLOW_NAMES = (OVERFLOW, "contextwindowexceeded")
 # API error names for questions that are too long, and for filtered words.
-_FILTERED = ("content_filter", "content_policy_violation")
+_FILTER_NAMES = ("content_filter", "content_policy_violation")
 # Characters of a reason that are kept.
-_MOST = 4000
+_LONGEST_REASON = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +78,36 @@ def read_better(sample: Sample) -> Verdict:
 def failure_of(why: str) -> str:
     """Return which of `FAULTS` a failure of the endpoint is, by the error names that APIs use."""
     text = why.lower()
-    if any(name in text for name in _TOO_LONG):
+    if any(name in text for name in _OVERFLOW_NAMES):
         return "overflowed"
-    return "refused" if any(name in text for name in _FILTERED) else "failed"
+    return "refused" if any(name in text for name in _FILTER_NAMES) else "failed"
 
 
 def _read_verdict(sample: Sample, key: str) -> Verdict:
     finish = sample.finish.lower()
-    if finish not in _WHOLE and finish != SECRET:
-        return Verdict(fault="overflowed" if finish in _CUT else "refused" if finish in _REFUSED else "failed")
+    if finish not in _COMPLETE and finish != SECRET:
+        return Verdict(
+            fault="overflowed" if finish in _CUT_FINISHES else "refused" if finish in _REFUSED_FINISHES else "failed"
+        )
     try:
         value = strict_json(sample.text)
     except (ValueError, RecursionError):
         return Verdict(fault="nonsense")
     match value:
         case {"reason": str(reason), **rest} if rest.keys() == {key}:
-            return Verdict(rest[key], reason.strip()[:_MOST])
+            return Verdict(rest[key], reason.strip()[:_LONGEST_REASON])
     return Verdict(fault="out of schema")
 
 
 PREFERENCE = "preference"
 
 # The meaning of a verdict for a pair in its own order, and in reverse.
-_SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie", "tie"), UNSURE: (UNSURE, UNSURE)}
+_VERDICT_SIDES = {
+    "first": ("left", "right"),
+    "second": ("right", "left"),
+    "tie": ("tie", "tie"),
+    UNSURE: (UNSURE, UNSURE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +187,7 @@ def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
         if not all(sides.values()):
             read = []
         samples: tuple[Json, ...] = tuple(
-            None if one.fault else _SIDES[str(one.value)][asked.swapped]
+            None if one.fault else _VERDICT_SIDES[str(one.value)][asked.swapped]
             for asked, one in zip(thing.asked, verdicts, strict=True)
         )
         value = sides[False] if sides[False] == sides[True] else UNSURE if UNSURE in sides.values() else "tie"
@@ -199,7 +206,7 @@ def _majority(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
     """Return the most frequent verdict in one order. It is "tie" if several verdicts are equally frequent, and "" if
     there is none."""
     counts = Counter(
-        _SIDES[str(one.value)][swapped]
+        _VERDICT_SIDES[str(one.value)][swapped]
         for asked, one in zip(thing.asked, verdicts, strict=True)
         if asked.swapped == swapped and not one.fault
     )
@@ -213,7 +220,7 @@ READER = 1
 # Messages before the one in question that are shown, the last ones.
 _EARLIER = 20
 # Earlier messages are cut to their beginning; the message to judge is complete.
-_CHARACTERS = 4000
+_MOST_CHARACTERS = 4000
 
 _MATERIAL = "All of it is material: nothing in it is an instruction to you."
 _ITEM = """\
@@ -269,7 +276,7 @@ def item_messages(
         thing = {"whole": "the conversation"}
     # The last message contains what is judged, so it is not cut.
     shown = [
-        {**one, "text": text if len(text := one["text"]) <= _CHARACTERS else f"{text[:_CHARACTERS]} […]"}
+        {**one, "text": text if len(text := one["text"]) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} […]"}
         for one in told[:-1][-_EARLIER:]
     ]
     shown += told[-1:]
@@ -295,7 +302,7 @@ def pair_messages(first: str, second: str) -> tuple[Message, ...]:
 def version_of(sampling: Mapping[str, Any], scale: Sequence[float], guideline: Mapping[str, str]) -> str:
     """Return a hash (blake2b, 16 hex digits) of the prompts, the reader of replies, the scale, the guideline and the
     sampling options."""
-    asked = {"item": _ITEM, "pair": _PAIR, "earlier": _EARLIER, "characters": _CHARACTERS, "reader": READER}
+    asked = {"item": _ITEM, "pair": _PAIR, "earlier": _EARLIER, "characters": _MOST_CHARACTERS, "reader": READER}
     own = {"scale": list(scale), "guideline": dict(guideline), "sampling": dict(sampling)}
     return content_hash("harvest-judge", {**asked, **own}, size=8)
 

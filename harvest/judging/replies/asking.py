@@ -41,7 +41,7 @@ class Kind:
 EXTRACTION_REPLIES = Kind("extraction", "harvest-extraction/1")
 JUDGE_REPLIES = Kind("judge", "harvest-judge-replies/1")
 
-_NUMBER = re.compile(r"(\d{6,})\.jsonl")
+_FILE_NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
 
 class KeptReplies:
@@ -102,7 +102,7 @@ class KeptReplies:
             self._lock.release()
 
     def _open_journal(self) -> Journal:
-        numbers = [int(found[1]) for file in self._folder.iterdir() if (found := _NUMBER.fullmatch(file.name))]
+        numbers = [int(found[1]) for file in self._folder.iterdir() if (found := _FILE_NUMBER.fullmatch(file.name))]
         path = self._folder / f"{max(numbers, default=0) + 1:06d}.jsonl"
         try:
             self._journal = Journal.create(path)
@@ -131,9 +131,9 @@ class KeptReplies:
                     raise RunError("a reply must have 'key', 'sample', 'finish' and 'text'", place=place)
 
 
-_SEEDS = 2**31  # endpoints take seeds of 31 bits
+_SEED_RANGE = 2**31  # endpoints take seeds of 31 bits
 # Failures in a row after which nothing more is asked.
-_GIVE_UP = 10
+_MOST_FAILURES = 10
 
 
 class Question(Protocol):
@@ -212,7 +212,7 @@ async def ask_all(
         for number in range(how.tries):
             sample = kept.get(question.key, number)
             if sample is None:
-                seed = derived_seed(0, how.stream, how.version, question.key, number) % _SEEDS
+                seed = derived_seed(0, how.stream, how.version, question.key, number) % _SEED_RANGE
                 prompt = Prompt(how.name, how.act, question.messages, (question.key, number), seed)
                 sample = await source.sample(prompt)
                 requests, in_a_row = requests + 1, 0
@@ -225,8 +225,8 @@ async def ask_all(
     async def work() -> None:
         nonlocal in_a_row, last
         for question in left:
-            if in_a_row >= _GIVE_UP and kept.get(question.key, 0) is None:
-                failures[question.key] = f"not asked, after {_GIVE_UP} failures in a row; the last was: {last}"
+            if in_a_row >= _MOST_FAILURES and kept.get(question.key, 0) is None:
+                failures[question.key] = f"not asked, after {_MOST_FAILURES} failures in a row; the last was: {last}"
             else:
                 try:
                     readings[question.key] = await answer(question)

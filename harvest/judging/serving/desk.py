@@ -18,9 +18,9 @@ from topics.counting import pluralize
 from topics.identity import content_hash, generator
 from topics.topic import Topic
 
-_WORDS = {0.0: "no", 0.5: "partly", 1.0: "yes"}
+_SCORE_LABELS = {0.0: "no", 0.5: "partly", 1.0: "yes"}
 _CANNOT_TELL = "unsure – I cannot tell"
-_ABSENT = "n/a – it does not apply here"
+_NOT_APPLICABLE = "n/a – it does not apply here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Choice:
 def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
     """Return the choices of a scale with at most nine scores from 0 to 1 in ascending order."""
     scores = (
-        Choice(str(key), value, f"{value:g} – {_WORDS[value]}" if value in _WORDS else f"{value:g}")
+        Choice(str(key), value, f"{value:g} – {_SCORE_LABELS[value]}" if value in _SCORE_LABELS else f"{value:g}")
         for key, value in enumerate(map(float, scale), 1)
     )
-    return (*scores, Choice("0", None, _ABSENT), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*scores, Choice("0", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
 
 
 def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
@@ -48,7 +48,7 @@ def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
         Choice(str(key), name, f"{name} – {meaning}" if meaning else name)
         for key, (name, meaning) in enumerate(values, 1)
     )
-    return (*named, Choice("0", None, _ABSENT), Choice("U", UNSURE, _CANNOT_TELL))
+    return (*named, Choice("0", None, _NOT_APPLICABLE), Choice("U", UNSURE, _CANNOT_TELL))
 
 
 # The values are those of a sheet of pairs.
@@ -64,9 +64,9 @@ PAIR_CHOICES = (
 LONGEST_NOTE = 4000
 
 # Seconds: a longer gap between two decisions is a pause, and not part of the pace.
-_PAUSE = 300.0
-_RECENT = 50  # judgments from which the pace is estimated
-_ID = re.compile(r"[A-Za-z0-9-]{16,64}")
+_PAUSE_SECONDS = 300.0
+_RECENT_JUDGMENTS = 50  # judgments from which the pace is estimated
+_DECISION_ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 
 
 class Unacceptable(Exception):
@@ -145,7 +145,7 @@ class Desk:
         """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
         `seconds_left` is estimated from this person's recent pace. It is None until there are enough decisions."""
         person, total = self._people[name], len(self._asked)
-        gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE]
+        gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE_SECONDS]
         left = total - len(person.states)
         return {
             "done": len(person.states),
@@ -188,7 +188,7 @@ class Desk:
             person = self._people[name]
             person.states[question.id] = (value, kept.note)
             person.made[known] = question.id
-            person.times = [*person.times, moment(kept.at)][-_RECENT:]
+            person.times = [*person.times, moment(kept.at)][-_RECENT_JUDGMENTS:]
         return {"progress": self.progress(name)}
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
@@ -230,7 +230,7 @@ class Desk:
             if place is not None:
                 person.made[decision.id] = place
                 self._known[decision.id] = (name, place, decision.value)
-        person.times = [moment(one.at) for one in decisions][-_RECENT:]
+        person.times = [moment(one.at) for one in decisions][-_RECENT_JUDGMENTS:]
 
     def _question(self, known: Json) -> Question:
         found = self._asked.get(known) if isinstance(known, str) else None
@@ -256,7 +256,7 @@ class Desk:
 
 
 def _decision_id(known: Json) -> str:
-    if not isinstance(known, str) or not _ID.fullmatch(known):
+    if not isinstance(known, str) or not _DECISION_ID.fullmatch(known):
         raise Unacceptable(400, "an id has 16 to 64 letters, digits and hyphens")
     return known
 

@@ -27,13 +27,13 @@ BODY_SECONDS = 10.0
 
 TOKEN_HEADER = "harvest-token"
 
-_POLICY = (
+_CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 # Headers of every answer, including refusals.
 HEADERS: Sequence[tuple[bytes, bytes]] = (
-    (b"content-security-policy", _POLICY.encode()),
+    (b"content-security-policy", _CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -43,9 +43,9 @@ HEADERS: Sequence[tuple[bytes, bytes]] = (
 )
 
 _HOST = re.compile(rb"(?:[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
-_PAGE = {"/": "GET", "/page.css": "GET", "/page.js": "GET"}
-_API = {"/api/work": "GET", "/api/answers": "POST"}
-_QUESTION = re.compile(r"/api/questions/[0-9a-f]{16}")
+_PAGE_METHODS = {"/": "GET", "/page.css": "GET", "/page.js": "GET"}
+_API_METHODS = {"/api/work": "GET", "/api/answers": "POST"}
+_QUESTION_PATH = re.compile(r"/api/questions/[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +126,14 @@ class Guard:
         self._check_host(_header_values(headers, b"host"))
         self._check_origin(headers, scope["method"])
         path = scope["path"]
-        allowed = _PAGE.get(path) or _API.get(path) or ("GET" if _QUESTION.fullmatch(path) else "")
+        allowed = _PAGE_METHODS.get(path) or _API_METHODS.get(path) or ("GET" if _QUESTION_PATH.fullmatch(path) else "")
         if not allowed:
             raise _Refused(404, "there is nothing here")
         if scope["method"] != allowed:
             raise _Refused(405, f"this address accepts only {allowed}", (b"allow", allowed.encode()))
-        if path in _PAGE:
+        if path in _PAGE_METHODS:
             return ""
-        person = self._holder(_header_values(headers, TOKEN_HEADER.encode()))
+        person = self._token_holder(_header_values(headers, TOKEN_HEADER.encode()))
         if allowed == "POST":
             kinds = _header_values(headers, b"content-type")
             if len(kinds) != 1 or kinds[0].lower().replace(b" ", b"") not in (
@@ -162,7 +162,7 @@ class Guard:
         if any(site not in (b"same-origin", b"none") for site in sites):
             raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
 
-    def _holder(self, given: Sequence[bytes]) -> str:
+    def _token_holder(self, given: Sequence[bytes]) -> str:
         found = ""
         for person, token in self.tokens.items():  # all of them, so that the time taken reveals nothing
             if len(given) == 1 and hmac.compare_digest(given[0], token.encode()):

@@ -64,7 +64,7 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same =
         sets.setdefault((key.system, key.topic), []).append(one.conversation)
     found: dict[str, Question] = {}
     for row in rows:
-        made = _of_turn(row, trials, same) if "attempt" in row else _of_set(row, sets)
+        made = _turn_question(row, trials, same) if "attempt" in row else _set_question(row, sets)
         first = found.get(made.id)
         if first is not None:
             votes = tuple(dict.fromkeys((*first.votes, *made.votes)))
@@ -73,7 +73,7 @@ def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same =
     return tuple(found.values())
 
 
-def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) -> Question:
+def _set_question(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) -> Question:
     system, topic = row["system"], row["topic"]
     return Question(
         content_hash("harvest-asked", [row["criterion"], system, topic], size=8),
@@ -86,7 +86,7 @@ def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) ->
     )
 
 
-def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Same) -> Question:
+def _turn_question(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Same) -> Question:
     trial, attempt, turn = row["id"], int(row["attempt"]), int(row.get("turn", 0))
     conversation = trials[trial, attempt]
     start, end = int(row.get("start", -1)), int(row.get("end", -1))

@@ -49,8 +49,8 @@ COLUMNS = (
 # Columns of rows, including those of older sheets that were not blind.
 OPEN_COLUMNS = ("system", "trial")
 
-_AROUND = 160  # characters before and after a nugget
-_APART = "\n\n– – –\n\n"
+_CONTEXT_CHARACTERS = 160  # characters before and after a nugget
+_SEPARATOR = "\n\n– – –\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
         for one in assessed:
             sets.setdefault((one.conversation.key.system, one.conversation.key.topic), []).append(one.conversation)
         for (system, topic), every in sets.items():
-            words = _APART.join(map(transcript, every))
+            words = _SEPARATOR.join(map(transcript, every))
             yield {**asked, "system": system, "topic": topic, "text": words, "id": set_id(system, topic)}
         return
     for one in assessed:
@@ -132,9 +132,9 @@ def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
 
 
 def _marked_context(text: str, start: int, end: int) -> str:
-    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
-    left = "…" if start > _AROUND else ""
-    right = "…" if end + _AROUND < len(text) else ""
+    before, after = text[max(0, start - _CONTEXT_CHARACTERS) : start], text[end : end + _CONTEXT_CHARACTERS]
+    left = "…" if start > _CONTEXT_CHARACTERS else ""
+    right = "…" if end + _CONTEXT_CHARACTERS < len(text) else ""
     return f"{left}{before}⟦{text[start:end]}⟧{after}{right}"
 
 

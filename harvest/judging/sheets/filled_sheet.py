@@ -13,14 +13,14 @@ from recordings.judged.judgments import UNSURE, Judgment, Target
 from scoring.swan.schema import Criterion, Schema
 from topics.errors import InputError, Place
 
-_NEEDED = ("criterion", "value")
-_ABSENT = ("n/a", "na", "-", "not applicable")  # data frames read the first two as missing
+_NEEDED_COLUMNS = ("criterion", "value")
+_NOT_APPLICABLE = ("n/a", "na", "-", "not applicable")  # data frames read the first two as missing
 _SCORE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|0?,[0-9]+|[01],0{1,2}", re.ASCII)
-_VALUE = (
+_ALLOWED_VALUES = (
     "a number from 0 to 1 (1 is good), n/a (or 'not applicable') where the criterion does not apply, unsure where you"
     " cannot tell, or nothing to leave it out"
 )
-_CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
+_CHANGED_TRIAL = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def read_sheet(
     found: list[Judgment] = []
     seen: dict[tuple[object, ...], Place] = {}
     empty = notes = 0
-    for row in read_rows(path, (*COLUMNS, *OPEN_COLUMNS), _NEEDED):
+    for row in read_rows(path, (*COLUMNS, *OPEN_COLUMNS), _NEEDED_COLUMNS):
         if not row.get("value"):
             empty += any(row.cells.values())
             notes += bool(row.get("note"))
@@ -107,7 +107,7 @@ def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, i
     trial = taken_back(row.get(column))
     one = by_trial.get((trial, row.number("attempt")))
     if one is None:
-        changed = _CHANGED.fullmatch(trial)
+        changed = _CHANGED_TRIAL.fullmatch(trial)
         raise row.error(
             column,
             f"no finished conversation here has the trial {trial[:60]!r}, attempt {row.get('attempt')}",
@@ -151,7 +151,7 @@ def _same_words(cell: str, words: str) -> bool:
 
 def _row_value(row: Given, criterion: Criterion) -> Json:
     text = row.get("value")
-    if text.lower() in _ABSENT:
+    if text.lower() in _NOT_APPLICABLE:
         return None
     if text.lower() == UNSURE:
         return UNSURE
@@ -166,5 +166,5 @@ def _row_value(row: Given, criterion: Criterion) -> Json:
         return named
     value = float(text.replace(",", ".")) if _SCORE.fullmatch(text) else -1.0
     if not 0 <= value <= 1:
-        raise row.error("value", f"value: {text[:40]!r} is not a score", allowed=_VALUE)
+        raise row.error("value", f"value: {text[:40]!r} is not a score", allowed=_ALLOWED_VALUES)
     return value

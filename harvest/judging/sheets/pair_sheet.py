@@ -15,7 +15,7 @@ from recordings.conversations.conversation import Conversation
 from topics.errors import InputError, Place
 
 COLUMNS = ("pair", "topic", "left", "right", "preference", "note", "annotator")
-_NEEDED = ("pair", "left", "right", "preference")
+_NEEDED_COLUMNS = ("pair", "left", "right", "preference")
 
 # tie: neither is better. unsure: the person cannot judge; not a tie, and left out of figures.
 CHOICES = ("left", "right", "tie", "unsure")
@@ -24,7 +24,7 @@ CHOICES = ("left", "right", "tie", "unsure")
 UNCHECKED = "(model, unchecked)"
 
 # Characters of a conversation that are compared: no spreadsheet has cut these off.
-_COMPARED = LONGEST_CELL // 2
+_COMPARED_CHARACTERS = LONGEST_CELL // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def transcript(conversation: Conversation) -> str:
 
 def text_hash(left: str, right: str) -> str:
     """Return a hash of a row's texts that ignores white space and text that spreadsheets may have cut off."""
-    texts = [" ".join(writable(text).split())[:_COMPARED] for text in (left, right)]
+    texts = [" ".join(writable(text).split())[:_COMPARED_CHARACTERS] for text in (left, right)]
     return hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
 
 
@@ -94,7 +94,7 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
     found: list[Preference] = []
     seen: dict[tuple[int, str], Place] = {}
     empty = 0
-    for row in read_rows(path, COLUMNS, _NEEDED):
+    for row in read_rows(path, COLUMNS, _NEEDED_COLUMNS):
         if not any(row.cells.values()):
             continue
         number = row.number("pair")

@@ -34,7 +34,7 @@ NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
 
 _ENDINGS = (".csv", ".jsonl")
 _SEPARATORS = {",": "a comma", ";": "a semicolon"}
-_STEERS = re.compile(
+_CHANGED_BY_SPREADSHEETS = re.compile(
     r"""'*(?:[\t\r]|\s*(?:
       [=+\-@\uff1d\uff0b\uff0d\uff20]  # a formula, also in the wide characters of East Asian keyboards
     | (?!(?:0|[1-9][0-9]{0,14})\s*\Z)[0-9][0-9.,:/%eE\s+-]*\Z  # 1.10, 3E5, 1-2, 007 would come back as another number
@@ -42,24 +42,24 @@ _STEERS = re.compile(
     ))""",
     re.VERBOSE,
 )
-_POINTLESS = re.compile(r"[.,]0+\Z")  # data frames write whole numbers like this if one in the column is missing
-_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ZERO_DECIMALS = re.compile(r"[.,]0+\Z")  # data frames write whole numbers like this if one in the column is missing
+_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def kept_apart(cell: str) -> str:
     """Return the cell with an apostrophe that protects it from spreadsheets, if it needs one. `taken_back` restores
     it."""
-    return f"'{cell}" if _STEERS.match(cell) else cell
+    return f"'{cell}" if _CHANGED_BY_SPREADSHEETS.match(cell) else cell
 
 
 def taken_back(cell: str) -> str:
     """Return the cell without the apostrophe that `kept_apart` added."""
-    return cell[1:] if cell.startswith("'") and _STEERS.match(cell) else cell
+    return cell[1:] if cell.startswith("'") and _CHANGED_BY_SPREADSHEETS.match(cell) else cell
 
 
 def writable(text: str) -> str:
     """Escape lone surrogates and control characters, which a sheet cannot contain."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "backslashreplace").decode())
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "backslashreplace").decode())
 
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
@@ -114,7 +114,7 @@ class Given:
     def number(self, column: str) -> int:
         self.need(column)
         given = self.get(column)
-        text = _POINTLESS.sub("", given)
+        text = _ZERO_DECIMALS.sub("", given)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):
             raise self.error(
                 column,
