@@ -1,7 +1,9 @@
 """Nugget recall of conversations, computed as in AutoNuggetizer (arXiv 2504.15068), in four readings.
 
-strict only supported nuggets count partial a partially supported nugget counts half all over every nugget of the
-topic vital over vital nuggets only; undefined, not 0, if the topic has none
+strict    only supported nuggets count
+partial   a partially supported nugget counts half
+all       over every nugget of the topic
+vital     over vital nuggets only; undefined, not 0, if the topic has none
 """
 
 import math

@@ -1,1 +1,1 @@
-"""Conversation trees of runs: folding, values, rows and words."""
+"""Conversation trees of runs: merging, branch statistics, scores and printed text."""

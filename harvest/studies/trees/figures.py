@@ -1,4 +1,4 @@
-"""Statistics of the branches of a tree, as columns for files and as words for people."""
+"""Statistics of the branches of a tree, as columns for files and as printed text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,11 +28,12 @@ _LONGEST_END = 80  # columns: an import may give any reason
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
-    """A tree with its transition probabilities.
+    """A tree with its transition probabilities. N is the number of its nodes.
 
-    `paths` is the probability of conversations that no trial took; `scores` are those of the trials, if requested.
-    `named` is how often each kind of end was seen, None unless the end of every trial is known. `note` describes
-    dependence between the trials, because of which shares have no interval; "" without any.
+    `paths` is the estimated probability of conversations that no trial took. `scores` are the scores of the trials if
+    they were requested. `named` has how often each kind of ending was seen, or None unless the ending of every trial
+    is known. `note` explains why shares have no interval or a special one, because trials depend on each other; it is
+    "" otherwise.
     """
 
     tree: ConversationTree
@@ -43,19 +44,19 @@ class TreeFigures:
     note: str = ""
 
     def branches(self) -> tuple[str, ...]:
-        """(N,) `12/20 60% [39, 78]`: the share of the branch into each node, and the mean score there."""
+        """Return, for each node, the share of the branch into it and its mean score, such as `12/20 60% [39, 78]`."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
         return tuple(f"{share}{mean}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
     def stops(self) -> tuple[str, ...]:
-        """(N,) The share of conversations that end at each node, as in `branches`."""
+        """Return, for each node, the share of conversations that end there, in the format of `branches`."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
         return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
     def _score_columns(self) -> tuple[str, ...]:
-        """(N,) ` .4721 n=75`: the mean score at each node in columns of equal width; "" without scores."""
+        """Return, for each node, its mean score such as ` .4721 n=75` in columns of equal width; "" without scores."""
         if self.scores is None:
             return ("",) * len(self.tree)
         columns = [column for column in (self.scores.means(), self.scores.partial()) if any(column)]
@@ -66,12 +67,12 @@ class TreeFigures:
         )
 
     def words(self) -> tuple[tuple[str, str, str], ...]:
-        """(N,) Share, `12/20` and interval of the branch into each node, as separate texts."""
+        """Return, for each node, the share, the counts `12/20` and the interval of the branch into it."""
         tree, found = self.tree, self.found
         return _share_words(tree.visits, found.n, found.probability, found.low, found.high)
 
     def stop_words(self) -> tuple[tuple[str, str, str], ...]:
-        """(N,) Share, `12/20` and interval of ending at each node, as separate texts."""
+        """Return, for each node, the share, the counts `12/20` and the interval of conversations that end there."""
         tree, found = self.tree, self.found
         return _share_words(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
 
@@ -84,7 +85,7 @@ class TreeFigures:
         return tuple(found)
 
     def captions(self) -> tuple[str, ...]:
-        """(N,) Short labels for the edges of a diagram, with the mean score under its name."""
+        """Return, for each node, a short label for the edge to it in a diagram, with the mean score and its measure."""
         measure = self.scores.measure if self.scores is not None else ""
         laid = (" ".join(one.split()) for one in self._score_columns())
         return tuple(
@@ -93,14 +94,16 @@ class TreeFigures:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """(N,) `mean .4721 n=75` for the box of a node; () without scores."""
+        """Return, for each node, its mean score such as `mean .4721 n=75` for its box in a diagram; () without
+        scores."""
         if self.scores is None:
             return ()
         pairs = zip(self.scores.means(), self.scores.partial(), strict=True)
         return tuple(f"{f'mean {mean}' if mean else 'no mean'} {n}".rstrip() for mean, n in pairs)
 
     def ends(self) -> dict[int, list[tuple[str, Words]]]:
-        """Return the kinds of end at each node with share, `12/20` and interval; empty unless all ends are known."""
+        """Return the kinds of ending at each node, each with its share, counts `12/20` and interval. Returns {}
+        unless the ending of every trial is known."""
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
@@ -110,7 +113,7 @@ class TreeFigures:
         return found
 
     def end_lines(self) -> dict[int, list[tuple[str, str]]]:
-        """Return the kinds of end at each node, with figures in the form of `stops`."""
+        """Return the kinds of ending at each node, with their shares in the format of `stops`."""
         found = dict[int, list[tuple[str, str]]]()
         if self.named is not None:
             one, blank = self.named, " " * max(map(len, self._score_columns()), default=0)
@@ -120,9 +123,12 @@ class TreeFigures:
         return found
 
     def unseen(self) -> tuple[str, ...]:
-        """(N,) The estimated probability that the next trial does something new at a node, in words. Only nodes where
-        trials diverged have one: those with several branches, or with one branch and an end. It is "" at other nodes
-        (the interval of a single branch says as much), at leaves, and after a single trial."""
+        """Return, for each node, the estimated probability that the next trial does something new there, as text.
+
+        Only nodes at which trials diverged have an estimate: those with several branches, or with one branch and an
+        ending. The text is "" at leaves, after a single trial, and at nodes with one branch, whose interval shows as
+        much.
+        """
         mass = self.found.unseen
         said = []
         for node in range(len(self.tree)):
@@ -132,11 +138,11 @@ class TreeFigures:
         return tuple(said)
 
     def unseen_paths(self) -> str:
-        """Return the estimated probability of a new conversation, in words; "" if it is undefined."""
+        """Return the estimated probability of a new conversation as text, or "" if it is undefined."""
         return _unseen_words(self.paths, (), "another conversation", self.found.over_topics)
 
     def columns(self) -> dict[str, Sequence[object]]:
-        """Return columns (N,) for the edges of a graph."""
+        """Return columns for the edges of a graph, each with a value for every node."""
         found = self.found
         return {
             "low": found.low.tolist(),
@@ -161,7 +167,7 @@ def tree_figures(
     scores: TreeScores | None = None,
     design: Design = INDEPENDENT,
 ) -> TreeFigures:
-    """Return the figures of a tree. `design` says how its trials depend on each other. Raises InputError as
+    """Return the statistics of a tree. `design` describes how its trials depend on each other. Raises InputError as
     `scoring.stochastic.transitions.transitions` does."""
     names = list(dict.fromkeys(one.key.topic for one in tree.trials))
     clusters, of = design.rows(names)
@@ -188,7 +194,7 @@ def tree_figures(
 
 
 def _session(key: TrialKey) -> tuple[str, int]:
-    """The session of a trial; with continued sessions, the i-th trials of all topics are in the i-th."""
+    """Return the session of a trial. If sessions continue, session i has the i-th trial of every topic."""
     return key.system, key.trial
 
 

@@ -1,4 +1,13 @@
-"""Fold the repeated trials of a run into conversation trees, one for each system or for each system and topic."""
+"""Merge the repeated trials of a run into conversation trees, one for each system or for each system and topic.
+
+Commands and audits name the merge keys:
+
+exact                       both sides by their text
+label                       user turns by protocol state, answers by label; topics are pooled
+act                         both sides by their acts: recorded acts of users, otherwise dialogue acts by rules
+entities                    user turns by protocol state, answers by the set of entities they name
+user=KEY,system=KEY         one key for each side: exact, state, act, entities; label for the system
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -30,19 +39,19 @@ from topics.topic import Topic
 
 
 def folds_spoken(merge: str | None) -> bool:
-    """True if folding by these keys needs only the spoken words. Raises InputError for unknown keys."""
+    """Return true if these merge keys need only what was said. Raises InputError for unknown keys."""
     return merge is None or merging_named(merge) in SPOKEN
 
 
 def fold_trees(
     run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
 ) -> tuple[list[ConversationTree], list[str]]:
-    """Return the trees of a run, and sentences about trials that are in none.
+    """Return the trees of a run, and sentences about trials that are in no tree.
 
-    `run` may contain only the spoken words if `folds_spoken`. `merge` is a name that `merging_named` accepts; None
-    means `exact` if one topic is requested or recorded, or if no reply has a label, and `label` otherwise. The first
-    valid attempt of each trial is folded; a trial without one is counted under its last attempt. Raises InputError
-    for unknown names, and if no trial has a valid attempt.
+    `run` may have only what was said if `folds_spoken` is true. `merge` is a name that `merging_named` accepts. None
+    means `exact` if only one topic is requested or recorded, or if no answer has a label, and `label` otherwise. The
+    first valid attempt of each trial is merged; a trial without one is counted under its last attempt. Raises
+    InputError for unknown names, and if no trial has a valid attempt.
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
@@ -102,7 +111,7 @@ def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
 
 
 def _tried_words(attempts: Sequence[Attempt]) -> str:
-    """`3 trials recorded: 2 invalid, 1 interrupted`, by the last attempt of each trial."""
+    """Count trials by the kind of their last attempt, as in `3 trials recorded: 2 invalid, 1 interrupted`."""
     if not attempts:
         return "nothing recorded"
     lost = _without_valid(attempts).values()
@@ -141,8 +150,8 @@ _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, st
 
 
 def merging_named(name: str, topic: Topic | None = None) -> Merging:
-    """Return the merging called `name`. The kind of URL of `topic` decides what counts as an entity; None counts
-    every address. Raises InputError for an unknown name."""
+    """Return the merging with this name. The URL type of `topic` decides which addresses count as entities; without a
+    topic, all do. Raises InputError for an unknown name."""
     name = "".join(name.split())
     if name == "exact":
         return EXACT

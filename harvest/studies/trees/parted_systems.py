@@ -32,12 +32,13 @@ _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and add lit
 
 @dataclass(frozen=True, slots=True)
 class PartingTurn:
-    """A node at which the first and the second system diverge.
+    """A node of the tree at which two systems diverge. Pairs of values have the first system first.
 
-    `turns` is the path to the node, and `branch` the branch, or end such as `■ breakdown`, that differs most. `came`
-    and `took` count trials of each side that reached the node and that took the branch; `portion` is their ratio,
-    with equal weight for each topic. `share` is the node's part of the whole divergence. `p` is corrected for all
-    nodes tested, NaN if the node was not tested. `pairs` are pairs of trials that show the difference.
+    `turns` is the path to the node. `branch` is the branch, or the ending such as `■ breakdown`, that differs most.
+    `came` is the number of trials that reached the node, and `took` the number that took the branch; `portion` is
+    their ratio, with topics weighted equally. `share` is the node's part of the whole divergence. `p` is corrected
+    over all tested nodes, and is NaN if this node was not tested. `pairs` are pairs of trials that show the
+    difference.
     """
 
     turns: tuple[str, ...]
@@ -52,14 +53,15 @@ class PartingTurn:
 
 @dataclass(frozen=True, slots=True)
 class PartedSystems:
-    """The divergence of two systems over the topics that both have.
+    """The divergence of two systems over their common topics.
 
-    `n` counts trials of each. `divergence` and `by_chance` are in bits, and `p` is of the whole divergence.
-    `by_chance` and every p are NaN if a side has sessions that continue from topic to topic; if the sides were played
-    with different states, all but the p of texts are. `turns` are nodes with a share, significant ones first and then
-    by share. `tested` counts nodes tested, and `out` those that could not have become significant. `refused` says why
-    nodes have no p, else "". `texts` is the test of first answers, at most 10 for each topic and side. `tells_ends`
-    is true if kinds of end count as different paths, because all of them are known.
+    `n` is the number of trials on each side. `divergence` and `by_chance` are in bits, and `p` tests the whole
+    divergence. If a side has sessions that continue from topic to topic, `by_chance` and every p are NaN. If the
+    sides were played with different protocol states, so is every p except that of texts. `turns` are the nodes with a
+    share: first the significant ones, then the others by share. `tested` is the number of tested nodes, and `out` the
+    number that could not have become significant. `refused` explains why nodes have no p, and is "" otherwise.
+    `texts` is the test of first answers, of which at most 10 are used for each topic and side. `tells_ends` is true
+    if kinds of ending count as different paths, which needs the ending of every conversation.
     """
 
     first: str
@@ -91,11 +93,11 @@ def parted_systems(
 ) -> tuple[PartedSystems, ...]:
     """Compare each pair of `systems`, in their order.
 
-    `conversations` are the first valid attempt of each trial, possibly of other systems, too. `merge` is a key that
-    pools topics. A p of at most 1 - `level` is significant. `continued` are systems whose sessions continue from
-    topic to topic; their pairs are described but not tested. `states` are the protocol states that each system was
-    played with, if known; pairs with different states are not tested either. Raises InputError for a key that does
-    not pool topics, and for a pair without a common topic.
+    `conversations` are the first valid attempts of trials, possibly also of other systems. `merge` is a merge key
+    that pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions continue
+    from topic to topic; their pairs are described but not tested. `states` has the protocol states that each system
+    was played with, if they are known; pairs with different states are not tested either. Raises InputError for a key
+    that does not pool topics, and for a pair without a common topic.
     """
     merging = merging_named(merge)
     own = [one for one in conversations if one.key.system in systems]
@@ -133,7 +135,7 @@ def parted_systems(
 
 
 def _path_turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
-    """The path of a conversation, with its texts only if nodes are named by them."""
+    """Return the path of a conversation. It includes texts only if they name the nodes."""
     path = path_of(conversation, merging)
     return ((speaker, key, None) for speaker, key, _ in path) if merging is LABEL else path
 
@@ -151,7 +153,7 @@ def _test_texts(
 
 
 def _describe(found: PartedSystems, why: str) -> PartedSystems:
-    """Return the shares of turns without tests; `why` says why tests of the trees would be misleading."""
+    """Remove the tests. `why` explains why they would be misleading."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
@@ -209,7 +211,7 @@ def _parting_turn(both: BothSides, found: Parting, tests: NodeTests, node: int) 
 
 
 def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
-    """Return the name of the end of each trial; trials with an unknown end are left out."""
+    """Return the name of the ending of each trial, without trials whose ending is unknown."""
     return {
         FoldedTrial(one.key, one.attempt): end_name(one.outcome)
         for one in conversations
@@ -218,17 +220,17 @@ def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
 
 
 def end_title(name: str) -> str:
-    """Return `■ breakdown`, the title of an end in lists of paths; an unknown `name` is ""."""
+    """Return the title of an ending in a printed path, such as `■ breakdown`. `name` is "" if it is unknown."""
     return f"{END[0]} {one_line(name)}" if name else END
 
 
 def turn_name(tree: ConversationTree, node: int) -> str:
-    """Return the speaker and title of a node: `U ask`, `S o`."""
+    """Return the speaker and the title of a node, such as `U ask` or `S o`."""
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
 
 
 def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
-    """The first answers by system and topic, in the order of the conversations; empty if none has a word."""
+    """Return the first answers by system and topic, in the order of the conversations; {} if all are empty."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in conversations:
         if one.turns and one.turns[0].reply is not None:
@@ -243,9 +245,11 @@ _MOST = 4  # each draw uses some tens of megabytes
 
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
-    """Return an executor with a thread for each core, for work in numpy, which releases Python's lock. Each task must
-    bring its own random numbers, so that results do not depend on the order of completion. If the block ends early,
-    tasks that have not begun are cancelled."""
+    """Return an executor with a thread for each core, for numpy code, which releases Python's lock.
+
+    Each task must bring its own random generator, so that results do not depend on the order of completion. If the
+    block ends early, tasks that have not begun are cancelled.
+    """
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(min(known or 1, _MOST), thread_name_prefix="cores")
     try:

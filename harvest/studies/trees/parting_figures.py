@@ -1,4 +1,4 @@
-"""Sentences on where two systems diverge, with commands that show the conversations."""
+"""Sentences about where two systems diverge, with commands that show the conversations."""
 
 import math
 import shlex
@@ -22,7 +22,8 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
-    """Yield sentences and a line for each turn. `shown` has each system's run and name there, for `harvest show`."""
+    """Yield the printed divergence: sentences, and a line for each turn. `shown` has, for each system, its run and
+    its name in that run, for `harvest show` commands."""
     one, other = printable(found.first, line=True), printable(found.second, line=True)
     yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
     if not found.turns:
@@ -74,7 +75,7 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
 
 
 def parting_document(found: PartedSystems) -> dict[str, Any]:
-    """Return the divergence as a JSON value; undefined figures are null."""
+    """Return the divergence as a JSON value, with null for undefined figures."""
     return {
         "first": found.first,
         "second": found.second,

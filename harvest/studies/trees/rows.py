@@ -1,4 +1,4 @@
-"""Trees of a run as a study: their structure, and the figures of their branches as rows of the long form."""
+"""The trees of a run as a study: their structure, long-form rows and printed outline."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,8 @@ DETAILS = (
 
 
 def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int | None = None) -> StudyForm:
-    """Return the study of a run's trees, printed in `width` columns with this number of turns (None for all)."""
+    """Return the printable form of a run's trees. They are printed in `width` columns. `turns` is the number of
+    printed turns; None means all."""
     return StudyForm(
         head={"format": STUDY_FORMAT, "run": str(run.path), "trees": [_tree_head(one) for one in trees]},
         rows=lambda: tree_rows(run_names([run])[0], trees),
@@ -48,7 +49,7 @@ def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int 
 
 
 def _tree_head(one: TreeFigures) -> dict[str, Any]:
-    """The structure of a tree, to be read back, with the path that names each node in the rows."""
+    """Return the structure of a tree as JSON that can be read back, with the path by which rows name each node."""
     value, ways, over_topics = tree_as_json(one.tree), _ways(one.tree), one.found.over_topics
     for node, way in zip(value["nodes"], ways, strict=True):
         node["way"] = way
@@ -63,9 +64,11 @@ def _tree_head(one: TreeFigures) -> dict[str, Any]:
 
 
 def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
-    """Yield the figures of each tree, node by node in pre-order. A branch has its share, with an interval, of the
-    `trials` that reached the node before it. Then come the probability of branches that were never seen and, if a
-    score was requested, its means and its variance."""
+    """Yield the figures of each tree, node by node in pre-order.
+
+    A branch has its share, with an interval, of the `trials` that reached the node before it. The probability of
+    unseen branches follows and, if a score was requested, its means and its variance.
+    """
     for one in trees:
         yield from _rows_of_tree(run, one)
 
@@ -145,8 +148,8 @@ _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 
 
 def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None = None) -> Iterator[Text]:
-    """Yield the lines of all trees, no wider than `width` if words can be broken, with only the first `turns` of
-    conversations. Notes that apply to all trees come once, below the last one."""
+    """Yield the printed lines of all trees, no wider than `width` unless a single word is. Only the first `turns` of
+    conversations are printed; None means all. Notes about all trees follow after the last one."""
     for one in trees:
         for line in wrap(title(one.tree), width):
             yield _line(line, "bold")
@@ -168,7 +171,7 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
 
 
 def wrap_sentences(sentences: Sequence[str], width: int) -> list[str]:
-    """Break each sentence into lines, the second and later ones indented."""
+    """Break each sentence into lines. All but its first line are indented."""
     return [line for sentence in sentences for line in wrap(sentence, width, subsequent_indent="  ")]
 
 

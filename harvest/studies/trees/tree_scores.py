@@ -1,4 +1,4 @@
-"""Scores of a tree's trials: the mean on each branch, and the turn at which the variance of the score is settled."""
+"""Scores of a tree's trials: the mean on each branch, and the turn by which the variance of the score is determined."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,12 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScores:
-    """The scores of the trials of a tree. `n` of the `trials` have a value; `counts` (N,) are those that pass through
-    each node. `parts` are the contributions of the nodes, and `over` is the variance, settled turn by turn.
-    `interval` is that of the mean over all trials; its units are topics, or trials if there is one topic."""
+    """The scores of a tree's trials.
+
+    `n` of the `trials` have a value. `counts`, of shape (N,), has the number of these that pass through each node.
+    `parts` are the contributions of the nodes, and `over` is the variance that each turn determines. `interval` is
+    the interval of the mean over all trials; it resamples topics, or trials if there is only one topic.
+    """
 
     measure: str
     n: int
@@ -46,16 +49,16 @@ class TreeScores:
     level: float
 
     def means(self) -> tuple[str, ...]:
-        """(N,) The mean score of the trials that pass through each node; "" if none has a value."""
+        """Return, for each node, the mean score of the trials that pass through it, or "" if none has a value."""
         return tuple("" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist())
 
     def partial(self) -> tuple[str, ...]:
-        """(N,) `n=75`, the number of trials behind a mean, if others at the node have no value; else ""."""
+        """Return, for each node, `n=75`, the number of trials behind the mean, or "" if every trial has a value."""
         pairs = zip(self.counts.tolist(), self.tree.visits.tolist(), strict=True)
         return tuple(f"n={count}" if count != visits else "" for count, visits in pairs)
 
     def columns(self) -> dict[str, Sequence[object]]:
-        """Return columns (N,) for the edges of a graph; NaN if no trial with a value passes through."""
+        """Return columns for the edges of a graph, with NaN if no trial with a value passes through a node."""
         parts = self.parts
         return {
             "score_n": self.counts.tolist(),
@@ -88,7 +91,7 @@ class TreeScores:
         return tuple(said)
 
     def _interval(self) -> str:
-        """` [.4321, .5678] over 75 trials (95% …)`, or the reason for having no interval."""
+        """Return text such as ` [.4321, .5678] over 75 trials (95% …)`, or the reason for having no interval."""
         found, over = self.interval, f"over {pluralize(self.n, 'trial')}"
         if math.isnan(found.low):
             return f" {over} (no interval: {found.note.removeprefix('no interval: ')})"
@@ -96,7 +99,7 @@ class TreeScores:
         return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
 
     def _settling_turns(self) -> list[tuple[str, str]]:
-        """The turns that settle part of the variance, such as `U1` or `S1`, each with its share."""
+        """Return the turns, such as `U1` or `S1`, that determine part of the variance, each with its share."""
         depth = depths(self.tree.parent)
         counts = {"user": 0, "system": 0}
         found = []
@@ -116,8 +119,11 @@ def tree_scores(
     level: float = 0.95,
     design: Design = INDEPENDENT,
 ) -> TreeScores:
-    """Attach scores to a tree. `values` are by trial; trials without a value, or with NaN, are counted and left out.
-    `level` is that of the mean's interval, and `design` says how the trials depend on each other."""
+    """Attach scores to a tree.
+
+    `values` has a score for each trial; trials without a value, or with NaN, are counted and left out. `level` is the
+    confidence level of the mean's interval, and `design` describes how the trials depend on each other.
+    """
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
@@ -130,7 +136,8 @@ def tree_scores(
 def _interval(
     trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float, design: Design
 ) -> Interval:
-    """The interval of the mean over trials, a ratio of sums over topics: topics with more trials weigh more."""
+    """Return the interval of the mean over trials. It is a ratio of sums over topics, so topics with more trials
+    weigh more."""
     topics = list(dict.fromkeys(key.topic for key in trials))
     unit = "topic" if len(topics) != 1 else "trial"
     names = topics if unit == "topic" else [str(key.trial) for key in trials]
@@ -152,7 +159,7 @@ def _interval(
 
 @dataclass(frozen=True, slots=True)
 class TrialScores:
-    """The values of a measure by trial, NaN if undefined. `notes` are sentences about whose judgments were used."""
+    """The values of a measure by trial, NaN where undefined. `notes` are sentences about whose judgments were used."""
 
     values: Mapping[TrialKey, float]
     notes: tuple[str, ...] = ()
@@ -161,16 +168,18 @@ class TrialScores:
 def trial_values(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> Mapping[TrialKey, float]:
-    """Return the values of `trial_scores`."""
+    """Return the values of a measure by trial, as in `trial_scores`."""
     return trial_scores(material, measure, gold=gold, judges=judges).values
 
 
 def trial_scores(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> TrialScores:
-    """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` says whose judgments and
-    nuggets count. Raises InputError if the measure is not one of single conversations, or no conversation has a
-    value."""
+    """Score each conversation by a measure.
+
+    `gold` replaces the run's gold table; `judges` selects whose judgments and nuggets count. Raises InputError if the
+    measure has no value for a single conversation, or if no conversation of the run has a value.
+    """
     asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":

@@ -1,4 +1,4 @@
-"""Sentences on trees: on a single tree, and on all that are shown together."""
+"""Sentences about a single tree, and about all trees that are printed together."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from topics.counting import pluralize
 
 
 def sentences(one: TreeFigures) -> list[str]:
-    """Describe a tree's score, and the probability of conversations that no trial took."""
+    """Describe a tree's score and the probability of conversations that no trial took."""
     return [*(one.scores.sentences() if one.scores is not None else ()), *filter(None, (one.unseen_paths(),))]
 
 
@@ -48,7 +48,7 @@ def _unseen_notes(figures: Sequence[TreeFigures]) -> list[str]:
 
 
 def intervals(one: TreeFigures) -> str:
-    """Return the level, unit and kind of a tree's intervals in words."""
+    """Describe a tree's intervals: their level, and their unit or method."""
     kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
     kind = "over topics" if one.found.over_topics else f"{kind}; exact for fewer than {FEW} trials"
     return f"{100 * one.found.level:g}% interval in percent ({kind})"
@@ -71,7 +71,7 @@ def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:
 def plates(
     figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
 ) -> tuple[list[TreeDrawing], list[str]]:
-    """Return the trees as they are drawn, and the legend of the picture. The `protocol` name is "" if there is none."""
+    """Return the trees to draw, and the legend of the picture. `protocol` is the protocol's name, or ""."""
     drawn = [_plate(one, protocol, least, most) for one in figures]
     said = [
         f"On an edge: the share of the trials that came here, taken/came here, and below it its {intervals(one)}"

@@ -1,1 +1,1 @@
-"""Users learnt from people, populations of users, and counterfactual users."""
+"""Users fitted to people, populations of users, and estimates for other users."""

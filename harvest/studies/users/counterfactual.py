@@ -1,13 +1,13 @@
-"""Estimate a run's figures with another user from its recordings alone; no system is contacted.
+"""Estimate a run's figures with another user from its recordings alone. No system is contacted.
 
-Each conversation is weighted by the probability that the other user takes its path, divided by that of the users it
-was drawn from: the probabilities of the user's every decision, both words and leaving, given the answers. Users
-without a model know them exactly (`simulators.path_probability`). Trials of a population were drawn from all its
-members together, whichever was recorded; dividing by that joint probability keeps weights low.
+Each conversation is weighted by the probability that the other user takes its path, divided by the probability for
+the users it was drawn from. This is the probability of every decision of the user, including leaving, given the
+answers. Users without a model know these probabilities exactly (`simulators.path_probability`). If users were drawn
+from a population, the divisor is the joint probability over all members, which keeps weights low.
 
-If the other user may do something that the played users never do, no recording has it and no weight makes up for it:
-the act is named, and nothing is estimated. `scoring.inference.foretold` decides when the weights are too few and
-computes the interval.
+If the other user may do something that the played users never do, no recording includes it and no weight can make up
+for it. The act is then named, and nothing is estimated. `scoring.inference.foretold` computes the interval and
+decides whether the weights suffice.
 """
 
 import math
@@ -50,7 +50,7 @@ PLAYED_BY = "scripted"
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """An act of the other user that the played ones never do; `where` is the conversation and its turn, from 1."""
+    """An act of the other user that the played users never do. `where` names a conversation and its turn, from 1."""
 
     act: str
     probability: float
@@ -59,8 +59,8 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One conversation under the other user. `weight` is at least 0; `unseen` is the likeliest act that the played
-    users never do, or None; `cut` says that the user failed, so its last decision is unknown."""
+    """A conversation under the other user. `weight` is at least 0. `unseen` is the likeliest act that the played
+    users never do, or None. `cut` is true if the user failed, so that its last decision is unknown."""
 
     weight: float
     unseen: Unseen | None = None
@@ -69,8 +69,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class WithOther:
-    """One measure of one system. `played` is the mean as played, NaN without a value. `foretold` is the estimate with
-    the other user; the note of its interval says why there is none."""
+    """One measure of one system with the other user. `played` is the mean as played, NaN without a value. `foretold`
+    is the estimate; if it is undefined, the note of its interval explains why."""
 
     system: str
     key: Key
@@ -85,8 +85,8 @@ class WithOther:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """A run's figures with another user. `users` gives, by system, the shares of the users it met; `unseen` gives, by
-    system, an act of the other user that was never played."""
+    """A run's figures with another user. `users` has, for each system, the shares of the users that it met. `unseen`
+    has, for some systems, an act of the other user that was never played."""
 
     run: Run
     other: str
@@ -105,11 +105,12 @@ def counterfactual(
     changes: Mapping[str, Any] | None = None,
     judges: Judges | None = None,
 ) -> Counterfactual:
-    """Estimate the figures of every system of the run if it had met the user `other`.
+    """Estimate the figures that every system of the run would have with the user `other`.
 
-    `other` is a member of the run's population, one of its arms, or a YAML file of users. `measures` are of single
-    conversations with a bounded range; () means ave%useful. Raises InputError for an unknown user or one without
-    listable choices, for measures of other kinds, and for conversations that the recorded users cannot have had.
+    `other` is a member of the run's population, one of its arms, or a YAML file of users. `measures` must have a
+    bounded range and a value for every conversation; () means ave%useful. Raises InputError for an unknown user or a
+    user that cannot list its choices, for other measures, and for conversations that the recorded users cannot have
+    had.
     """
     users = recorded_users(run)
     name, target = users.find(other)
@@ -197,8 +198,8 @@ def follow(
     seed: int,
     traits: Mapping[str, object],
 ) -> Path:
-    """Return how likely `target` is to take the path of a conversation, relative to the users it was drawn from.
-    `seed` is that of the run. Raises InputError if none of these users can have taken it."""
+    """Compare how likely `target` and the played users are to take the path of a conversation. `seed` is the seed of
+    the run. Raises InputError if none of the played users can have taken the path."""
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)

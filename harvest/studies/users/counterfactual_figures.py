@@ -1,4 +1,4 @@
-"""Print a run's figures with another user, and return them as rows."""
+"""Printed tables and JSON rows of a run's figures with another user."""
 
 import math
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
 
 
 def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:
-    """Explain the columns."""
+    """Yield explanations of the columns."""
     words = {
         "other": printable(found.other, line=True),
         "level": 100 * found.settings.level,

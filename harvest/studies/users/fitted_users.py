@@ -1,4 +1,4 @@
-"""Fit a user to dialogues: counts with intervals, stop models, and held-out likelihood."""
+"""Fit a user to dialogues: act counts with intervals, stop models, and held-out likelihood."""
 
 import math
 from collections import Counter
@@ -37,7 +37,7 @@ _ENOUGH = markov.Options.model_validate({}).enough
 
 
 def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> tuple[ActSequence, ...]:
-    """Convert dialogues for `simulators.act_table`; with answers "nothing", every answer is unknown."""
+    """Convert dialogues for `simulators.act_table`. With answers "nothing", every answer is unknown."""
     return tuple(
         ActSequence(
             tuple(turn.act for turn in one.turns),
@@ -49,11 +49,12 @@ def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") ->
 
 
 def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
-    """Return how long each user stayed, and after which labels.
+    """Return how long each user stayed, and the labels of the answers that it got.
 
-    Coverage is the share of three useful answers that the user had (`enough` of the Markov user), given if every
-    answer has a label. The last answer of a dialogue that was cut off is not an opportunity to leave, because what
-    the user would have done is unknown. A dialogue cut off after its first turn is left out.
+    If every answer has a label, a stay also has the user's coverage after each answer: the number of useful answers
+    out of the three that it needs (`enough` of the Markov user). The last answer of a dialogue that was cut off is
+    not an opportunity to leave, because what the user would have done is unknown. A dialogue that was cut off after
+    its first turn is left out.
     """
     stays = []
     for one in dialogues:
@@ -77,7 +78,7 @@ def fit_user(
     stop: str = "turn-and-act",
     level: float = 0.95,
 ) -> UserFile:
-    """Fit a Markov user to these dialogues. `stop` is one of LEAVING. Raises InputError for an act with a reserved
+    """Fit a Markov user to these dialogues. `stop` is one of `LEAVING`. Raises InputError for an act with a reserved
     name, and if the requested stop model cannot be fitted."""
     smoothing = smoothing or Smoothing()
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
@@ -94,7 +95,7 @@ def fit_user(
 
 
 def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answers) -> Source:
-    """Return the description of the fitted dialogues for the user's file."""
+    """Describe the fitted dialogues for the user's file."""
     return Source(
         files=tuple(files),
         dialogues=len(dialogues),
@@ -106,7 +107,7 @@ def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answ
 
 
 def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
-    """Return every stop model of these recordings, and leaving by turn and last act, for the user's file."""
+    """Return the estimates of every stop model, and of leaving by turn and last act, for the user's file."""
     errors = not is_one_person(dialogues)
     estimates = []
     for model, found in stop_fits(dialogues).items():
@@ -124,7 +125,7 @@ def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
 
 
 def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    """Say why a fit is weak: all dialogues are of one person, or acts are too many to recur."""
+    """Explain why a fit is weak: all dialogues are of one person, or there are too many acts to recur."""
     notes = []
     if is_one_person(dialogues):
         whose = "all dialogues are" if len(dialogues) > 1 else "the one dialogue is"
@@ -147,7 +148,7 @@ def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
 
 
 def is_one_person(dialogues: Sequence[Dialogue]) -> bool:
-    """True if all dialogues are of one user, so that the variation between users is unknown."""
+    """Return true if all dialogues are of one user, so that the variation between users is unknown."""
     return len({one.unit for one in dialogues}) == 1
 
 
@@ -160,8 +161,8 @@ def fitted_options(
     stop: str = "turn-and-act",
     acts: tuple[str, ...] = (),
 ) -> markov.Options:
-    """Return the options to play: the counts, and the requested stop model; without words. `acts` are the possible
-    ones, by default those that occur. Raises like `fit_user`."""
+    """Return the options of the fitted user, without texts: its counts and the requested stop model. `acts` are the
+    possible acts; () means those that occur. Raises InputError as `fit_user` does."""
     smoothing = smoothing or Smoothing()
     acts = acts or acts_in(dialogues)
     table = _table(dialogues, acts, order, answers, smoothing)
@@ -211,8 +212,11 @@ def foresight(
     level: float = 0.95,
     seed: int = 0,
 ) -> Mapping[str, HeldOut]:
-    """Return the held-out likelihood of these tables, by model, on users they were not fitted to, the uniform one
-    first. The table predicts leaving, not a stop model. Empty if there is only one user."""
+    """Return the held-out likelihood of act tables, by model, on users that they were not fitted to.
+
+    The uniform model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is
+    only one user.
+    """
     if len({one.unit for one in dialogues}) < 2:
         return {}
     fitting = partial(fit_acts, acts=acts_in(dialogues), smoothing=smoothing or Smoothing())
@@ -228,8 +232,8 @@ def foresight(
 def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
-    """Count acts. A decision after an unknown answer counts for any answer: in a row of its own it could reveal ends,
-    because often only the last turn of a recording has no answer."""
+    """Count acts. A decision after an unknown answer counts for any answer. In a row of its own, it could reveal
+    ends, because often only the last turn of a recording has no answer."""
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
     )
@@ -238,7 +242,8 @@ def _table(
 
 
 def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers: Answers) -> tuple[RowEstimate, ...]:
-    """Return rows with Jeffreys intervals over the effective number of decisions, since a user's are correlated."""
+    """Return rows with Jeffreys intervals over the effective number of decisions, since one user's decisions
+    correlate."""
     each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
     users = [one.unit for one in dialogues]
     alone = is_one_person(dialogues)
@@ -273,7 +278,8 @@ def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], ac
 
 
 def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
-    """Return stop models by name, two-alpha only if some answer has a label. Empty if no decision was observed."""
+    """Return fitted stop models by name, or {} if no decision was observed. two-alpha is included only if some answer
+    has a label."""
     stays = stays_of(dialogues)
     if not stays:
         return {}

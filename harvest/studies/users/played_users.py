@@ -1,8 +1,8 @@
-"""Compare playable users by held-out likelihood on people they were not fitted to, and choose which to play.
+"""Compare playable users by their likelihood on held-out people, and choose the user to play.
 
 Every candidate is fitted as in `harvest simulate fit` and followed decision by decision through its own
-`distribution`, so that the figure is about what is played, including stop model and smoothing. AIC on the recordings
-themselves decides nothing.
+`distribution`. The figure is thus about the user that is played, including its stop model and smoothing. AIC on the
+training recordings decides nothing.
 """
 
 import math
@@ -54,14 +54,14 @@ _SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The candidates and the choice.
+    """The compared candidates and the choice.
 
-    `held_out` is by candidate, starting with the default, which gains are relative to. `chosen` is the candidate with
-    the fewest bits among those whose gain has its interval above 0, else the default. `left_out` has the candidates
-    without figures, with the reason.
+    `held_out` has the figures of each candidate. The first is the default, which gains are relative to. `chosen` is
+    the candidate with the fewest bits among those whose gain has an interval above 0, or else the default. `left_out`
+    has the reason for each candidate without figures.
 
-    `hidden-states, person known` is not a candidate: it has the bits of the same user if a person's dialogues are
-    predicted one after the other, using the earlier ones. A played conversation is with a new person.
+    `hidden-states, person known` is not a candidate. It has the bits of the same user if a person's dialogues are
+    predicted one after the other, using the earlier ones; a played conversation is with a new person.
     """
 
     held_out: Mapping[str, HeldOut]
@@ -79,8 +79,8 @@ def candidates(
     level: float = 0.95,
     seed: int = 0,
 ) -> Candidates:
-    """Return the held-out bits of every candidate, in folds by person; no figures if there is only one user. Sizes of
-    hidden states are chosen again within each fold."""
+    """Return the held-out bits of every candidate, in folds of people. The number of hidden states is chosen again in
+    each fold. There are no figures if there is only one user."""
     if len({one.unit for one in dialogues}) < 2:
         return Candidates({}, DEFAULT)
     acts = acts_in(dialogues)
@@ -131,7 +131,7 @@ def candidates(
 
 
 def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
-    """Return -log2 of the probability of the acts, each dialogue with a new person; inf if impossible."""
+    """Return -log2 of the probability of the acts, with a new person in each dialogue; inf if it is 0."""
     total = 0.0
     for one in dialogues:
         state, seen = user.start(_SCENARIO, Streams(0)), None
@@ -153,7 +153,7 @@ def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: An
 def learn_hidden(
     dialogues: Sequence[Dialogue], *, answers: Answers = "nothing", acts: Sequence[str] = (), seed: int = 0
 ) -> HiddenModel:
-    """Return hidden states of these people, of the size with the best held-out prediction."""
+    """Fit hidden states to these people. Their number is the one with the best held-out prediction."""
     rng = np.random.default_rng(derived_seed(seed, "fit", "hidden states"))
     people = people_of(dialogues, answers)
     after = Counter(answer for person in people for one in person for answer in one.answers[: len(one.acts) - 1])
@@ -170,7 +170,7 @@ def fit_hidden_user(
     answers: Answers = "nothing",
     seed: int = 0,
 ) -> HiddenFile:
-    """Return the file of a user with hidden states, without words."""
+    """Return the file of a fitted user with hidden states, without texts."""
     return HiddenFile(
         name=name,
         source=source_of(dialogues, files, answers),
@@ -180,7 +180,7 @@ def fit_hidden_user(
 
 
 def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> list[Person]:
-    """Group dialogues by user, in the order of their names."""
+    """Group dialogues by user, in the order of the users' names."""
     found: dict[str, list[Dialogue]] = {}
     for one in dialogues:
         found.setdefault(one.unit, []).append(one)
@@ -188,7 +188,7 @@ def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> li
 
 
 def _or_nothing(fit: Fit) -> Fit:
-    """Wrap a fit so that folds without a fitted stop model predict nothing."""
+    """Wrap a fit so that people held out from an impossible fit have infinitely many bits."""
 
     def fit_if_possible(training: Sequence[Dialogue]) -> Bits:
         try:

@@ -1,4 +1,4 @@
-"""Print figures of a population of users, and return them as rows."""
+"""Printed tables and JSON rows of a population's figures."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _LEGEND = (
 
 
 def population_tables(found: Populations) -> Iterator[RenderableType]:
-    """Yield each system's table, with a heading and its warnings."""
+    """Yield the heading, the table and the warnings of each system."""
     for system, members in found.members.items():
         yield Text(printable(system, line=True), style="bold")
         cut = any(one.cut for one in members.values())
@@ -54,7 +54,7 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
 
 
 def population_legend(found: Populations) -> Iterator[Text]:
-    """Explain the columns."""
+    """Yield explanations of the columns."""
     labels = dict.fromkeys(one.label for one in found.figures)
     ratios = [label for label in labels if label == RECOVERY.name]
     means = ["each topic counts the same"] if len(labels) > len(ratios) else []
@@ -83,7 +83,7 @@ def _cells(
 
 
 def _unequal_loss_warning(system: str, members: Mapping[str, Drawn]) -> str:
-    """Return a sentence if one user's trials were lost more often than another's, else ""."""
+    """Return a sentence if one user's trials were lost more often than another's, or ""."""
     rates = {name: 1 - one.valid / one.drawn for name, one in members.items() if one.drawn}
     if not rates or max(rates.values()) - min(rates.values()) < 1e-9:
         return ""
@@ -95,7 +95,7 @@ def _unequal_loss_warning(system: str, members: Mapping[str, Drawn]) -> str:
 
 
 def population_rows(found: Populations) -> Iterator[dict[str, Any]]:
-    """Yield a row for each figure; `of` is `population`, `re-weighted` or a member."""
+    """Yield a row for each figure. `of` is `population`, `re-weighted` or the name of a member."""
     for one in found.figures:
         members = found.members[one.system]
         name, turn = one.key

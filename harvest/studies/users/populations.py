@@ -1,14 +1,14 @@
 """Figures of a run whose users were drawn from a population: overall, by member, and with other weights.
 
-A lost trial has a member, too. If one member's trials were lost more often than another's, the mean over the rest is
-of another population, so each conversation is weighted to represent the drawn trials of its member:
+A lost trial has a member, too. If one member lost trials more often than another, the mean over the remaining trials
+is about another population. Each conversation is therefore weighted to represent the drawn trials of its member:
 
   w = (v / share) · drawn / valid
 
-`drawn` and `valid` are the member's trials on this system, played and counted; `share` is the declared one; `v` is
-the requested weight, which for the population itself is the share. A figure is thus unbiased if, within a member,
-losses do not depend on the answers that would have followed. If members lost different shares, or much, its interval
-includes whatever the lost trials could have given, also those cut short by a failure of the user.
+`drawn` and `valid` are the numbers of the member's drawn and valid trials on this system, and `share` is its declared
+share. `v` is the requested weight, which is the share for the population itself. A figure is then unbiased if, within
+a member, losses do not depend on the answers that would have followed. If members lost different or large shares, the
+interval includes all values that the lost trials, and trials cut short by a failure of the user, could have had.
 """
 
 import math
@@ -46,8 +46,12 @@ POPULATION, REWEIGHTED = "population", "re-weighted"
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The trials of one member on one system. `share` is declared. `drawn` counts trials whose attempts have ended,
-    `valid` those in figures (the rest were lost), and `cut` the valid ones that a failure of the user cut short."""
+    """The trials of one member on one system.
+
+    `share` is the declared share. `drawn` is the number of trials whose attempts have ended, `valid` the number of
+    these that are in figures (the others were lost), and `cut` the number of valid trials that a failure of the user
+    cut short.
+    """
 
     share: float
     drawn: int
@@ -72,8 +76,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Populations:
-    """The figures of a run with a population. `members` are by system, in the audit's order; `weights` are the other
-    weights requested, with sum 1, or None."""
+    """The figures of a run with a population. `members` has each system's members in the audit's order. `weights` are
+    the other weights that were requested, scaled to sum to 1, or None."""
 
     run: Run
     settings: Settings
@@ -85,7 +89,7 @@ class Populations:
 
 
 def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
-    """Return the share of each member of each system's population. Raises InputError if there is none."""
+    """Return the share of each member in each system's population. Raises InputError if no system has one."""
     found = {system: met.shares for system, met in recorded_users(run).met.items() if len(met.shares) > 1}
     if not found:
         raise InputError(
@@ -112,10 +116,10 @@ def population_figures(
 ) -> Populations:
     """Compute the figures of every system of a run with a population.
 
-    `measures` are of single conversations; () means ave%useful. `weights`, by member of another population, are
-    numbers of at least 0; members without one get 0. `changes` override the audit's settings. `judges` says whose
-    judgments SWAN and WAN use. Raises InputError for a run without a population, and for weights of an unknown
-    member.
+    `measures` must have values for single conversations; () means ave%useful. `weights` has the weight of each member
+    in another population, at least 0; members without a weight get 0. `changes` override the audit's scoring
+    settings. `judges` selects whose judgments SWAN and WAN use. Raises InputError for a run without a population and
+    for weights of an unknown member.
     """
     shares = recorded_shares(run)
     asked = None if weights is None else _check_weights(weights, shares)
@@ -145,8 +149,11 @@ def system_figures(
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Drawn], list[Figure]]:
-    """Return the counts of one system's members, and its figures of the population, of each member and with `weights`
-    (sum 1). `shares` are declared, by member; `values` are the cells of the system."""
+    """Return the trial counts of one system's members, and its figures.
+
+    The figures are of the population, of each member and, if `weights` (with sum 1) are given, with these weights.
+    `shares` has the declared share of each member; `values` are the system's cells.
+    """
     of = {
         (one.key.topic, one.key.trial): one.member
         for one in material.conversations
@@ -197,7 +204,7 @@ def _within_bounds(
     measure: Measure,
     resampler: Resampler,
 ) -> Weighted:
-    """Return the figure of one population; if losses matter, its interval includes all that they could have given."""
+    """Return a figure. If losses matter, its interval includes all values that lost trials could have had."""
     found = _weigh_members(members, side, every.cells, of, measure, resampler)
     apart = [_of_member(every, of, member) for member, weight in side.items() if weight > 0]
     if math.isnan(found.value) or not need_bounds(apart):

@@ -19,8 +19,8 @@ from topics.suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The users that a system met. `shares` sum to 1 by name, with one name if no population was played; `group` is
-    that of the users, or ""."""
+    """The users that a system met. `shares` has the share of each user, with sum 1; there is only one user unless the
+    run has a population. `group` is the group of the users, or ""."""
 
     shares: Mapping[str, float]
     group: str = ""
@@ -28,8 +28,8 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedUsers:
-    """The users of a run. `changes` gives what each user changes, by name (an arm, a member of a population, or ""
-    for the protocol's own); `met` gives the users that each recorded system met."""
+    """The users of a run. `changes` has the changes that make each user, by its name: an arm, a member of a
+    population, or "" for the user of the protocol. `met` has the users that each recorded system met."""
 
     run: Run
     changes: Mapping[str, Mapping[str, Json]]
@@ -37,19 +37,19 @@ class RecordedUsers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The users that have a name."""
+        """Names of the run's users, without the protocol's own user."""
         return tuple(name for name in self.changes if name)
 
     def build(self, name: str) -> EnumerableUser:
-        """Build the named user as it was in the run. Raises InputError if it is not available or cannot list its
-        choices."""
+        """Build the named user as it was in the run. Raises InputError if the user can no longer be built or cannot
+        list its choices."""
         changes = self.changes[name]
         built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
-        """Return a user of the run by name, or users from a file keyed by the protocol's names, and the name to
-        print. Raises InputError for an unknown name."""
+        """Return a user with its printed name. `wanted` is a user of the run, or a YAML file of the protocol's users.
+        Raises InputError for an unknown name."""
         if wanted in self.names:
             return wanted, self.build(wanted)
         path = Path(wanted)

@@ -1,4 +1,4 @@
-"""Print fits of users, and comparisons of simulated with real users; return both as JSON."""
+"""Printed tables and JSON of fitted users, and of comparisons between simulated and real users."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
 
 
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
-    """Yield the act matrix with intervals, the stop models, and held-out figures of tables and playable users."""
+    """Yield the act matrix with intervals, the stop models, and held-out figures of act tables and playable users."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
     table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
     for row in file.rows:
@@ -59,7 +59,8 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candida
 
 
 def check_tables(found: Realism) -> Iterator[Table | Text]:
-    """Yield behaviour with its floor, survival and foresight, then the simulated user's value as a tester."""
+    """Yield tables and sentences that compare simulated with real users. They cover the ranking of systems, behaviour
+    with its floor, wording, survival, foresight, and scores."""
     ranking = found.ranking
     yield Text(f"ranking: {ranking_verdict(found)}")
     if ranking.systems:
@@ -88,7 +89,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
 
 
 def ranking_verdict(found: Realism) -> str:
-    """Say whether simulated users rank the systems like people do, compared with halves of the people."""
+    """Say whether simulated users rank the systems as people do, compared with halves of the people."""
     ranking, floor = found.ranking, found.ranking_floor
     known = not math.isnan(ranking.low)
     tau = decimal(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
@@ -140,7 +141,7 @@ def scores_verdict(p: float, floor: Floor) -> str:
 
 
 def check_notes(found: Realism) -> Iterator[str]:
-    """Yield limits of the verdicts on behaviour: lengths that were cut off, and too few users."""
+    """Yield the limits of the verdicts on behaviour, such as lengths that were cut off and too few users."""
     lengths = found.lengths
     sides = [acts_in(side) for side in (found.real, found.simulated)]
     if not set(sides[0]) & set(sides[1]):
@@ -175,7 +176,7 @@ def check_notes(found: Realism) -> Iterator[str]:
 
 
 def check_json(found: Realism) -> dict[str, Any]:
-    """Return everything in `found`; undefined numbers are null."""
+    """Return the comparison as JSON, with null for undefined numbers."""
     ranking, floor = found.ranking, found.ranking_floor
     order: dict[str, Any] = {"verdict": "n/a"}
     if floor is not None:
@@ -373,7 +374,7 @@ def _text(words: str) -> Text:
 
 
 def _acts(*acts: str) -> Text:
-    """Return acts on one line; a long compound act is broken at its joints."""
+    """Return acts on one line. Long compound acts are broken after a plus sign."""
     names = (printable(act, line=True) for act in acts)
     return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
 
