@@ -1,5 +1,4 @@
-"""Find the differences between runs that are scored together, such as two audits of one assistant at different
-dates.
+"""Find the differences between runs that are scored together, such as two audits of one assistant.
 
 Figures are compared only over topics that every run tried in the same wording; other topics are omitted from all
 runs. One set of scoring settings applies to all runs. Other differences are reported and change no figure.

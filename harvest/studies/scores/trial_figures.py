@@ -80,10 +80,10 @@ def figure_values(system: str, material: Material, figures: Sequence[Figure], se
 def cut_reaches(
     system: str, material: Material, figures: Sequence[Figure], settings: Settings
 ) -> dict[str, tuple[float, float]]:
-    """Return how much lower and higher each figure could be if conversations cut short by user failures had
-    continued.
+    """Return how much lower and higher each figure could be if no conversation had been cut short.
 
-    The missing turns count once as useless and once as useful. Returns {} if no conversation was cut short.
+    The missing turns of conversations that user failures cut short count once as useless and once as useful. Returns
+    {} if there is no such conversation.
     """
     if system not in material.cut_short:
         return {}

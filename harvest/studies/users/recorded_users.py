@@ -48,8 +48,8 @@ class RecordedUsers:
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
-        """Return a user with its printed name. `wanted` is a user of the run, or a YAML file of the protocol's users.
-        Raises InputError for an unknown name."""
+        """Return a user and its printed name. `wanted` is a user of the run, or a YAML file with users of the
+        protocol. Raises InputError for an unknown name."""
         if wanted in self.names:
             return wanted, self.build(wanted)
         path = Path(wanted)

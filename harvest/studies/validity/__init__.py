@@ -1,1 +1,1 @@
-"""Threats to the validity of figures: odd answers, odd users, misreadings, and users who left."""
+"""Threats to the validity of figures: unusual answers and users, lost attempts, and misread pages."""

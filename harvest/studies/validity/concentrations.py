@@ -1,16 +1,16 @@
-"""Whether losses depend on the state of the protocol, or on the label or length of the preceding answer.
+"""Test whether losses depend on the state of the protocol, or on the label or length of the preceding answer.
 
 An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. If losses depend on the
-system's answers, the remaining trials are a selection of them, and no figure of the system is safe.
+system's answers, the remaining trials are a selection, and no figure of the system can be trusted.
 
-States are compared with each other. A state that leads to itself says nothing, so labels and lengths are compared,
-too: how often an attempt that was to continue is lost after an answer of one kind, and of all others. Only the first
-attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn, since topics and
-late turns may lose more after any answer, and lengths also within labels. Topics with many answers of a label are
-compared with topics that have few, since a system may always answer a topic in the same way.
+States are compared with each other. Because a state that leads to itself gives no evidence, labels and lengths are
+compared, too: how often an attempt that was to continue is lost after an answer of one kind, and after all others.
+Only the first attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn,
+because topics and late turns may lose more after any answer, and lengths also within labels. Topics with many answers
+of a label are compared with topics that have few, because a system may always answer a topic in the same way.
 
 A baseline stores how often attempts were lost, by topic, turn and preceding label (`loss_table`), so that a change of
-losses in a later audit is not mistaken for one of the system.
+losses in a later audit is not mistaken for a change of the system.
 """
 
 from collections import Counter, defaultdict
@@ -38,11 +38,12 @@ _EACH_LOOK = 0.01
 class Concentration:
     """Attempts of a system that were lost in one state, or after answers of one label or length.
 
-    `state`, `label` or `length` is the condition, "" for the other two; a length is a clause, `of more than 120
-    characters`. `lost` of the `came` trials that reached the state were lost in it; for a label or length, they count
-    answers of first attempts that were to continue. `lost_elsewhere` and `came_elsewhere` are the same for all other
-    states, labels or lengths together. `reasons` and `after` count lost trials by reason and by the labels of their
-    answers. `p` is one-sided; for a label, twice the smaller of the values within topics and between them.
+    One of `state`, `label` and `length` is the condition, and the others are ""; a length is a clause such as `of
+    more than 120 characters`. For a state, `lost` of the `came` trials that reached it were lost in it; for a label
+    or length, both count answers of first attempts that were to continue. `lost_elsewhere` and `came_elsewhere` are
+    the same numbers for all other states, labels or lengths together. `reasons` and `after` count lost trials by
+    reason and by the labels of their answers. `p` is one-sided; for a label, it is twice the smaller of the p within
+    topics and between topics.
     """
 
     system: str
@@ -76,7 +77,7 @@ class Concentration:
 
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
-    """Return the first attempt with an answer of each trial if it was lost. The attempts of a trial are in order."""
+    """Return the first attempt with an answer of each trial, if it was lost. A trial's attempts must be in order."""
     return {key: one for key, one in _first_attempts(conversations).items() if _is_lost(one)}
 
 
@@ -100,18 +101,19 @@ def lost_in(conversation: Conversation) -> str:
 
 
 def _next_state(conversation: Conversation) -> str:
-    """Return the state that the last answer led to but whose turn never began, or "" if the last turn had begun."""
+    """Return the state of the turn that would have begun after the last answer, or "" if the last turn got no
+    answer."""
     last = conversation.turns[-1]
     following = last.route.target if last.route is not None else ""
     return "" if last.reply is None or following.startswith("stop:") else following
 
 
 def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPHA) -> tuple[Concentration, ...]:
-    """Return the states, labels and lengths of answers with which attempts are lost more often than with others.
+    """Return the states, labels and lengths of answers with which attempts are lost more often.
 
-    For states, trials are counted, once in each state when they first reach it after an answer: repeated failures are
-    no further evidence, and neither are those of a single topic if there are several. Only states that some finished
-    conversation avoided are tested. `alpha` is for each system, shared by all its tests.
+    For states, each trial counts once in each state, when it first reaches the state after an answer. Repeated
+    failures are no further evidence; nor are failures in a single topic, unless the run has no other. Only states
+    that some finished conversation avoided are tested. `alpha` is shared by all tests of a system.
     """
     systems: dict[str, list[Conversation]] = defaultdict(list)
     for one in conversations:
@@ -154,7 +156,7 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
 
 
 def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
-    """Yield the places that the attempt reached, and whether it was lost there; "" is the opening turn."""
+    """Yield the states that an attempt reached, and whether it was lost there. The opening turn's state is ""."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
     if not _is_lost(conversation):
         yield from ((place, False) for place in places)
@@ -191,7 +193,7 @@ def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
 
 
 def loss_table(conversations: Iterable[Conversation]) -> EventTable:
-    """Count lost first attempts after answers that were to continue, by topic and by number and label of the turn."""
+    """Count first attempts lost after answers that were to continue, by topic and by turn number and label."""
     return event_table(
         TurnCase(one.topic, place, f"{one.turn} {one.label}".rstrip(), one.lost is not None)
         for place, one in enumerate(_steps(conversations))
@@ -199,7 +201,7 @@ def loss_table(conversations: Iterable[Conversation]) -> EventTable:
 
 
 def changed_losses(system: str, before: EventTable, now: EventTable) -> str:
-    """Return a sentence if a system's losses became more or less frequent; "" if not, or if a table is empty."""
+    """Return a sentence if a system's losses became more or less frequent, or "" if not or if a table is empty."""
     if not before or not now:
         return ""
     found = compare_events(now, before, generator(0, "losses", "baseline", system))
@@ -236,8 +238,8 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
 def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
-    """Return the lost answers and all answers that meet the condition, the same for the others, and p. Unless
-    `by_label`, answers are compared within labels, which often differ in length."""
+    """Return four counts and p: the lost answers and all answers of one kind, and the same for all other answers.
+    Unless `by_label`, answers are compared within labels, which often differ in length."""
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:

@@ -1,7 +1,7 @@
-"""Sentences on answers that may not be whole, fresh answers of one system.
+"""Sentences about answers that may not be complete, new answers of a single system.
 
-Figures do not change: an empty, cut or cached text is an answer. Only the reader knows whether it was to be measured,
-so every sentence gives a count and its total.
+Figures do not change, because an empty, cut or cached text is an answer, too. Only the reader knows whether it was to
+be measured, so every sentence gives a count and its total.
 """
 
 import json
@@ -27,8 +27,11 @@ _COMPLETION = ("choices", "content", "output")
 def odd_answers(
     attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[str]:
-    """Yield the sentences about these conversations: `finished` are the valid ones of `attempts`. `folders` gives the
-    run of each system, with the bodies of replies; reply ids of other systems are unknown."""
+    """Yield the sentences about these conversations.
+
+    `finished` are the valid conversations among `attempts`. `folders` has the run folder of each system, in which the
+    bodies of replies are stored; replies of other systems have no id.
+    """
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
     empty = _count_replies(finished, lambda reply: is_empty(reply.answer))
     if empty:
@@ -104,7 +107,7 @@ def _count_failures(attempts: Sequence[Conversation], reason: str) -> Counter[st
 
 
 def _driver_notes(finished: Sequence[Conversation]) -> Iterator[str]:
-    """Yield each kind of driver note once, since figures may depend on how replies were read."""
+    """Yield each kind of driver note once, because figures may depend on how replies were read."""
     of: dict[str, Counter[str]] = {}
     for one in finished:
         for turn in one.turns:
@@ -132,8 +135,8 @@ def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
-    """Report replies that came again with their id, which were not generated again. Bodies are read only for replies
-    whose words occur in another trial."""
+    """Report replies that came again with the same id, so that they were not generated again. Bodies are read only
+    for replies whose text occurs in another trial."""
     of_words: dict[str, list[tuple[int, SystemTurn]]] = {}
     answers = 0
     for trial, one in enumerate(own):
@@ -161,7 +164,7 @@ def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[s
 
 
 def _reply_id(run: Path, address: str) -> str:
-    """Return the `id` of a completion, whole or streamed, from its body; "" without an id or a stored body."""
+    """Return the `id` of a completion, streamed or not, from its body, or "" without an id or a stored body."""
     try:
         body = read_exhibit(run, address)
         if address.endswith(".sse"):

@@ -1,7 +1,7 @@
-"""Sentences on answers in another language than the user's turn.
+"""Sentences about answers in a different language than the user's turn.
 
-Such an answer is not necessarily worse, but does not contain the words that judges and rules look for. Only reports
-include these sentences, because loading the language detector takes longer than scoring a small run.
+Such an answer is not necessarily worse, but judges and rules look for words that it does not have. Only reports have
+these sentences, because loading the language detector takes longer than scoring a small run.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ _MOST_NAMES = 5  # in a sentence; the others are counted
 
 
 def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
-    """Yield a sentence for each system, over turns in which both languages are detected."""
+    """Yield a sentence for each system, over the turns whose two languages are both detected."""
     told: Counter[str] = Counter()
     of: dict[str, Counter[str]] = {}
     for one in finished:

@@ -1,8 +1,8 @@
-"""Sentences on simulated users' behaviour that no figure shows: whose words they said, and why they left or ended.
+"""Sentences about the behaviour of simulated users that no figure shows: whose words they said, and why they left.
 
 If these differ between systems, the systems may have been asked differently. Every sentence gives a count and its
-total. Turns that a user did not take are in no share, so a system that drives users away looks no worse in later turns;
-the shares of users who left show whether it does.
+total. Turns that a user did not take are in no share, so a system that drives users away looks no worse in later
+turns; the shares of users who left show whether it does.
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Count the answers with orders to a model in the user's place, for a person to read."""
+    """Count the answers with orders to a model in the user's place, so that a person can read them."""
     answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
     found = [(names_sign(text), orders_a_model(text)) for text in answers]
     either = sum(map(any, found))
@@ -75,7 +75,7 @@ def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 
 def refused_in(mark: str) -> Mapping[str, int]:
-    """Count the refused samples by reason from a turn's mark, such as `policy: repeats-itself 3, assistant 1`."""
+    """Parse the refused samples by reason from a turn's mark, such as `policy: repeats-itself 3, assistant 1`."""
     counted: Counter[str] = Counter()
     for reason in filter(None, mark.partition(": ")[2].split(", ")):
         name, _, count = reason.rpartition(" ")
@@ -85,7 +85,8 @@ def refused_in(mark: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """After one label: `left` of the `answers` after which a user could have continued were the last."""
+    """How often users left after answers of one label: after `left` of the `answers` that they could choose to leave
+    after."""
 
     left: int = 0
     answers: int = 0
@@ -96,8 +97,11 @@ class Leaving:
 
 
 def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
-    """Return how many users left, by label `x` and `o`. An answer counts if the user then continued or left, but not
-    if the protocol, a limit, the system, or a user without a choice (`WITHOUT_A_CHOICE`) ended the conversation."""
+    """Return how often users left after answers labelled `x` and `o`.
+
+    An answer counts if the user continued or chose to leave after it. It does not count if the protocol, a limit, the
+    system or a user without a choice (`WITHOUT_A_CHOICE`) ended the conversation.
+    """
     left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
     for one in conversations:
         for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):
@@ -112,7 +116,7 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
 
 
 def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
-    """Yield a sentence about these conversations; nothing if no user left."""
+    """Yield sentences about users who left, by system; nothing if no user left."""
     shares = {system: users_leaving(own) for system, own in _by_system(finished).items()}
     if not any(own[label].left for own in shares.values() for label in _LABELS):
         return
@@ -133,7 +137,7 @@ def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
 
 
 def left_by_choice(one: Conversation) -> bool:
-    """True if the conversation ended because a user did not continue although it could have."""
+    """Return true if the conversation ended because the user chose not to continue."""
     outcome = one.outcome
     return (
         outcome is not None

@@ -1,12 +1,12 @@
-"""A card of the user for each system: how users behaved whose turns a model words.
+"""A user card for each system: the behaviour of users whose turns a model words.
 
-A user that speaks differently to another system has not asked both the same, so systems are compared in each rate of
-the card (`harvest.studies.validity.user_differences`: within topic, turn and act). If a rate differs, no study names
-a winner, since from the first such turn on the answers could have been different
+A user who speaks differently to two systems has not asked both the same. Systems are therefore compared in each rate
+of the card, within topic, turn and act (`harvest.studies.validity.user_differences`). If a rate differs, no study
+names a winner, because the answers could have been different from the first such turn on
 (`harvest.studies.scores.lost_attempts`). Differences in refused samples, and in answers with orders to a model, have
 no such effect: refused samples were never said, and an order that was not followed changed no turn.
 
-Trials of a topic with the same words throughout count as one, because they are no further evidence.
+Trials of a topic with the same text throughout count as one, because they are no further evidence.
 """
 
 import math
@@ -52,8 +52,8 @@ _HARMLESS = (REFUSED, ORDERS)
 
 @dataclass(frozen=True, slots=True)
 class CardRate:
-    """A mean over `n` turns (for refused samples, over samples). `count` is the number of occurrences, NaN for a mean
-    of shares or numbers; `value` is NaN for n = 0."""
+    """A mean over `n` turns, or over `n` samples for refused samples. `count` is the number of occurrences, NaN if
+    the mean is of shares or numbers. `value` is NaN if `n` is 0."""
 
     value: float
     count: float
@@ -63,12 +63,12 @@ class CardRate:
 
 @dataclass(frozen=True, slots=True)
 class SystemCard:
-    """The card of one system.
+    """The user card of one system.
 
-    `turns` counts turns that a model was to word, and `unknown` those without a record of refused samples. `rates`
-    are by fault, and by name in `user_differences`. `refused` counts refused samples by reason. `effect` is how much
-    more often turns with a fault got a useful answer than others of the same topic and number; above 0, faults helped
-    the system, below 0 they hindered it.
+    `turns` is the number of turns that a model was to word, and `unknown` the number of these without a record of
+    refused samples. `rates` are keyed by fault, and by the names in `user_differences`. `refused` counts refused
+    samples by reason. `effect` is how much more often turns with a fault got a useful answer than other turns of the
+    same topic and number: faults helped the system if it is above 0 and hindered it if it is below 0.
     """
 
     system: str
@@ -89,8 +89,11 @@ _NAMED = {LEFT: "users who left after the same answers, by their labels,"}
 
 @dataclass(frozen=True, slots=True)
 class UserDifference:
-    """A significant difference of a rate between two systems. `system` is the one whose user is further from the
-    intended behaviour; `values` are its rate and the other's; `p` is corrected over all rates of the pair."""
+    """A significant difference of a rate between two systems.
+
+    `system` is the one whose user is further from the intended behaviour. `values` are its rate and the other
+    system's. `p` is corrected over all rates of this pair of systems.
+    """
 
     system: str
     other: str
@@ -101,7 +104,7 @@ class UserDifference:
 
     @property
     def withholds(self) -> bool:
-        """True if no winner is named between the two."""
+        """True if no winner may be named between the two systems."""
         return self.rate not in _HARMLESS
 
     @property
@@ -125,7 +128,7 @@ class UserDifference:
 
 @dataclass(frozen=True, slots=True)
 class UserCard:
-    """All systems' cards and differences. `suspect` has the first affected turn by system and trial."""
+    """The cards of all systems and their differences. `suspect` has the first affected turn by system and trial."""
 
     systems: tuple[SystemCard, ...] = ()
     differences: tuple[UserDifference, ...] = ()
@@ -144,7 +147,7 @@ def user_card(
     clusters: Mapping[str, str] | None = None,
     level: float = 0.95,
 ) -> UserCard:
-    """Return the card of these turns, which belong to `conversations`. `topics` are in the order of the topic set."""
+    """Return the card of these turns of `conversations`. `topics` are in the order of the topic set."""
     by_system: dict[str, list[WordedTurn]] = defaultdict(list)
     for one in turns:
         by_system[one.key.system].append(one)
@@ -164,8 +167,8 @@ _EACH_LOOK = 0.01
 
 
 def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversation]) -> dict[str, EventTable]:
-    """Count the first occurrence of each existing fault in one system's conversations, by topic and by number and act
-    of the turn; under `ALL_TURNS`, all turns. Returns {} if no model words a user."""
+    """Count the first occurrences of each fault in one system's conversations, by topic and by turn number and act.
+    The table under `ALL_TURNS` counts all turns. Returns {} if no model words a user."""
     different = _distinct_trials(conversations)
     told = [one for one in turns if one.key in different]
     there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
@@ -175,7 +178,7 @@ def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversati
 def joined_tables(
     tables: Sequence[Mapping[str, EventTable]],
 ) -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
-    """Return the sums of the tables of several runs; {} if one of them has none."""
+    """Add the fault tables of several runs. Returns {} if one run has none."""
     if not all(tables):
         return {}
     names = dict.fromkeys(name for one in tables for name in one)
@@ -183,7 +186,7 @@ def joined_tables(
 
 
 def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:
-    """Return a sentence on the fault in which users differ by `fault_tables`; "" if none is found or one is unknown."""
+    """Return a sentence about a fault whose frequency changed, or "" if none is found or no table is known."""
     if not before or not now:
         return ""
     names = [name for name in FAULTS if name in before or name in now]
@@ -207,7 +210,7 @@ def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[st
 
 
 def _distinct_trials(conversations: Sequence[Conversation]) -> frozenset[TrialKey]:
-    """Return the trials without those that repeat another one of the same topic and system word for word."""
+    """Return the trials that do not repeat, word for word, another trial of the same topic and system."""
     first: dict[tuple[object, ...], TrialKey] = {}
     for one in conversations:
         said = tuple((exchange.said, exchange.answer.text) for exchange in one.exchanges)
@@ -264,7 +267,8 @@ _OWN = next(iter(FAULTS))  # then every sample was refused
 def _rate(
     cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler, top: float = 1.0
 ) -> CardRate:
-    """Return a ratio of sums over turns. `cells` are (turn, above, below); `top` is the largest value of a turn."""
+    """Return a ratio of sums over turns. `cells` are (turn, numerator, denominator); `top` is the largest value of a
+    turn."""
     n = round(math.fsum(below for _, _, below in cells))
     if not n:
         return CardRate(math.nan, 0, 0, no_interval("no turn"))

@@ -1,4 +1,4 @@
-"""Print the card of the user: a line for each system with something to report, and the whole card."""
+"""Printed lines, tables and JSON of user cards."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ def _effect_words(effect: Contrast) -> str:
 
 
 def card_warnings(card: UserCard) -> Iterator[str]:
-    """Yield a sentence for each system and rate in which users differ so that no winner is named."""
+    """Yield a sentence for each system and rate whose differences prevent naming a winner."""
     others: dict[tuple[str, str], list[UserDifference]] = {}
     for one in card.withholding:
         others.setdefault((one.system, one.rate), []).append(one)
@@ -71,7 +71,7 @@ def card_warnings(card: UserCard) -> Iterator[str]:
 
 
 def card_tables(card: UserCard) -> Iterator[RenderableType]:
-    """Yield every rate of every system with n and interval; nothing if no model words a user."""
+    """Yield every rate of every system with its n and interval, or nothing if no model words a user."""
     if not card.systems:
         return
     for one in card.systems:
@@ -99,7 +99,7 @@ def _rate_words(rate: CardRate, of: int, sign: str) -> str:
 
 
 def card_document(card: UserCard) -> Mapping[str, Json] | None:
-    """Return `users` of `harvest-scores/1`, or None if no model words a user."""
+    """Return the `users` entry of `harvest-scores/1`, or None if no model words a user."""
     if not card.systems:
         return None
     return {

@@ -1,9 +1,9 @@
-"""The rates in which the users of two systems differ, and the turn from which a trial is then in doubt.
+"""Compare the users of two systems in each rate, and find the turn from which a trial is then in doubt.
 
 Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The wording
-of turns is compared by one test of three values (`scoring.inference.turn_events`): words kept, words added, and
-number of words. No table of words anticipates how the next model goes wrong, but whatever it says instead or in
-addition changes one of these values. Every pair of systems has one family of tests (Holm).
+of turns is compared in one test of three values (`scoring.inference.turn_values`): words kept, words added, and
+number of words. No list of faults anticipates how the next model goes wrong, but any text that it says instead or in
+addition changes one of these values. Each pair of systems has one family of tests (Holm).
 """
 
 import math
@@ -43,7 +43,8 @@ Stratum = tuple[str, str]
 def differing_rates(
     one: Sequence[WordedTurn], two: Sequence[WordedTurn], clusters: Mapping[str, str], *names: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield the rates in which the users of two named systems differ, only one of `WORDING`, with p over all."""
+    """Yield the rates in which the users of two systems differ, with p corrected over all rates. At most one rate of
+    `WORDING` is included. `names` are the names of the systems."""
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
     settled = as_meant((*one, *two))
     tests: dict[str, float] = {}
@@ -70,7 +71,8 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
 
 
 def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
-    """True if every turn without a fault has the policy's words, so that unworded turns look like the others."""
+    """Return the strata in which every turn without a fault has exactly the policy's words. In these, unworded turns
+    look like the others."""
     same: dict[Stratum, bool] = {}
     for turn in turns:
         if not turn.fault:
@@ -80,7 +82,7 @@ def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
 
 
 def fault_table(turns: Sequence[WordedTurn], rate: str, settled: Collection[Stratum] = ()) -> EventTable:
-    """Count the first occurrence in a conversation. For `settled` see `as_meant`."""
+    """Count the first occurrence of an event in each conversation. For `settled`, see `as_meant`."""
     return event_table(
         TurnCase(
             turn.key.topic,
@@ -104,8 +106,8 @@ def _has_event(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> boo
 
 
 def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
-    """Return, by trial, the first turn at which the other system's user might have spoken differently: the turn with
-    the differing words, or the one after the last if the user left."""
+    """Return, by trial, the first turn at which the other system's user might have spoken differently. It is the turn
+    with the differing words, or the turn after the last if the user left."""
     settled = as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
     found: dict[TrialKey, int] = {}

@@ -1,4 +1,4 @@
-"""Compare answers read from pages with the network traffic of a run: their agreement, and the bound it implies."""
+"""Compare answers read from pages with the network traffic of the run, and bound the share of misread answers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,8 @@ _LONGEST = 60  # characters of an unread text
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """One system's comparison, by conversation (trial id, attempt) and turn; `damaged` counts unreadable accounts."""
+    """The comparison of one system's answers with its network traffic. `verdicts` are keyed by trial id, attempt and
+    turn. `damaged` is the number of unreadable traffic records."""
 
     verdicts: Mapping[tuple[str, int, int], Verdict]
     judged: Judged
@@ -28,7 +29,7 @@ class Witnessed:
 
 
 def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed | None:
-    """Judge the stored traffic of one system's conversations, or return None if there is none. `folder` is the run."""
+    """Compare one system's answers with the stored traffic of the run `folder`. Returns None without traffic."""
     accounts: dict[tuple[str, int, int], Account] = {}
     damaged = 0
     for one in conversations:
@@ -60,7 +61,7 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
 
 
 def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[tuple[str, Witnessed]]:
-    """Yield each system with stored traffic and its comparison. `folders` gives the run of each."""
+    """Yield each system with stored traffic and its comparison. `folders` has the run folder of each system."""
     own: dict[str, list[Conversation]] = {}
     for one in conversations:
         own.setdefault(one.key.system, []).append(one)
@@ -71,8 +72,8 @@ def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]
 
 
 def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
-    """Return the verdicts on turns of `chosen` conversations, by conversation and turn. The format of the traffic is
-    learnt from all conversations of the run with the same systems."""
+    """Return the verdicts on turns of `chosen` conversations, by trial id, attempt and turn. The format of the
+    traffic is learnt from all conversations of the run with the same systems."""
     systems = {one.key.system for one in chosen}
     of_them = [one for one in run.conversations if one.key.system in systems]
     seen = by_system(of_them, dict.fromkeys(systems, run.path))
@@ -80,7 +81,7 @@ def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, i
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield a verdict in words."""
+    """Yield lines that explain a verdict."""
     if verdict.word == "agrees":
         yield "the page received the same"
     elif verdict.word == "silent":
@@ -92,7 +93,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
-    """Yield the sentences about the second witness, system by system. `folders` gives the run of each."""
+    """Yield sentences about the comparison, system by system. `folders` has the run folder of each system."""
     for system, found in by_system(finished, folders):
         error = found.error
         if error.compared:

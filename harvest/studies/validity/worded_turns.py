@@ -1,7 +1,7 @@
-"""The user turns of a run that a model worded: the intended words, the faults, and the answer.
+"""The user turns of a run that a model worded: their intended words, their faults, and the answers to them.
 
-The intended words are recorded with the turn or, in older recordings, in the evidence of the wording, which has the
-model's instructions. If they are unknown, as for a free model, only faults that need no such words are found.
+The intended words are recorded with the turn or, in older recordings, in the model's instructions, which are stored
+as evidence. If they are unknown, as for a model without a policy, only faults that do not depend on them are found.
 """
 
 import json
@@ -36,12 +36,12 @@ NOT_RECORDED = "reason not recorded"
 class WordedTurn:
     """A user turn worded by a model.
 
-    `number` is that of the turn in its conversation; `act` and `label` are as recorded. `fault`, `added` and `length`
-    are as in `simulators.llm.faults`; a fault is "" for none. `kept` is the share of the intended words, NaN if
-    unknown, and `words` the number of words in the turn. `refused` counts refused samples by reason, None if unknown.
-    `orders` is true if the answer has words for a model in the user's place, and `as_meant` if the words are exactly
-    the policy's. `heard` are labels of the answers before. `left` is whether a model that decides itself left after
-    the answer; None if it does not decide, or could not continue.
+    `number` is its number in the conversation; `act` and `label` are as recorded. `fault`, `added` and `length` are
+    as in `simulators.llm.faults`; `fault` is "" if there is none. `kept` is the share of the intended words that were
+    said, NaN if they are unknown, and `words` is the number of words. `refused` counts refused samples by reason;
+    None means unknown. `orders` is true if the answer has words for a model in the user's place, and `as_meant` if
+    the turn has exactly the policy's words. `heard` has the labels of the earlier answers. `left` is true if a model
+    that decides by itself left after the answer, and None if it does not decide or could not continue.
     """
 
     key: TrialKey
@@ -62,12 +62,12 @@ class WordedTurn:
 
     @property
     def place(self) -> str:
-        """The number and act of the turn and, if the model decides, the preceding label: a stratum of a topic."""
+        """The stratum of the turn within a topic: its number and act, and the preceding label if the model decides."""
         return f"{self.number} {self.act}{' after ' + self.heard[-1:] if self.act == FREE and self.heard else ''}"
 
 
 def models_of(run: Run) -> Models:
-    """Return the users of a run's protocol, and of the arms of its systems, that a model words."""
+    """Return the users whose turns a model words, in the run's protocol and in the arms of its systems."""
     protocol = run.header.protocol
     users = protocol.get("users") if isinstance(protocol, dict) else None
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -83,7 +83,7 @@ def models_of(run: Run) -> Models:
 
 
 def _worded_options(given: object) -> Mapping[str, Any] | None:
-    """Return the options of the model that words a user, however deeply it is wrapped."""
+    """Return the options of the model that words a user, however deeply it is wrapped, or None."""
     if isinstance(given, Mapping):
         if given.get("simulator") == _WORDED:
             return given
@@ -96,7 +96,8 @@ def _worded_options(given: object) -> Mapping[str, Any] | None:
 def worded_turns(
     conversations: Sequence[Conversation], models: Models, topics: Mapping[str, Topic], folders: Mapping[str, Path]
 ) -> tuple[WordedTurn, ...]:
-    """Return the turns of the conversations, in order. `topics` are by id; `folders` has the run with each evidence."""
+    """Return the worded turns of the conversations, in order. `topics` are keyed by id. `folders` has the run folder
+    of each system, in which evidence is stored."""
     return tuple(
         found
         for one in conversations
@@ -160,7 +161,7 @@ def _of_conversation(
 
 
 def _samples(turn: Turn, folder: Path | None) -> list[tuple[str, str]]:
-    """Return (instructions, output) of each sample in the evidence, or [] without evidence."""
+    """Return the instructions and the output of each sample in the evidence, or [] without evidence."""
     address = turn.reply.evidence.get("wording") if turn.reply is not None else None
     if not address or folder is None:
         return []

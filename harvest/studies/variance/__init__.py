@@ -1,1 +1,1 @@
-"""Components of variance over topics and trials: computation, rows and chart."""
+"""Components of variance over topics and trials: estimation, tables, rows and a chart."""

@@ -1,7 +1,7 @@
-"""The facets of systems in several runs: how two of them may differ while everything else is the same.
+"""The facets in which systems of several runs differ by design.
 
-A facet is what varies by design (Brennan, Generalizability Theory, 2001): the system, the arm (the wording, if arms
-reword), the kind of session, the run. Systems that agree in all facets but one form a group.
+A facet varies by design (Brennan, Generalizability Theory, 2001): the system, the arm (the wording, if arms reword),
+the kind of session, or the run. Systems that agree in all facets but one form a group.
 """
 
 import json
@@ -15,9 +15,11 @@ from recordings.files.json_text import Json
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The facets of a system in a study. `system` is its name in the audit, without arm or kind of session. `arm` and
-    `group` (of users) are "" if there are none. `session` is `fresh` or `continued`. `run` is "" if one run recorded
-    each system."""
+    """The facets of one system in a study.
+
+    `system` is its name in the audit, without arm or kind of session. `arm` and `group` (of users) are "" if there
+    are none. `session` is `fresh` or `continued`. `run` is "" if each system was recorded in one run only.
+    """
 
     system: str
     arm: str
@@ -28,8 +30,8 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Systems that differ in one facet only. `facet` names it; `names` are at least two systems; `held` is what
-    distinguishes them from other groups of the facet, "" if there are none."""
+    """Two or more systems that differ in one facet only. `facet` is this facet. `held` has the other facets' values,
+    as far as they distinguish this group from other groups of the same facet, and is "" otherwise."""
 
     facet: str
     names: tuple[str, ...]
@@ -37,18 +39,18 @@ class Group:
 
     @property
     def several(self) -> str:
-        """The facet in the plural, as printed."""
+        """The name of the facet in the plural."""
         return "kinds of session" if self.facet == "session" else f"{self.facet}s"
 
     @property
     def title(self) -> str:
-        """The title of the group's figures."""
+        """The printed title of the group."""
         together = f"{len(self.names)} {self.several} together"
         return f"{together}, {self.held}" if self.held else together
 
 
 def facets(gathered: Gathered) -> dict[str, Facets]:
-    """Return the facets of each system in the study, by name."""
+    """Return the facets of each system in the study, by the system's name."""
     found: dict[str, Facets] = {}
     runs = gathered.runs
     for run, names, place in zip(runs, gathered.names, run_names(runs), strict=True):

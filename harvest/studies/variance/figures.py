@@ -1,4 +1,4 @@
-"""Print how much trials vary: a sentence for each system and measure, then figures."""
+"""Printed tables of a variance study."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ _Row = tuple[str, str, str]
 
 
 def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
-    """Yield, for each measure, a sentence and a table of each system, then those over all systems."""
+    """Yield sentences and a table for each measure and system, and then for each group of systems."""
     for key, systems in study.each.items():
         for one in systems:
             yield Text(printable(f"{one.system}, {key_name(key)}", line=True), style="bold")
@@ -65,7 +65,7 @@ def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
 
 
 def variance_legend(study: VarianceStudy) -> Iterator[Text]:
-    """Explain the columns and the sentences above them."""
+    """Yield explanations of the columns and of the sentences."""
     facets = {group.facet: group.several for between in study.between.values() for group, _ in between}
     lines = [*_LEGEND]
     for facet, several in facets.items():
@@ -88,8 +88,10 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def sentences(one: SystemVariance, level: float) -> Iterator[str]:
-    """Yield the sentences above a system's table. They say where the spread is and what more trials would bring, as
-    far as the intervals show; then how often trials disagree, and whether whole trials or places in a session matter.
+    """Yield the sentences above a system's table.
+
+    They say where most of the variation is and what more trials would bring, as far as the intervals show it; how
+    often trials disagree; and whether trial numbers or positions in a session matter.
     """
     split = one.split
     if not split.topics:
@@ -117,12 +119,12 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
 
 
 def _in_steps(one: SystemVariance) -> bool:
-    """True if two trials can agree by more than chance; seconds, for example, always differ."""
+    """Return true if two trials can have equal values by more than chance. Measures such as seconds always differ."""
     return is_percentage(one.key[0])
 
 
 def _main_component(icc: Component) -> str:
-    """Say where most of the spread is, if the interval leaves no doubt."""
+    """Say where most of the variation is, if the interval leaves no doubt."""
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
         return (

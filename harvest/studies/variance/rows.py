@@ -1,4 +1,7 @@
-"""Long-form rows of how much trials vary: signed variance components, and pass^k with k in the figure's name."""
+"""The JSON document, long-form rows and chart of a variance study.
+
+Variance components in rows may be negative. The k of pass^k is in the name of the figure.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -65,7 +68,7 @@ def _carried_head(one: SystemVariance) -> dict[str, Any]:
 
 
 def variance_rows(study: VarianceStudy) -> Iterator[LongRow]:
-    """Yield each measure's figures by system, then those over all systems that differ in one facet."""
+    """Yield each measure's figures by system, and then over each group of systems that differ in one facet."""
     for (measure, turn), systems in study.each.items():
         base = LongRow(study="variance", run="", figure="", unit="variance", measure=measure, turn=turn)
         for one in systems:
@@ -137,7 +140,8 @@ _WIDTH = 720.0  # in pixels
 
 
 def variance_chart(study: VarianceStudy) -> str:
-    """Return an SVG file with a panel for each measure: the spreads of every system, and those over all systems."""
+    """Return an SVG chart with a panel for each measure. A panel has the spreads of every system and of each group of
+    systems that differ in one facet."""
     panels = list(_panels(study))
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"How much trials vary: {', '.join(study.systems)}"
@@ -188,7 +192,7 @@ def _panels(study: VarianceStudy) -> Iterator[IntervalPanel]:
 
 
 def _row(label: str, one: Component, key: Key) -> IntervalRow:
-    """Return the row of a component's root; a negative component is drawn as 0."""
+    """Return a row with the square root of a variance component. A negative component is drawn as 0."""
     scale = 100.0 if is_percentage(key[0]) else 1.0
     value, low, high = (
         math.nan if math.isnan(part) else scale * math.sqrt(max(0.0, part))

@@ -1,8 +1,8 @@
-"""Compute how much the trials of runs vary, for `harvest variance`.
+"""Estimate how much the trials of runs vary, for `harvest variance`.
 
-For each system and measure: the components between topics and between trials of a topic, how often trials disagree,
-how often all of k pass, whether whole trials differ, and whether answers depend on their place in a session. For
-several systems also the component between them.
+For each system and measure, the study has the variance components between topics and between trials of a topic, how
+often trials disagree, how often all of k trials pass, whether the means of first, second, … trials differ, and
+whether answers depend on their position in a session. For several systems, it also has the component between systems.
 """
 
 import math
@@ -49,7 +49,8 @@ _USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over topics. `value` is NaN without a topic; `trials` counts those with a value in these `topics`."""
+    """A mean over topics. `value` is NaN if no topic has a value. `trials` is the number of trials with a value in
+    these `topics`."""
 
     value: float
     topics: int
@@ -59,10 +60,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SystemVariance:
-    """How much one measure of one system varies. `passes` has pass^k by k, None if trials do not simply pass or fail.
-    `disagree` and `pairs` are the shares of topics whose trials differ, and of pairs of a topic's trials that differ.
-    `carried` is None without continued sessions, and for a measure that is not a share. `fresh` is the same system
-    with fresh sessions."""
+    """The variation of one measure of one system.
+
+    `passes` has pass^k by k, or is None if trials do not simply pass or fail. `disagree` is the share of topics whose
+    trials differ, and `pairs` the share of pairs of a topic's trials that differ. `carried` is None without continued
+    sessions, and for a measure that is not a share. `fresh` is the name of the same system with fresh sessions.
+    """
 
     system: str
     key: Key
@@ -75,7 +78,7 @@ class SystemVariance:
     fresh: str | None
 
     def without_intervals(self, why: str) -> "SystemVariance":
-        """Return the same estimates without intervals and p, for the reason `why`."""
+        """Return a copy without intervals and p. `why` explains their absence."""
         none, carried = no_interval(why), self.carried
         passes = self.passes and {k: replace(one, interval=none) for k, one in self.passes.items()}
         if carried is not None:
@@ -93,12 +96,12 @@ class SystemVariance:
 
 @dataclass(frozen=True, slots=True)
 class VarianceStudy:
-    """Variance in several runs.
+    """The variation in several runs.
 
-    `each` is by measure, then by system. `between` has, by measure, the spread between systems that differ in one
-    facet only (the system itself, its arm, its kind of session, its run); () if no two do. `topics` are those of the
-    runs; with several, those that all tried. `contrasts` says how the runs differ, and `recorded` names the run that
-    recorded each system.
+    `each` has the results by measure and system. `between` has, by measure, the components for each group of systems
+    that differ in one facet (the system itself, its arm, its kind of session or its run). `topics` is the number of
+    topics that all runs tried. `contrasts` are the differences between the runs, and `recorded` has the name of each
+    system's run.
     """
 
     systems: tuple[str, ...]
@@ -122,13 +125,13 @@ def study_variance(
     seed: int = 0,
     judges: Judges | None = None,
 ) -> VarianceStudy:
-    """Compute how much the trials of runs vary, for these `systems`, in this order.
+    """Estimate how much the trials of `systems` vary, in their order; () means all systems of the runs.
 
-    `measures` are of single conversations, or shares of their turns; () means %useful of the first turn and
-    ave%useful. `ks` are those of pass^k; () means 2 and the number of trials that every topic has. `changes` override
-    the audit's settings. `judges` says whose judgments SWAN and WAN use (see `measure_values`). Raises InputError for
-    runs that cannot be compared, an unknown system, a measure that single conversations do not have, and a turn that
-    none can have.
+    `measures` must be measures of single conversations or shares of their turns; () means %useful of the first turn
+    and ave%useful. `ks` are the values of k in pass^k; () means 2 and the number of trials that every topic has.
+    `changes` override the audit's scoring settings. `judges` selects whose judgments SWAN and WAN use (see
+    `measure_values`). Raises InputError for runs that cannot be compared, an unknown system, a measure without values
+    for single conversations, and a turn that no conversation can have.
     """
     gathered = gather_runs(runs, changes)
     runs, material, settings = gathered.runs, gathered.material, gathered.settings
@@ -191,7 +194,7 @@ def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ..
 
 
 def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, Values]) -> Iterator[Key]:
-    """Yield the keys of a measure; for %useful without a turn, those of all turns."""
+    """Yield the keys of a measure. For %useful without a turn, these are the keys of all turns."""
     if measure.declaration is MEAN_USEFUL or measure.turn is not None:
         yield measure.declaration.name, measure.turn
     elif measure.declaration is USEFUL:
@@ -247,7 +250,7 @@ class _Study:
         return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
 
     def _reason_withheld(self, systems: Sequence[str], key: Key) -> str:
-        """Say why these systems have no intervals, or "": losses depend on answers, or users differ."""
+        """Return why these systems have no intervals, or "": losses depend on answers, or users differ."""
         lost = {
             name: lost_attempts(key, self.measures[key], name, self.values, self.material, self._topics)
             for name in systems
@@ -256,7 +259,7 @@ class _Study:
         return why_withheld(beside or [own.beside("") for own in lost.values()])
 
     def _reason_dependent(self, systems: Sequence[str], *tables: Floats) -> str:
-        """Say why intervals that treat topics and trials as independent would be too narrow, or return ""."""
+        """Return why intervals that treat topics and trials as independent would be too narrow, or ""."""
         if together := [name for name in systems if name in self.material.continued]:
             return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
         there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]
@@ -291,9 +294,8 @@ class _Study:
         }
 
     def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
-        """Average `each`, of shape (topics,) with NaN for topics without a value, over clusters of topics as in
-        `harvest score`. Continued sessions get no interval: a session is in all topics, and a topic's figure over its
-        trials cannot be split by session."""
+        """Average `each`, of shape (topics,) with NaN for no value, as `harvest score` does. Continued sessions have
+        no interval: a session is in all topics, and a topic's figure over its trials cannot be split by session."""
         there = ~np.isnan(each)
         if not there.any():
             return Figure(math.nan, 0, 0, no_interval(none))

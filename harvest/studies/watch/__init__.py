@@ -1,1 +1,1 @@
-"""Re-audits: the blessed baseline, changes since then, and the history of looks."""
+"""Repeated audits: the blessed baseline, changes since then, and the history of looks."""

@@ -1,8 +1,8 @@
-"""A blessed baseline, with which later audits are compared, in one small file without any text of a conversation.
+"""The blessed baseline that later audits are compared with: one small file without any text of a conversation.
 
-For each system the file has the figures by topic and by run, how often each path through the protocol was taken (by
-label), the numbers of trials, and hashes that identify protocol, topics, scoring and systems. It can therefore be
-committed, and a machine that starts from nothing each night needs nothing else.
+For each system, it has the figures by topic and by run, how often each path through the protocol was taken (by
+label), the numbers of trials, and hashes that identify the protocol, topics, scoring and systems. It can therefore be
+committed, and a machine that starts from scratch each night needs no other file.
 """
 
 import json
@@ -62,7 +62,8 @@ _Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
 
 
 class FigureBaseline(StrictModel):
-    """A figure in the baseline: (trials, mean, variance of the trials or null) by topic, and its value in each run."""
+    """A figure in the baseline. `topics` has, for each topic, the number of trials, their mean, and their variance or
+    null. `runs` has the value in each run."""
 
     topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
     runs: tuple[_Unit, ...]
@@ -81,11 +82,11 @@ class FigureBaseline(StrictModel):
 class SystemBaseline(StrictModel):
     """A system in the baseline.
 
-    `identity` is the content hash of the system's definition. `planned` and `valid` count trials. `models` are the
-    names of the models that answered, as the system gave them. `ways` has, by topic, each path through the protocol
-    as its turns, and how many trials took it. `users` counts trials by the first fault of a user played by a model
-    (`harvest.studies.validity.user_card`), and `lost` the attempts lost after an answer
-    (`harvest.studies.validity.concentrations`); {} in older files.
+    `identity` is the content hash of the system's definition. `planned` and `valid` are numbers of trials. `models`
+    are the models that answered, as named by the system. `ways` has, by topic, each path through the protocol and the
+    number of trials that took it. `users` counts trials by the first fault of a user played by a model (see
+    `harvest.studies.validity.user_card`), and `lost` the attempts lost after an answer (see
+    `harvest.studies.validity.concentrations`); both are {} in older files.
     """
 
     identity: str
@@ -99,7 +100,7 @@ class SystemBaseline(StrictModel):
 
     @property
     def cut_short(self) -> int:
-        """Return how many of the valid trials a failure of the user cut short."""
+        """The number of valid trials that a failure of the user cut short."""
         return sum(
             count
             for taken in self.ways.values()
@@ -112,8 +113,8 @@ class SystemBaseline(StrictModel):
 
 
 class BaselineFile(StrictModel):
-    """A `harvest-baseline/1` file. `gated` measures may raise an alarm; others are only shown. `runs` are the blessed
-    ones, `protocol` and `topics` content hashes, and `scoring` the settings of the figures."""
+    """A `harvest-baseline/1` file. `gated` has the measures that may raise an alarm; others are only shown. `runs`
+    describes the blessed runs. `protocol` and `topics` are content hashes, and `scoring` has the scoring settings."""
 
     format: Literal["harvest-baseline/1"]
     audit: str
@@ -128,34 +129,35 @@ class BaselineFile(StrictModel):
 
     @property
     def identity(self) -> str:
-        """The content hash, by which a history refers to its baseline."""
+        """The content hash by which a history refers to its baseline."""
         return content_hash("baseline", self._plain())
 
     def holds(self, header: Header) -> bool:
-        """Return True if a run with this header was blessed."""
+        """Return true if the run with this header was blessed."""
         own = (header.created_at, header.hashes.get("protocol"))
         return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
 
     def _plain(self) -> dict[str, Any]:
-        """The JSON value without empty fields, so that files from before these fields existed keep their identity."""
+        """Return the JSON value without empty fields, so that files from before these fields existed keep their
+        identity."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def text(self) -> str:
-        """Return the text of the file, with a line for each entry, so that changes are readable in a diff."""
+        """Return the content of the file, with a line for each entry, so that changes are readable in a diff."""
         return json.dumps(self._plain(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def is_baseline(data: bytes) -> bool:
-    """Return True for a baseline of any version, even one that can no longer be read."""
+    """Return true for a baseline of any version, even one that can no longer be read."""
     return re.search(rb'"format"\s*:\s*"harvest-baseline/', data) is not None
 
 
 def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
-    """Return the baseline of `runs`, which are audits of the same systems over the same topics.
+    """Return the baseline of `runs`, which must be audits of the same systems over the same topics.
 
-    `measures` may raise an alarm. `by` and `at` say who blessed the runs, and when. Raises InputError if protocols,
-    topics or scoring differ, if a system has no valid trial in a run, for more than `GATED` measures, and for a
-    measure without single-trial values in [0, 1] or without a value for some system and run.
+    `measures` may raise an alarm. `by` and `at` record who blessed the runs and when. Raises InputError if the
+    protocol, topics or scoring differ; if a system has no valid trial in a run; for more than `GATED` measures; and
+    for a measure that has no values in [0, 1] for single trials, or no value for some system and run.
     """
     runs = gather_runs(runs).runs
     named = [identities(run) for run in runs]
@@ -209,7 +211,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
 
 
 def _refuse_losses(run: Run, material: Material) -> None:
-    """Refuse runs in which failing users cut short too many conversations to conclude anything."""
+    """Raise InputError if failing users cut short too many conversations of a run."""
     if material.concentrations:
         raise InputError(
             material.concentrations[0].sentence,
@@ -276,7 +278,7 @@ def ways(conversations: Sequence[Conversation]) -> Ways:
 
 
 def identities(run: Run) -> Mapping[str, Json]:
-    """Return the content hashes that two runs must share to be compared."""
+    """Return the content hashes and settings that two runs must share to be compared."""
     hashes = run.header.hashes
     return {
         "protocol": hashes.get("protocol"),
@@ -286,7 +288,7 @@ def identities(run: Run) -> Mapping[str, Json]:
 
 
 def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> None:
-    """Raise InputError if the audit has another name than the baseline's and another protocol, topics or systems."""
+    """Raise InputError unless the audit has the baseline's name, or the same protocol, topics and systems."""
     audit = header.audit if isinstance(header.audit, dict) else {}
     name = str(audit.get("name", ""))
     if name == baseline.audit:
@@ -304,5 +306,5 @@ def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> 
 
 
 def read_baseline(path: str | PathLike[str]) -> BaselineFile:
-    """Read a baseline. Raises InputError, with its place, for any other file."""
+    """Read a baseline. Raises InputError for an invalid file."""
     return read_json_document(path, BaselineFile, "a baseline", "harvest bless RUN --out FILE")

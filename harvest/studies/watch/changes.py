@@ -1,4 +1,4 @@
-"""Changes: topics and turns between a baseline and an audit, and levels of a figure over a history."""
+"""Find the topics and turns that changed since a baseline, and the change points of a figure in a history."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ _MOST_CHANGES = 5  # topics, or turns, that are described
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic whose first answers became useful more or less often. `before` and `now` are (useful, trials). `p` is
-    from Fisher's exact test, two-sided, corrected over all topics (Holm)."""
+    """A topic whose first answers became useful more or less often. `before` and `now` are (useful answers, trials).
+    `p` is from Fisher's exact test, two-sided and corrected over all topics (Holm)."""
 
     topic: str
     before: tuple[int, int]
@@ -39,9 +39,11 @@ class ChangedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:
-    """A turn after which conversations continue, or end, differently. `turns` is the path to it, and `branch` the
-    branch that differs most, with its share before and now in `portion`. `came` counts trials that reached the turn.
-    `p` is corrected over all turns tested."""
+    """A turn after which conversations continue or end differently.
+
+    `turns` is the path to it. `branch` is the branch that differs most, and `portion` has its share before and now.
+    `came` is the number of trials that reached the turn before and now. `p` is corrected over all tested turns.
+    """
 
     turns: tuple[str, ...]
     branch: str
@@ -56,7 +58,7 @@ def _useful_counts(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
 
 
 def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
-    """Return the topics whose first answer changed significantly, by ascending p."""
+    """Yield the topics whose first answers changed significantly, by ascending p."""
     found: list[ChangedTopic] = []
     for topic in sorted(before.keys() & now.keys()):
         (a, n), (b, m) = (_useful_counts(one[topic]) for one in (before, now))
@@ -70,8 +72,8 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
 
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
-    """Return the turns after which conversations continue differently, the most certain first, except those after
-    which a failing user cut conversations short, because their continuation is unknown."""
+    """Yield the turns after which conversations continue differently, starting with the most certain. Turns after
+    which a failing user cut conversations short are omitted, because the continuation is unknown."""
     builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
     topics = before.keys() & now.keys()
     for name, side in (("before", before), ("now", now)):
@@ -112,9 +114,11 @@ def _node_name(tree: ConversationTree, node: int) -> str:
 
 
 def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
-    """Return the change points of a figure, by the index of the first look at the new level. Looks without a
-    measurement are skipped, and so are changes that conversations cut short by failing users could have hidden or
-    caused. {} for fewer than `change_points.FEWEST` measurements."""
+    """Return the change points of a figure by the index of the first look at the new level.
+
+    Looks without a measurement are skipped. So are changes that conversations cut short by failing users could have
+    hidden or caused. Returns {} for fewer than `change_points.FEWEST` measurements.
+    """
     places = [
         place
         for place, look in enumerate(looks)
@@ -130,7 +134,7 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
     moved = found([one.value for one in seen])
 
     def reduced(point: ChangePoint) -> list[float]:
-        """The values that make the change smallest, within what was cut short."""
+        """Return the values that make the change smallest, as far as conversations were cut short."""
         rises, values = point.after > point.before, []
         for place, one in enumerate(seen):
             down, up = one.cut or (0.0, 0.0)

@@ -1,6 +1,6 @@
 """The dated runs of a watched audit: new folders, and runs that were stopped before they were judged.
 
-A re-audit plays a run and then adds a look to the history. If the command is killed in between, it leaves a run
+A repeated audit plays a run and then adds a look to the history. If the command is killed in between, it leaves a run
 without a look, which nobody would notice unless the next command mentioned it.
 """
 
@@ -45,7 +45,8 @@ def free_name(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LeftRun:
-    """A dated run left by an earlier command: `whole` ones can be judged as they are, `readable` ones resumed."""
+    """The state of a run left by an earlier command. It can be judged as it is if it is `whole`, and resumed if it is
+    only `readable`."""
 
     whole: bool
     sentence: str
@@ -54,7 +55,7 @@ class LeftRun:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedRun:
-    """A dated run without a look in the history, or, if `judged`, with one from before trials were added."""
+    """A dated run without a look in the history or, if `judged`, with a look from before trials were added."""
 
     path: Path
     judged: bool = False
@@ -80,7 +81,8 @@ class UnjudgedRun:
 
 
 def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:
-    """Return the dated runs without a look, the newest first, except those being written and the baseline's."""
+    """Yield the dated runs without a look, starting with the newest. Runs that are being written, and runs of the
+    baseline, are omitted."""
     known = {one.at: one for one in looks}
     # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
     last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")

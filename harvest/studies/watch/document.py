@@ -1,4 +1,4 @@
-"""A watched audit as a study: verdicts and states in its head, figures as rows of the long form."""
+"""A watched audit as a study: verdicts and states in its JSON head, figures as long-form rows."""
 
 import math
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ FORMAT = "harvest-watch/2"
 
 
 def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = None) -> StudyForm:
-    """Return the study of an audit that was compared with its baseline. `folder` is the run's, as people named it;
-    `harness` has the faults of the harness, None if no placebo was played."""
+    """Return the printable form of an audit that was compared with its baseline. `folder` is the run's folder as the
+    user wrote it. `harness` has the faults of the harness; None means that no placebo was played."""
 
     def tables(_: int) -> Iterator[RenderableType]:
         for sentence in () if harness is None else harness.sentences():
@@ -95,7 +95,7 @@ def _timestamp(seconds: float) -> str | None:
 
 
 def figure_cells(name: str) -> dict[str, Any]:
-    """Return the cells `measure`, `turn` and `unit` of a watched figure such as `%useful S2`."""
+    """Return the `measure`, `turn` and `unit` cells of a watched figure such as `%useful S2`."""
     measure, _, turn = name.rpartition(" S")
     known = bool(measure) and turn.isdigit()
     measure = measure if known else name
@@ -103,7 +103,7 @@ def figure_cells(name: str) -> dict[str, Any]:
 
 
 def watch_rows(found: Watched, run: str) -> Iterator[LongRow]:
-    """Yield the figures of each system, then the topics and turns that changed."""
+    """Yield the figures of each system, and then the topics and turns that changed."""
     for system in found.systems:
         common: dict[str, Any] = {"study": "watch", "run": run, "system": system.name}
         for one in system.figures:

@@ -1,4 +1,4 @@
-"""Tables and sentences on an audit that was compared with its baseline."""
+"""Printed tables and sentences about an audit that was compared with its baseline."""
 
 import math
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ STYLES = {
 
 
 def watch_tables(found: Watched) -> Iterator[RenderableType]:
-    """Yield one sentence for each system, then the figures, then the changes."""
+    """Yield a sentence for each system, and then its figures and changes."""
     for system in found.systems:
         words = [one.word for one in system.figures if one.gated]
         # The verdict that most needs a person's attention.
@@ -121,7 +121,8 @@ def _figure_table(system: WatchedSystem) -> Table:
 
 
 def system_details(system: WatchedSystem) -> Iterator[Text]:
-    """Yield lines on the coverage, models, topics and turns that changed. Names of models are the system's own."""
+    """Yield lines about a system's coverage, models, topics and turns that changed. The system itself names its
+    models."""
     if system.continued:
         yield Text(
             f"{system.name}: its sessions continue from topic to topic, so trials depend on each other: alarms "

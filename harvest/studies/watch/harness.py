@@ -13,8 +13,11 @@ from topics.links import links_in
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """The check of a harness. `turns` counts the placebo's planned turns. `faults` has, by kind, the number and the
-    first place. `noted` are sentences on faults found when the same run was judged before."""
+    """The result of checking the harness with a placebo.
+
+    `turns` is the number of the placebo's turns. `faults` has, for each kind of fault, its number and where it first
+    occurred. `noted` has sentences about faults that were found when the same run was judged before.
+    """
 
     turns: int = 0
     faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)
@@ -25,7 +28,7 @@ class Harness:
         return not self.faults and not self.noted
 
     def sentences(self) -> Iterator[str]:
-        """Describe the faults."""
+        """Yield a sentence about each kind of fault."""
         yield from self.noted
         for what, (count, where) in self.faults.items():
             yield f"{what}: {pluralize(count, 'time')} of {pluralize(self.turns, 'turn')}, first in {where}"

@@ -1,12 +1,11 @@
 """The history of a watched audit: one line for each look, without any text of a conversation.
 
-It is stored with its baseline: evidence against one baseline says nothing about another. A line contains the evidence
-of each gated figure and the result of its audit, from which the state of the watch follows, and the value, n and
-interval that charts need, so old runs can be deleted.
+It is stored with its baseline, because evidence against one baseline does not apply to another. A line has the
+evidence of each gated figure and the result of its audit, from which the state of the watch follows. It also has the
+value, n and interval that charts need, so that old runs can be deleted.
 
 Lines are only ever appended. If a run is judged again, a new line refers to the earlier one; the last line counts,
-and earlier lines keep what was reported at the time. Each line contains its own hash, so that later edits are
-detected.
+and earlier lines keep what was reported at the time. Each line has its own hash, so that later edits are detected.
 
 The state is not stored: it is computed from the lines in order. Lines from before states existed have fewer fields,
 and their verdicts count as reported.
@@ -59,16 +58,17 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 class LookFigure(StrictModel):
     """A figure of one audit.
 
-    `value` is over these topics, and `n` counts trials. `low` and `high` are the interval of the difference from the
-    baseline; null if the baseline has too few runs, in which case `these` is the interval between these very runs.
-    `evidence` (2, λ) is the log evidence against no drop and against no rise, or after a change against no further
-    one; null for figures that are not gated. `alarm` is true if it has raised an alarm.
+    `value` is over the audit's topics, and `n` is the number of trials. `low` and `high` are the interval of the
+    difference from the baseline. They are null if the baseline has too few runs; `these` is then the interval of the
+    difference between the recorded runs only. `evidence`, of shape (2, λ), is the log evidence against no drop and
+    against no rise or, after a change, against no further one; it is null for figures that are not gated. `alarm` is
+    true if the figure has raised an alarm.
 
-    `word` is the verdict, `difference` that from the baseline, and `own` the variance of the value from its trials.
-    `confirms` says whether this audit alone exceeds the limit for a drop, and for a rise; `waits` that an alarm is
-    yet to be confirmed. `left` and `spent` are the error budget of *same* at this run, before this look and used by
-    it. All are null in lines from before states existed. `cut` is how far below and above the value could be if
-    failing users had cut no conversation short; null if none was.
+    `word` is the verdict, `difference` is the difference from the baseline, and `own` is the variance of the value
+    due to its trials. `confirms` is whether this audit alone exceeds the limit for a drop, and for a rise. `waits` is
+    true if an alarm is yet to be confirmed. `left` and `spent` are the error budget of *same* at this run: what was
+    left before this look, and what it used. All of these are null in lines from before states existed. `cut` is how
+    far below and above the value could be if failing users had cut no conversation short; null means that none was.
     """
 
     value: _Finite
@@ -90,23 +90,24 @@ class LookFigure(StrictModel):
 
     @property
     def shown(self) -> tuple[float, float] | None:
-        """The interval between audits, otherwise the one between these very runs; None if there is neither."""
+        """The interval between audits if it is known, or else the interval between the recorded runs, or None."""
         return self.these if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def is_waiting(self) -> bool:
-        """True if an alarm waits to be confirmed."""
+        """True if an alarm is yet to be confirmed."""
         return self.alarm and self.verdict != "changed" if self.waits is None else self.waits
 
     def left_for(self, n: int) -> float:
-        """Return the error budget of *same* that remains for a look at the same run with n trials."""
+        """Return the error budget of *same* that is left for a look at the same run with `n` trials."""
         if self.left is None or self.spent is None:  # earlier looks used all they could
             return SAME_BUDGET if n == self.n else (1 - SAME_SHARE) * SAME_BUDGET
         return self.left if n == self.n else max(0.0, self.left - self.spent)
 
 
 class LookSystem(StrictModel):
-    """A system in one audit: `planned` and `valid` trials, and figures by name, {} if nothing could be measured."""
+    """A system in one audit. `planned` and `valid` are numbers of trials. `figures` has the figures by name; it is {}
+    if nothing could be measured."""
 
     planned: Annotated[int, Field(ge=0)]
     valid: Annotated[int, Field(ge=0)]
@@ -114,9 +115,12 @@ class LookSystem(StrictModel):
 
 
 class WatchRules(StrictModel):
-    """How an audit is judged. `matters` is the smallest difference that matters; `looks` is the number of audits that
-    share the false-alarm probability; `apart` is the seconds after an alarm before another audit can confirm it. With
-    `enforce`, alarms count even if the baseline has fewer than four runs."""
+    """The rules by which an audit is judged.
+
+    `matters` is the smallest difference that matters. `looks` is the number of audits that share the probability of a
+    false alarm. `apart` is the time in seconds after an alarm before another audit can confirm it. With `enforce`,
+    alarms count even if the baseline has fewer than four runs.
+    """
 
     matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
     looks: Annotated[int, Field(ge=1)] = LOOKS
@@ -125,10 +129,13 @@ class WatchRules(StrictModel):
 
 
 class Look(StrictModel):
-    """One audit. `at` is when it began, in UTC, `run` its folder's name, and `baseline` the baseline's identity.
-    `rules` is None in older lines. `harness` has faults of the harness, because of which nothing was concluded.
-    `revises` is the identity of the earlier look at the same run, "" for the first. `hash` is of all other fields, ""
-    in older lines."""
+    """One audit in the history.
+
+    `at` is its start in UTC, `run` the name of its folder, and `baseline` the identity of the baseline. `rules` is
+    None in older lines. `harness` has faults of the harness, because of which nothing was concluded. `revises` is the
+    identity of the earlier look at the same run, or "" if this is the first. `hash` is the hash of all other fields,
+    or "" in older lines.
+    """
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
     at: str
@@ -147,7 +154,7 @@ class Look(StrictModel):
 
     @property
     def told(self) -> str:
-        """The word for each gated figure, as text."""
+        """The verdict on each gated figure, as text."""
         parts = [
             f"{name} {figure} {one.word or one.verdict}"
             for name, system in self.systems.items()
@@ -157,7 +164,7 @@ class Look(StrictModel):
         return "; ".join(parts) or "could not be measured"
 
     def says(self, other: Look) -> bool:
-        """Return True if another look at the same run has the same content, apart from what it revises."""
+        """Return true if another look at the same run has the same content, apart from the look that it revises."""
         return self.model_copy(update={"revises": other.revises, "hash": other.hash}) == other
 
     @property
@@ -167,16 +174,20 @@ class Look(StrictModel):
 
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
-    """True if the last look with a measurement left an alarm to be confirmed; the looks are against one baseline."""
+    """Return true if the last look with a measurement left an alarm to be confirmed. `looks` must be against the same
+    baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
     return any(one.is_waiting for one in last)
 
 
 @dataclass(frozen=True)
 class History:
-    """The content of a history file. `lines` are all looks in file order. `torn` has places of incomplete lines, left
-    by a command that was stopped; they are ignored and stay in the file. `bare` has places of lines without a hash,
-    and `glued` those of lines with several looks, as when files are concatenated after a lost line break."""
+    """The content of a history file.
+
+    `lines` are all looks in the order of the file. `torn` has the places of incomplete lines, left by a command that
+    was stopped; they are ignored and stay in the file. `bare` has the places of lines without a hash. `glued` has the
+    places of lines with several looks, which arise if files are concatenated after a lost line break.
+    """
 
     lines: tuple[Look, ...] = ()
     torn: tuple[Place, ...] = ()
@@ -185,7 +196,7 @@ class History:
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
-        """The looks that count, in order of time: the last for each run and baseline."""
+        """The last look for each run and baseline, in order of time. Earlier ones do not count."""
         last = {(one.baseline, one.at): one for one in self.lines}
         return tuple(sorted(last.values(), key=lambda one: moment(one.at)))
 
@@ -197,7 +208,7 @@ class History:
         return found
 
     def earlier(self, look: Look) -> tuple[Look, ...]:
-        """Return the earlier looks at the same run and baseline, the oldest first."""
+        """Return the earlier looks at the same run and baseline, starting with the oldest."""
         same = self._looks_by_run[look.baseline, look.at]
         return tuple(same[: same.index(look)])
 
@@ -206,7 +217,7 @@ class History:
         return replace(self, lines=tuple(one for one in self.lines if moment(one.at) <= now))
 
     def damage(self, path: Path, now: float) -> Iterator[str]:
-        """Describe faults in the file; looks later than `now`, in seconds, are faults."""
+        """Describe the faults in the file. A look dated after `now`, in seconds, is a fault."""
         for place in self.torn:
             yield f"{place}: this line is incomplete, as if a command was stopped while writing it, and does not count"
         for place in self.glued:
@@ -228,14 +239,14 @@ class History:
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
-    """Return the looks that count, in order of time, against this baseline ("" for all); () if there is no file.
-    Raises InputError as `whole_history` does."""
+    """Return the looks that count against a baseline, in order of time; () if there is no file. `baseline` is the
+    identity of the baseline, or "" for all. Raises InputError as `whole_history` does."""
     return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
 
 
 def whole_history(path: str | PathLike[str]) -> History:
-    """Return the content of the file; empty if there is none. Raises InputError, with its place, for a line that is
-    not a look or was changed after it was written."""
+    """Return the content of a history file; it is empty if there is no file. Raises InputError for a line that is not
+    a look, and for a line that was changed after it was written."""
     return (
         _parse_history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
     )
@@ -284,8 +295,11 @@ class HistoryFile:
         self.history = _parse_history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
-        """Append a look, flush it to the disk, and return it with its hash and the identity that it revises. A look
-        that equals the last one at its run is not appended again. Raises StoreError."""
+        """Append a look, flush it to the disk, and return it with its hash.
+
+        The returned look also names the look that it revises. A look that equals the last one at its run is not
+        appended again. Raises StoreError if the file cannot be written.
+        """
         before = own_look(self.history.looks, look.baseline, look.at)
         if before is not None and look.says(before):
             return before
@@ -317,7 +331,7 @@ def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
 
 
 def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Baseline, rules: JudgingRules) -> WatchState:
-    """Return the state of a gated figure's watch after these looks, which are in order of time."""
+    """Return the state of a gated figure's watch after these looks, which must be in order of time."""
     state, together = WatchState(), pooled(baseline, rules.level)
     for look in looks:
         one = look.systems[system].figures.get(figure) if system in look.systems else None
@@ -343,7 +357,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
 
 
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
-    """Return the rules of the audit that began at `at`; if it has no look, those of the last one before it."""
+    """Return the rules of the audit that began at `at` or, if it has no look, of the last look before it."""
     own = own_look(looks, baseline, at)
     known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())

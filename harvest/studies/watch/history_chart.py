@@ -1,4 +1,4 @@
-"""A chart of a watched audit: its figures look by look, with change points."""
+"""A chart of a watched audit with its figures look by look and their change points."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ _LEVEL = "mean between change points"
 
 
 def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:
-    """Return an SVG file with a panel for each system and figure in `series`."""
+    """Return an SVG chart with a panel for each system and figure in `series`."""
     elements: list[str] = []
     said = []
     down, wide = MARGIN - 12, _WIDTH - 2 * MARGIN
@@ -45,7 +45,7 @@ def _unit_scale(figure: str) -> float:
 
 
 def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
-    """The two ends of each stretch between change points; none without a change point."""
+    """Yield the two ends of each segment between change points, or nothing without a change point."""
     found = moves(looks, system, figure)
     if not found:
         return
@@ -58,7 +58,7 @@ def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tup
 
 
 def _axis_end(points: Sequence[tuple[float, float]], figure: str) -> float:
-    """The end of the axis: 100% for percentages, otherwise a round number above the values."""
+    """Return the end of the axis: 100% for percentages, and otherwise a round number above the values."""
     most = max((value for _, value in points if not math.isnan(value)), default=1.0)
     if is_percentage(figure) or most <= 0:
         return _unit_scale(figure)

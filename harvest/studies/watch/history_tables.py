@@ -26,7 +26,7 @@ FORMAT = "harvest-history/2"
 
 
 def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyForm:
-    """Return the study of a history. Only the systems and figures in `series` are printed and drawn."""
+    """Return the printable form of a history. Only the systems and figures in `series` are printed and drawn."""
 
     def tables(_: int) -> Iterator[RenderableType]:
         for system, figure in series:
@@ -53,7 +53,8 @@ def _look_head(look: Look) -> dict[str, Any]:
 
 
 def history_rows(history: History) -> Iterator[LongRow]:
-    """Yield the figures of each look in order of time; a look that was judged again precedes the one that counts."""
+    """Yield the figures of each look in order of time. A look that was judged again comes before the one that
+    counts."""
     for look in history.looks:
         for one in (*history.earlier(look), look):
             note = "" if one is look else "judged again since"
@@ -96,7 +97,7 @@ def audit_times(looks: Sequence[Look]) -> list[str]:
 
 
 def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
-    """Yield the series of a figure, and its change points."""
+    """Yield the series of a figure in a table, and its change points."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("audit", "valid"):
         table.add_column(heading, no_wrap=True)

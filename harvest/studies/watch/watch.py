@@ -1,7 +1,7 @@
 """Compare an audit with a blessed baseline: what changed, what stayed the same, and what is undecided.
 
-Three things are reported separately for each system: its **figures** (gated ones may raise an alarm; others are only
-shown), its **coverage** (trials without a valid answer, lost topics), and **what is not comparable** (another
+For each system, three results are reported separately: its **figures** (gated ones may raise an alarm; others are
+only shown), its **coverage** (trials without a valid answer, lost topics), and **what is not comparable** (another
 protocol, topics, scoring or definition of the system).
 """
 
@@ -61,9 +61,12 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Compare `run`, which may be gathered already, with the baseline. Of the looks in `history`, those at this
-    baseline before this run count, and the one at this run with fewer trials. `rules` is None for the defaults, and
-    `name` is that of the run in the history. Raises InputError for a run of another audit."""
+    """Compare `run` with the baseline.
+
+    Of the looks in `history`, those count that are against this baseline and before this run, and an earlier look at
+    this run with fewer trials. `rules` None means the default rules. `name` is the name of the run in the history.
+    Raises InputError for a run of another audit.
+    """
     rules = rules or WatchRules()
     gathered = gather_runs(run)
     (run,) = gathered.runs
@@ -93,7 +96,7 @@ class _Audit:
 
     @cached_property
     def otherwise(self) -> str:
-        """Why nothing can be compared; "" if it can."""
+        """The reason why nothing can be compared, or ""."""
         now = identities(self.run)
         changed = ["protocol"] * (now["protocol"] != self.baseline.protocol)
         changed += ["scoring"] * (self.settings.as_json() != self.baseline.scoring)
@@ -108,7 +111,7 @@ class _Audit:
 
     @cached_property
     def figures(self) -> tuple[tuple[Figure, bool], ...]:
-        """The figures of the baseline, gated ones first, and whether each is gated."""
+        """The figures of the baseline, starting with the gated ones, and whether each is gated."""
         gated, ground = self.baseline.gated, (self.settings, self.material)
         terms = [term for name in gated for term in parse_all(name)]
         found = [(one, True) for one in figures_of(terms, *ground, gated=True) if one.name in gated]
@@ -183,8 +186,8 @@ class _Audit:
         )
 
     def _cut_short(self, name: str, before: SystemBaseline) -> str:
-        """Why failing users, in the baseline or now, leave nothing to conclude, else "". If they could move a figure
-        by less than the smallest difference that matters, they raise no alarm and widen the interval."""
+        """Return why too many conversations were cut short by failing users, in the baseline or now, or "". If they
+        could change a figure by less than the smallest difference that matters, they only widen its interval."""
         if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
             return (
                 f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
@@ -243,15 +246,15 @@ class _Audit:
         )
 
     def _error_budget(self, system: str, figure: str, n: int) -> float:
-        """The error budget of *same*: all of it, less what looks at this very run with fewer trials have used."""
+        """Return the error budget of *same* that earlier looks at this run, with fewer trials, have not used."""
         one = self.own.systems.get(system) if self.own is not None else None
         before = one.figures.get(figure) if one is not None else None
         return SAME_BUDGET if before is None else before.left_for(n)
 
 
 def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
-    """Widen the interval by `cut`, how far below and above the figure could be without conversations cut short. A
-    figure that is only shown loses its interval if that exceeds the smallest difference that matters."""
+    """Widen the interval by `cut`, how far below and above the figure could be without losses. A figure that is only
+    shown loses its interval if this exceeds the smallest difference that matters."""
     down, up = cut
     found = one.difference
     if not down + up:
@@ -286,7 +289,7 @@ def _add_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
 
 
 def _coverage_fell(before: tuple[int, int], now: tuple[int, int]) -> bool:
-    """Return True if significantly fewer planned trials are valid: Fisher's exact test, one-sided, at 1%."""
+    """Return true if significantly fewer planned trials are valid (Fisher's exact test, one-sided, at 1%)."""
     valid, planned = now
     if not planned or not before[1]:
         return False

@@ -1,4 +1,4 @@
-"""The result of comparing an audit with its baseline: verdicts of figures, of systems, and of the audit."""
+"""The result of comparing an audit with its baseline: verdicts on figures, on systems, and on the audit."""
 
 import math
 from dataclasses import dataclass
@@ -24,8 +24,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The topics behind a figure, if some have no value on both sides: those compared, those with a value `now`, over
-    which `value` and `n` are computed, and those of the baseline, over which `before` is computed."""
+    """The topics behind a figure if some of them have a value only now or only in the baseline.
+
+    `topics` is the number of compared topics. `now` is the number of topics with a value now, over which `value` and
+    `n` are computed; `blessed` is the number of topics in the baseline, over which `before` is computed.
+    """
 
     topics: int
     now: int
@@ -39,14 +42,14 @@ class Over:
 class WatchedFigure:
     """A figure of an audit compared with its baseline.
 
-    `value` and `before` are over these topics; `n` counts trials now. `levels` is the evidence for a drop and for a
-    rise over all looks since it was last reset, as a share of the alarm threshold; NaN if not gated. `verdict` is
-    `changed` only after an alarm that another audit confirmed, and if this audit's interval agrees; `alarm` is true
-    if one was raised and is not confirmed. `settles` is how many more trials would settle an undecided figure. `q`,
-    for a figure that is only shown, is the false discovery rate at which its difference counts as found; otherwise
-    NaN. `evidence` is of this audit.
+    `value` and `before` are over the compared topics; `n` is the number of trials now. `levels` is the evidence for a
+    drop and for a rise over all looks since it was last reset, as a share of the alarm threshold; it is NaN if the
+    figure is not gated. `verdict` is `changed` only after an alarm that another audit confirmed, and if this audit's
+    interval agrees. `alarm` is true if an alarm was raised and is not yet confirmed. `settles` is how many more
+    trials would decide an undecided figure. For a figure that is only shown, `q` is the false discovery rate at which
+    its difference counts as found; otherwise, it is NaN. `evidence` is the evidence of this audit alone.
 
-    `judged` has, for a gated figure, the audit and the state of the watch before and after it. `over` is None if the
+    For a gated figure, `judged` has the audit and the state of the watch before and after it. `over` is None if the
     same topics have a value now and in the baseline. `cut` is how far below and above the value could be, given the
     conversations that failing users cut short.
     """
@@ -107,11 +110,11 @@ class WatchedFigure:
 class WatchedSystem:
     """A system of an audit compared with its baseline.
 
-    `incomparable` says why it cannot be compared, else "". `planned` and `valid` count trials now. `lost` are
-    baseline topics that were asked and have no valid trial, `unasked` those that were not asked. `coverage` is true
-    if the share of valid trials fell significantly (p ≤ .01). `continued` sessions continue from topic to topic, so
-    trials are dependent. `models` are the names of the models that answered, before and now; () if the system gave
-    none.
+    `incomparable` explains why it cannot be compared, and is "" otherwise. `planned` and `valid` are numbers of
+    trials now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` those that were
+    not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued` is true if
+    sessions continue from topic to topic, so that trials depend on each other. `models` are the names of the models
+    that answered, before and now; () if the system gave none.
     """
 
     name: str
@@ -134,12 +137,12 @@ class WatchedSystem:
 
     @property
     def missing(self) -> bool:
-        """True if a baseline topic without a valid trial leaves something undecided."""
+        """True if a topic of the baseline has no valid trial, which leaves the verdict undecided."""
         return bool(self.lost or self.unasked)
 
     @property
     def told(self) -> bool:
-        """True if every topic and gated figure was decided."""
+        """True if every topic has a valid trial and every gated figure was decided."""
         return (
             self.measured
             and not self.missing
@@ -158,7 +161,7 @@ class WatchedSystem:
 @dataclass(frozen=True, slots=True)
 class Watched:
     """An audit compared with its baseline. With `shadow`, alarms do not count yet. `look` is the number of this audit
-    since the baseline, and `noted` its line in the history."""
+    since the baseline, and `noted` is its line in the history."""
 
     baseline: BaselineFile
     shadow: bool
@@ -175,7 +178,7 @@ class Watched:
 
     @property
     def measured(self) -> bool:
-        """True if every system could be measured; one that could not is not called the same."""
+        """True if every system could be measured. A system that could not be measured never has the verdict `same`."""
         return bool(self.systems) and all(one.measured for one in self.systems)
 
     @property
@@ -184,8 +187,8 @@ class Watched:
         return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
 
     def code(self, *, strict: bool) -> int:
-        """Return the exit code: 1 if something changed and alarms count; 3 if a system could not be measured or, with
-        strict, something is undecided; otherwise 0."""
+        """Return the exit code. It is 1 if something changed and alarms count; 3 if a system could not be measured
+        or, with `strict`, something is undecided; and 0 otherwise."""
         if self.verdict == "changed" and not self.shadow:
             return 1
         return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0

@@ -1,4 +1,4 @@
-"""Sentences on a watched figure, made from the state of its watch and this audit's interval."""
+"""Sentences about a watched figure, made from the state of its watch and this audit's interval."""
 
 import math
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _AGAIN = "to be confirmed by an audit at another hour"
 
 
 def system_sentence(system: WatchedSystem, found: Watched) -> str:
-    """Describe the result for a system: its gated figures, or why nothing is concluded."""
+    """Describe the result for a system: its gated figures, or why there is no conclusion."""
     if system.incomparable:
         return f"{system.name}: could not be measured: {system.incomparable}"
     if not system.valid:
@@ -59,7 +59,7 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
 
 
 def is_shown_by_itself(one: WatchedFigure) -> bool:
-    """Return True if this audit's interval excludes 0 on the side of the alarm."""
+    """Return true if this audit's interval excludes 0 on the side of the alarm."""
     low, high = one.difference.shown
     if one.judged is None:
         return low > 0 or high < 0
@@ -67,25 +67,25 @@ def is_shown_by_itself(one: WatchedFigure) -> bool:
 
 
 def evidence_words(one: WatchedFigure) -> str:
-    """Return the evidence as a share of the alarm threshold."""
+    """Format the evidence as a share of the alarm threshold."""
     return f"evidence {100 * max(one.levels):.0f}%"
 
 
 def moved_words(one: WatchedFigure) -> str:
-    """Return the difference from the baseline with its interval: `-53.4 points [-61.0, -45.2]`."""
+    """Format the difference from the baseline with its interval, such as `-53.4 points [-61.0, -45.2]`."""
     return f"{signed_value(one.difference.value, one.name)}{_unit_suffix(one.name)}{interval_words(one)}"
 
 
 def interval_words(one: WatchedFigure) -> str:
-    """Return ` [-61.0, -45.2]`; an interval between these very runs is named as such."""
+    """Format the interval, such as ` [-61.0, -45.2]`. An interval between the recorded runs only says so."""
     low, high = one.difference.shown
     of = "" if one.difference.interval.printed else " between these runs"
     return "" if math.isnan(low) else f"{_ends_words(low, high, one.name)}{of}"
 
 
 def joined_words(one: WatchedFigure) -> str:
-    """Return the pooled difference of the audits needed to call a figure back near the baseline, because one interval
-    alone may contain half of the change; "" if one audit was enough."""
+    """Format the pooled difference of the audits that showed a figure to be back near the baseline. Several audits
+    are pooled because one interval alone may include half of the change. Returns "" if one audit was enough."""
     value, low, high, audits = one.state.joined
     if audits < 2:
         return ""
@@ -104,7 +104,7 @@ def _moved_by_words(one: WatchedFigure) -> str:
 
 
 def changed_by_words(one: WatchedFigure) -> str:
-    """Return the difference with the interval that excludes 0: that of this audit, or pooled with earlier ones."""
+    """Format the difference with the interval that excludes 0: that of this audit, or pooled with earlier audits."""
     if one.judged is None or not one.judged.rests_on_several:
         return moved_words(one)
     value, low, high, audits = one.judged.together
@@ -113,7 +113,7 @@ def changed_by_words(one: WatchedFigure) -> str:
 
 
 def change_words(one: WatchedFigure) -> str:
-    """Say when the change was found, and whether there is another alarm; "" if no state is known."""
+    """Say when the change was found, and whether there is another alarm; "" if the state is unknown."""
     state = one.state
     if math.isnan(state.confirmed):
         return ""
@@ -124,14 +124,14 @@ def change_words(one: WatchedFigure) -> str:
 
 
 def had_changed_words(one: WatchedFigure) -> str:
-    """Return the difference before this audit, and when it was found."""
+    """Format the difference before this audit, and when it was found."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
     return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)} ({found})"
 
 
 def back_words(one: WatchedFigure) -> str:
-    """Describe the change that is over, for a figure that is back."""
+    """Describe the change that is over, for a figure that is back near the baseline."""
     state = one.state
     return (
         f"it had changed from {moment_text(state.ended)} to {moment_text(state.back)}, confirmed; the watch begins "
@@ -140,7 +140,7 @@ def back_words(one: WatchedFigure) -> str:
 
 
 def over_words(one: WatchedFigure) -> str:
-    """Name the topics behind a figure if some have no value on both sides, and its value over all that have one."""
+    """Describe the topics behind a figure if some have a value only now or only in the baseline, or return ""."""
     if one.over is None:
         return ""
     over = one.over
@@ -151,7 +151,7 @@ def over_words(one: WatchedFigure) -> str:
 
 
 def settling_words(one: Settling) -> str:
-    """Say what more trials would bring, or what else would help."""
+    """Say how many more trials would decide the figure, or what else would help."""
     if one.trials:
         return f"{_more_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
     if one.hindrance == "settled":
@@ -176,21 +176,21 @@ def _more_trials(number: int) -> str:
 
 
 def moment_text(seconds: float) -> str:
-    """Return `2026-01-08 04:12` in UTC, or `an unknown time`."""
+    """Format a time in UTC, such as `2026-01-08 04:12`, or return `an unknown time`."""
     if not math.isfinite(seconds):
         return "an unknown time"
     return stamp(datetime.fromtimestamp(seconds, UTC))[:_MINUTE].replace("T", " ")
 
 
 def value_text(value: float, name: str) -> str:
-    """Format a value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
+    """Format a value of the figure `name`, such as `38.5%`, `0.0123` or `n/a`."""
     if math.isnan(value):
         return "n/a"
     return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
 
 
 def signed_value(value: float, name: str) -> str:
-    """Format a difference, in points for percentages: `-15.2`, `+.0010`."""
+    """Format a difference, in points for percentages, such as `-15.2` or `+.0010`."""
     return change(value, share=is_percentage(name.partition(" ")[0]))
 
 
