@@ -1,1 +1,1 @@
-"""Find and redact secrets."""
+"""Detection and redaction of secrets."""

@@ -1,10 +1,11 @@
 """A text reduced to its letters and digits, and the search for known secrets in it.
 
 A secret may come back with anything between its characters: a line break, zero-width characters, variation selectors,
-spaces or colons between the bytes of its hex; or in equivalent letters, such as full-width ones. All of these have the
-same normal form: the ASCII letters and digits, in lower case, in a row. So a secret, and its form in each common code
-for bytes, is searched in the normal form of the text, and hits are mapped back to their places. Ordinary words that
-happen to spell a secret are left alone: see `_Form`.
+spaces, or colons between the bytes of its hex form. Its characters may also be replaced with equivalent ones, such as
+full-width letters. All of these variants have the same normal form: the ASCII letters and digits in lower case,
+without anything between them. So a secret, and its form in each common byte encoding, is searched in the normal form
+of the text, and hits are mapped back to their positions. Ordinary words that happen to spell a secret are left alone
+(see `_Form`).
 """
 
 import base64
@@ -34,7 +35,8 @@ _GRAM = 4  # characters by which candidates are looked up
 
 @cache
 def _ascii_variant(character: str) -> str:
-    """Return the ASCII character that another one is a variant of, as é and 𝐞 are of e; itself if there is none."""
+    """Return the ASCII character of which another character is a variant, as é and 𝐞 are variants of e. Characters
+    that are no variant are returned unchanged."""
     code = ord(character)
     for first, last, begin in _SETS:
         if first <= code <= last:
@@ -70,12 +72,13 @@ _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last 
 
 
 def fold(text: str) -> str:
-    """Return `text`, with the same length, with full-width, accented and similar variants of ASCII replaced."""
+    """Replace full-width, accented and similar variants of ASCII characters in `text`, which keeps its length."""
     return text if text.isascii() else "".join(map(_ascii_variant, text))
 
 
 def _one_byte_each(text: str) -> bytes:
-    """Return `text` in Latin-1, with variants of ASCII letters replaced by these, and `?` for all other characters."""
+    """Encode `text` in Latin-1, with variants of ASCII letters replaced by those letters, and other characters by
+    `?`."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
@@ -107,9 +110,12 @@ def bare(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a normal form must occur. words: the required text, without zero-width characters and line breaks, if the
-    normal form alone could be ordinary words (`project manager`) or a date; else "". any_case: in any mix of upper and
-    lower case. around: characters on each side that may be part of the secret, too."""
+    """The conditions under which a normal form in a text counts as a secret.
+
+    If the normal form alone could be ordinary words (`project manager`) or a date, `words` is the text that must be
+    there, apart from zero-width characters and line breaks; otherwise it is "". With `any_case`, upper and lower case
+    may be mixed. `around` is the number of characters on each side that may belong to the secret too.
+    """
 
     words: str = ""
     any_case: bool = False
@@ -131,7 +137,8 @@ class _Form:
 
 
 def _spells(parts: list[str], words: str) -> bool:
-    """True if the parts of a text are `words`, separated by nothing or by characters other than letters."""
+    """Return True if the parts of a text spell `words`, apart from characters between the parts that are not letters
+    or digits."""
     at = 0
     for part in parts:
         if not words.startswith(part, at):
@@ -143,14 +150,14 @@ def _spells(parts: list[str], words: str) -> bool:
 
 
 class BareForms:
-    """The normal forms of known secrets, and of their codes."""
+    """The normal forms of known secrets, and of the encodings of these secrets."""
 
     def __init__(self) -> None:
         self._forms: dict[bytes, _Form] = {}
         self._by_gram: defaultdict[bytes, list[bytes]] = defaultdict(list)
 
     def add(self, secret: str, never: str) -> None:
-        """Also search for `secret`, except for forms that are in the text `never`."""
+        """Search for `secret` from now on, except for forms that occur in the text `never`."""
         data = secret.encode("utf-8", "surrogatepass")
         found = {form: _Form() for form in map(_in_lower_case, _code_forms(data)) if len(form) >= _SHORTEST_CODE}
         for form in map(_in_lower_case, _groups_of_five(data)):
@@ -172,8 +179,8 @@ class BareForms:
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
-        """Also search for lines of a key, each only as it is: a key has dozens, and they do not occur alone in a
-        code."""
+        """Search for the lines of a key from now on, but not for their encodings: a key has dozens of lines, and they
+        do not occur alone in an encoding."""
         self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
 
     def _add(self, forms: Mapping[bytes, _Form]) -> None:
@@ -183,7 +190,7 @@ class BareForms:
                 self._by_gram[form[:_GRAM]].append(form)
 
     def may_stand_in(self, text: str) -> bool:
-        """False only if `spans` would find nothing."""
+        """Return False only if `spans` would find nothing."""
         if not self._forms:
             return False
         told = bare(text)
@@ -230,7 +237,8 @@ class BareForms:
 
 
 def _find_beginnings(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
-    """Yield all places of dozens of beginnings, and a few others, in the time of two searches for one."""
+    """Yield the positions of dozens of beginnings at once, and of a few other texts, in the time of two searches for
+    one beginning."""
     import numpy as np  # late: commands that read no long text do without it
 
     known = np.zeros(2**16, bool)
@@ -262,7 +270,8 @@ def _code_forms(data: bytes) -> Iterator[bytes]:
 
 
 def _groups_of_five(data: bytes) -> Iterator[bytes]:
-    """Yield the fixed part of bytes in base-85 codes, in which five characters encode four bytes."""
+    """Yield the part of `data` that is the same in longer data, in base-85 encodings. These encode four bytes as five
+    characters."""
     for skip in range(4):
         groups = data[skip : skip + (len(data) - skip) // 4 * 4]
         in_b85 = base64.b85encode(groups)
@@ -274,7 +283,8 @@ def _in_lower_case(text: bytes) -> bytes:
 
 
 def _fixed_parts(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
-    """Yield the fixed part of `data` in a code with this many bits a character, after any number of bytes."""
+    """Yield the part of the encoded `data` that is the same after any number of other bytes, with `bits` bits in a
+    character."""
     for before in range(bits if bits == 5 else 3):
         first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits
         yield encode(b"\0" * before + data)[first:last]

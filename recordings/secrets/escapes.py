@@ -1,9 +1,9 @@
-r"""Undo the escapes in a text: `\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and `%C3%BC` in
-URLs, terminal codes for colours and links, and zero-width characters.
+r"""Removal of the escapes in a text: `\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and `%C3%BC`
+in URLs, terminal codes for colours and links, and zero-width characters.
 
-A secret may come back with any of its characters escaped, and a line break before it may be a `\n` that looks like a
-letter. So a text is searched both as it is and unescaped, and hits are mapped back to their places. In URLs only UTF-8
-is undone. Each step takes time linear in the text.
+Any character of a secret may come back escaped, and a line break before it may be a `\n` that looks like a letter. So
+a text is searched both as it is and without escapes, and hits are mapped back to their positions. In URLs, only UTF-8
+is decoded. Each step takes time linear in the text.
 """
 
 import re
@@ -25,7 +25,8 @@ _ASCII_IN_LOWER_CASE = {0x130: "i", 0x212A: "k"}
 
 
 class SearchedText:
-    """`text`, and the same in lower case, character by character, computed on first use."""
+    """A text that is searched many times. Its lower-case version, which has the same length, is computed on first
+    use."""
 
     __slots__ = ("_lower", "_pairs", "text")
 
@@ -42,11 +43,11 @@ class SearchedText:
 
     @property
     def long(self) -> bool:
-        """True if `may_hold` is faster than a search."""
+        """True if the text is so long that `may_hold` is faster than a search."""
         return bool(self._pairs)
 
     def may_hold(self, literal: str) -> bool:
-        """False only if `literal` does not occur in the text, in any mix of upper and lower case."""
+        """Return False only if `literal` does not occur in the text in any mix of upper and lower case."""
         pairs = self._pairs
         return not pairs or all(pairs[pair] for pair in _pairs_of(literal))
 
@@ -54,12 +55,13 @@ class SearchedText:
         return self.may_hold(literal) and literal in self.text
 
     def holds_in_any_case(self, literal: str) -> bool:
-        """literal: in lower case."""
+        """Return True if `literal`, which is in lower case, occurs in the text as it is or in lower case."""
         return self.may_hold(literal) and (literal in self.text or literal in self.lower)
 
 
 def _pairs_in(text: str) -> bytes:
-    """Return an array with 1 at the number of each pair in the text, else 0."""
+    """Return an array with 1 for each pair of adjacent characters that occurs in the text, and 0 for the
+    other pairs."""
     import numpy as np  # late: commands that read no long text do without it
 
     if not text.isascii() and any(chr(code) in text for code in _ASCII_IN_LOWER_CASE):
@@ -89,7 +91,7 @@ _INVISIBLE = (
 
 
 def _undo_hexadecimal(escape: str) -> str:
-    r"""Undo `\u00e9` and `\xe9`, with any number of backslashes before."""
+    r"""Decode `\u00e9` or `\xe9`, with any number of backslashes before it."""
     if "u" not in escape:
         return chr(int(escape[-2:], 16))
     units = b"".join(int(unit[:4], 16).to_bytes(2, "big") for unit in escape.split("u")[1:])
@@ -157,7 +159,7 @@ _IS_ENTITY = re.compile(rf"&#|{_NAME}")
 
 
 def has_codes(text: str) -> bool:
-    r"""False only if `unescape` would undo nothing but letters after a backslash (`\n`, `\"`)."""
+    r"""Return False only if the text has no escapes, or only letters after a backslash (`\n`, `\"`)."""
     for sign, codes in _BEGIN_CODES:
         if sign in text and any(map(text.__contains__, codes)):
             return True
@@ -167,7 +169,7 @@ def has_codes(text: str) -> bool:
 
 
 def undo_letters(text: str) -> str:
-    """Undo the escapes of `text`, which has no codes."""
+    """Decode the letters after backslashes in `text`, which has no other escapes."""
     if "\\" in text:
         for escape, meaning in _LETTERS.items():
             text = text.replace(escape, meaning)
@@ -176,7 +178,8 @@ def undo_letters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One kind of escape, undone. before: the text before it. meanings: of each escape in that text."""
+    """The removal of one kind of escape. `before` is the text with these escapes, and `meanings` has the meaning of
+    each one."""
 
     before: str
     escapes: re.Pattern[str]
@@ -203,7 +206,7 @@ def _escaped_pattern(escape: str) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Unescaped:
-    """text: with escapes undone. marked: the same with zero-width characters, which may replace others."""
+    """A text without its escapes. In `marked`, zero-width characters are kept, because they may replace others."""
 
     text: str
     marked: str = ""
@@ -245,7 +248,7 @@ class Unescaped:
 
 
 def unescape(searched: SearchedText) -> Unescaped:
-    """Return the text with its escapes undone; false if it has none."""
+    """Return the text without its escapes. The result is false if there are none."""
     text = searched.text
     found = Unescaped(text)
     if "\x1b" in text:  # its end may look like the beginning of a letter with a backslash

@@ -1,14 +1,16 @@
-"""The writer removes secrets before anything reaches the disk.
+"""Redaction of secrets before anything reaches the disk.
 
-There are three searches: for known secrets, in every form in which they commonly come back
-(`recordings.secrets.secret_forms`; from 12 characters on in any mix of upper and lower case); for their letters and
-digits, and those of their codes, with anything between them (`recordings.secrets.bare_text`); and for the shapes of
-well-known kinds of secrets (`recordings.secrets.secret_patterns`). Each is made in the text as it is and with its
-escapes undone (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`. A word of a reply stays a word, so word
-counts remain valid. Everything takes time linear in the text.
+There are three searches. The first is for known secrets in every form in which they commonly come back
+(`recordings.secrets.secret_forms`); secrets of 12 characters or more are found in any mix of upper and lower case.
+The second is for the letters and digits of known secrets and of their encodings, with anything between them
+(`recordings.secrets.bare_text`). The third is for the shapes of well-known kinds of secrets
+(`recordings.secrets.secret_patterns`). Each search is made in the text as it is and without its escapes
+(`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`. A redacted word is still one word, so word counts
+remain valid. Everything takes time linear in the text.
 
-Known limits, on purpose: a secret of fewer than 8 characters is not searched by its value (`test`, `none` and `ollama`
-are keys of local servers and ordinary words; they protect nothing); compressed exhibits are not opened.
+Two limits are deliberate. A secret of fewer than 8 characters is not searched by its value: `test`, `none` and
+`ollama` are keys of local servers and ordinary words, and they protect nothing. And compressed exhibits are not
+opened.
 """
 
 import codecs
@@ -31,7 +33,7 @@ _LINE = re.compile(r"^(data): ?([^\[{\"\r\n][^\r\n]*+)", re.MULTILINE)
 
 
 def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> str:
-    """Return `text`, a stream, cleaned by `clean`, which gets the pieces of each field and returns as many."""
+    """Clean the text of a stream. `clean` gets the pieces of each field and returns as many cleaned pieces."""
     for expression in (_FIELD, _LINE):
         fields: defaultdict[str, list[str]] = defaultdict(list)
         for name, piece in expression.findall(text):
@@ -90,8 +92,9 @@ def marks_in(text: str) -> int:
 
 
 class Redactor:
-    """Removes secrets from texts, JSON values and exhibits; applying it twice changes nothing more. secrets: values
-    that must not be stored. `ignored` counts those too short to search for (see the module)."""
+    """Removes secrets from texts, JSON values and exhibits. Applying it twice changes nothing more. `secrets` are
+    values that must not be stored. `ignored` counts those that are too short to search for (see the module's
+    docstring)."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
@@ -106,11 +109,11 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """How many secrets are searched by their value."""
+        """The number of secrets that are searched by their value."""
         return len(self._known)
 
     def add(self, *secrets: str) -> None:
-        """Also search for these from now on."""
+        """Search for these secrets as well from now on."""
         for secret in secrets:
             value = secret.strip()
             if not value or value in self._known:
@@ -134,8 +137,8 @@ class Redactor:
         self._clean.clear()
 
     def leaves(self, texts: Sequence[str]) -> bool:
-        """True if `text` would leave each of many texts unchanged. Names, hashes and states, which recur, are
-        remembered; the other texts are searched in one pass."""
+        """Return True if `text` would change none of these texts. Short texts without secrets are remembered, because
+        names, hashes and states recur; the other texts are searched in one pass."""
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
@@ -154,7 +157,7 @@ class Redactor:
         return self.pieces((text,))[0]
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """Return many texts, each as `text` would return it, in one pass."""
+        """Redact many texts in one pass, each of them as `text` would."""
         apart = [part for text in texts for part in (text, APART)]
         return self.pieces(apart)[::2]
 
@@ -171,7 +174,7 @@ class Redactor:
         return self._bare.may_stand_in(text)
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Return the pieces of one text, with each secret replaced by its mark, in the piece in which it begins."""
+        """Redact the pieces of one text. The mark of a secret is in the piece in which the secret begins."""
         found = list(pieces)
         for number in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
             spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
@@ -181,9 +184,13 @@ class Redactor:
         return found
 
     def _spans(self, text: str, near: str) -> list[Span]:
-        """Return the places of secrets in `text`, in order and without overlap; only those with `near` close by. A long
-        text is searched stretch by stretch, so that neither the memory nor the time of one step grows with it. A model
-        caught in a loop repeats itself for megabytes: a stretch equal to the one before is not searched again."""
+        """Return the places of secrets in `text`, in order and without overlap. Stretches that do not contain `near`
+        are skipped.
+
+        A long text is searched in stretches, so that neither the memory nor the time of one step grows with it. A
+        model that is caught in a loop repeats itself for megabytes, so a stretch that equals the previous one is not
+        searched again.
+        """
         found: list[Span] = []
         begin = 0
         before: tuple[str, int, int] | None = None
@@ -225,7 +232,7 @@ class Redactor:
         yield from cookies(searched)
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value with every text in it redacted, including keys."""
+        """Return a JSON value with every string in it redacted, including keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -235,7 +242,7 @@ class Redactor:
         return value
 
     def data(self, data: bytes, media_type: str = "") -> bytes:
-        """Return an exhibit, redacted. Text keeps its encoding and any invalid bytes. In binary data, known secrets are
+        """Redact an exhibit. Text keeps its encoding and any invalid bytes. In binary data, known secrets are
         overwritten with `*`, so that offsets in the file do not change."""
         if _is_text(data, media_type):
             for told in self._known:  # UTF-16 text often has another declared type
@@ -268,8 +275,8 @@ class Redactor:
 
 
 def _end_of_turn(text: str, first: int, last: int) -> int:
-    """Return the end of the stretch [first, last) in which secrets may begin; the text after it is their context. If
-    the text repeats itself, the next stretch begins with the same text as this one."""
+    """Return the end of the part of the stretch [first, last) in which secrets may begin; the rest is their context.
+    If the text repeats itself, the next stretch begins with the same text as this one."""
     if last >= len(text):
         return len(text)
     latest = last - 2 * _CONTEXT
@@ -285,7 +292,8 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 
 def _unite_spans(spans: list[Span]) -> list[Span]:
-    """Return the spans in order, overlapping ones united. The kind is that of a known secret, else of the first one."""
+    """Sort the spans and join overlapping ones. A joined span has the kind `secret` if one of its spans is a known
+    secret, else the kind of the first one."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
         return spans  # they are in order already, and none overlaps the next
     spans = list(dict.fromkeys(spans))  # with escapes, most are found twice

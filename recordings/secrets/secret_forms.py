@@ -1,7 +1,8 @@
-"""The forms in which a secret comes back: unchanged, escaped for JSON, HTML or URLs, in hex, in base64 at any offset.
+"""The forms in which a secret comes back: unchanged, escaped for JSON, HTML or URLs, in hex, or in base64 at any
+offset.
 
-These are forms of a secret as a whole; escapes of single ASCII characters, in any mix, are undone before a text is
-searched (`recordings.secrets.escapes`).
+In these forms the whole secret is encoded in one way. Escapes of single ASCII characters, in any mix, are decoded
+before a text is searched (`recordings.secrets.escapes`).
 """
 
 import base64
@@ -18,7 +19,7 @@ from recordings.secrets.escapes import SearchedText, Span, undo_letters
 
 
 def forms_of(secret: str) -> Iterator[str]:
-    """Yield the forms of `secret`, including itself; some repeat."""
+    """Yield the forms of `secret`, including the secret itself. Some forms repeat."""
     data = secret.encode("utf-8", "surrogatepass")
     plain = {secret}
     for _ in range(3):  # JSON within JSON within JSON, as where an error quotes a reply that quotes a request
@@ -54,7 +55,7 @@ def forms_of(secret: str) -> Iterator[str]:
 
 
 def _base64(data: bytes) -> Iterator[str]:
-    """Yield the base64 of `data`, and its fixed part inside longer data."""
+    """Yield the base64 of `data`, and the part of it that is the same inside longer data."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield encode(data).decode()
         yield encode(data).decode().rstrip("=")
@@ -74,9 +75,9 @@ _LONG_ENOUGH, _SURE = 8, 16
 
 
 def parts_of(secret: str) -> Iterator[str]:
-    """Yield the parts of a secret that are secrets themselves and come back alone: the password of a URL (for example
-    a proxy's), the text after `Bearer` or the name of a header, values of cookies, of a connection string, of a query
-    and of JSON, and decoded base64."""
+    """Yield the parts of a secret that are secrets themselves and may come back alone: the password in a URL (for
+    example of a proxy), the text after `Bearer` or a header's name, the values in a cookie, connection string, query
+    or JSON object, and decoded base64."""
     password: str | None = None
     query = ""
     with suppress(ValueError):
@@ -95,7 +96,7 @@ def parts_of(secret: str) -> Iterator[str]:
 
 
 def lines_of(secret: str) -> list[str]:
-    """Return the informative lines of a PEM key."""
+    """Return the lines of a PEM key that contain the key itself."""
     if "-----BEGIN " not in secret:
         return []
     return [line for line in re.split(r"(?:\\[nr]|\s)+", secret) if re.fullmatch(r"[A-Za-z0-9+/=]{16,}", line)]
@@ -148,7 +149,7 @@ _AT_A_CUT = ("…", "...", "\\u2026", APART)
 
 
 class CutSecrets:
-    """The forms of known secrets, by their beginnings."""
+    """The forms of known secrets by their beginnings, to find secrets that were cut off."""
 
     def __init__(self) -> None:
         self._forms: defaultdict[str, set[str]] = defaultdict(set)
@@ -160,11 +161,11 @@ class CutSecrets:
 
     @property
     def beginnings(self) -> Iterable[str]:
-        """Every text with a cut secret contains one of these."""
+        """The beginnings of all forms. Every text with a cut secret contains one of them."""
         return self._forms.keys()
 
     def spans(self, searched: SearchedText) -> Iterator[Span]:
-        """Yield the places where the beginning of a secret is right before a cut."""
+        """Yield the places where the beginning of a secret is followed by a cut or the end of the text."""
         text = searched.text
         for beginning, forms in self._forms.items():
             at = text.find(beginning) if searched.may_hold(beginning) else -1

@@ -1,13 +1,13 @@
-"""The shapes of well-known secrets, so that they are found even if nobody listed them.
+"""The shapes of well-known kinds of secrets, by which secrets are found even if nobody listed them.
 
-The patterns are our own. `detect-secrets` 1.5.0 was considered: it takes 0.36 s to import (with `requests`), reports
-secrets without their places, reads line by line (a private key has many lines), and its keyword and entropy detectors
-match identifiers and hashes, of which a recording is full. Here a pattern reports its span, and is only kept if a test
-on ordinary texts shows that it leaves them alone.
+The patterns were written for Harvest. `detect-secrets` 1.5.0 was considered, but it takes 0.36 s to import (with
+`requests`), reports secrets without their places, and reads line by line (a private key has many lines). Its keyword
+and entropy detectors match identifiers and hashes, of which a recording is full. A pattern here reports its span, and
+is only kept if a test shows that it matches nothing in ordinary texts.
 
-A reply may be megabytes of beginnings of secrets. So every expression begins with a literal, for which the engine
-searches at a nanosecond a character, with lookbehind for anything before it; a failed match ends at the next such
-literal at the latest; and no secret is longer than some thousands of characters.
+A reply may consist of megabytes of beginnings of secrets. So every expression begins with a literal, for which the
+engine needs a nanosecond for each character, and uses lookbehind for anything before it. A failed match ends at the
+next such literal at the latest, and no secret is longer than some thousands of characters.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from topics.lower_case import to_lower
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """kind: as in `[redacted:<kind>]`. The group `secret` of `expression` is removed. lowered: `expression` is for the
-    text in lower case. sure: a final check of the secret, if the shape alone would match ordinary text. holds: literals
-    that are all in every text with such a secret. some: literals, in lower case, at least one of which is. Finding that
-    they are absent takes a fraction of the time."""
+    """The shape of one kind of secret.
+
+    `kind` is written into `[redacted:<kind>]`. The group `secret` of `expression` is removed. If `lowered`, the
+    expression is for the text in lower case. `sure` is a final check of the secret, if the shape alone would match
+    ordinary text. `holds` are literals that all occur in every text with such a secret. `some` are literals, in lower
+    case, at least one of which occurs. Finding that they are absent takes a fraction of the time.
+    """
 
     kind: str
     expression: re.Pattern[str]
@@ -51,7 +54,8 @@ _DIGIT = re.compile(r"\d")
 
 
 def _is_mixed(text: str) -> bool:
-    """True for digits with letters of both cases or one long run: `sk-bratislava-2023-hotels` is a slug, not a key."""
+    """Return True for digits with letters of both cases or with one long run: `sk-bratislava-2023-hotels` is a slug,
+    not a key."""
     if not _DIGIT.search(text):
         return False
     return text.lower() != text or max(map(len, re.split("[-_.]", text))) >= 20
@@ -62,7 +66,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _is_credentials(text: str) -> bool:
-    """True for base64 of `name:password`: `Authorization: Basic understanding` is prose."""
+    """Return True for base64 of `name:password`. For example, `Authorization: Basic understanding` is prose."""
     try:
         return b":" in base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (ValueError, binascii.Error):
@@ -70,7 +74,7 @@ def _is_credentials(text: str) -> bool:
 
 
 def _is_token(text: str) -> bool:
-    """False for words, and for placeholders such as YOUR_API_KEY."""
+    """Return False for words, and for placeholders such as YOUR_API_KEY."""
     return _has_digit(text) or (text.lower() != text and text.upper() != text)
 
 
@@ -158,8 +162,9 @@ _FEW = 64
 
 @dataclass(frozen=True, slots=True)
 class _Literals:
-    """Literals that share a rare character: finding that it is absent takes a thirtieth of the time of a search for
-    one of them. around: finds any of many of them, from the rare character on; None for a few."""
+    """Literals that share a rare character. Finding that this character is absent takes a thirtieth of the time of a
+    search for one literal. If there are many literals, `around` finds any of them, starting at the rare character;
+    otherwise it is None."""
 
     rarest: str
     literals: tuple[str, ...]
@@ -195,8 +200,9 @@ _BEGINNINGS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.som
 
 
 def may_match(text: str) -> bool:
-    """False only if no pattern matches in `text`, and it has no cookie. Letters after a backslash
-    (`recordings.secrets.escapes.undo_letters`) may be undone or not: no literal contains their meanings."""
+    """Return False only if no pattern matches in `text` and it has no cookie. It does not matter whether letters
+    after a backslash were decoded (`recordings.secrets.escapes.undo_letters`), because no literal contains their
+    meanings."""
     if _holds_any(text, _AS_WRITTEN):
         return True
     lower = to_lower(text)
@@ -233,8 +239,9 @@ _BEFORE = len("-set-")
 
 
 def cookies(searched: SearchedText) -> list[Span]:
-    """Yield the places of the values of cookies in headers `Cookie` and `Set-Cookie`. A reply may be a million headers,
-    usually a few that repeat; the text between two of them is searched once, however often it occurs."""
+    """Return the places of cookie values in the headers `Cookie` and `Set-Cookie`. A reply may contain a million
+    headers, of which only a few are different, so the text between two headers is searched once, however often it
+    occurs."""
     if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower

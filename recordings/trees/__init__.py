@@ -1,1 +1,2 @@
-"""Conversation trees: repeated trials folded together while their turns are equal by a declared key."""
+"""Conversation trees: repeated trials merged into one branch as long as a declared key says that their turns are
+equal."""

@@ -1,7 +1,8 @@
-"""Fold trials into a tree: one after the other, all at once from encoded paths, and trees into one.
+"""Builders of conversation trees.
 
-TreeBuilder one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and name) fold
-(n, T) paths that are already encoded, for millions of conversations merged the tree of all the trials of several trees
+TreeBuilder   one pass over conversations; memory grows with the nodes and texts, and by 8 to 12 bytes a trial
+fold          (n, T) paths that are already encoded, for millions of conversations
+merge_trees   the tree of all the trials of several trees
 """
 
 import unicodedata
@@ -20,9 +21,12 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(frozen=True, slots=True)
 class MergeKey:
-    """The key by which turns of one speaker are distinguished. function: Turn -> key; for the system's side it is
-    called only with turns that have a reply. version: changes whenever the function may give another key. reason: a
-    clause on why turns of one key are one branch."""
+    """The key by which turns of one speaker are distinguished.
+
+    `function` returns the key of a turn; for the system's side it is called only with turns that have a reply.
+    `version` changes whenever the function may return another key. `reason` is a clause on why turns with equal keys
+    are one branch.
+    """
 
     name: str
     version: str
@@ -35,8 +39,8 @@ class MergeKey:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """The keys of both speakers. name: of the pair (`exact`, `label`, `user=state, system=act`). pools: trees of
-    different topics may be merged, because no key depends on the topic."""
+    """The merge keys of both speakers. `name` is the name of the pair (`exact`, `label`, `user=state, system=act`).
+    If `pools`, trees of different topics may be merged, because no key depends on the topic."""
 
     name: str
     user: MergeKey
@@ -45,14 +49,14 @@ class Merging:
 
     @property
     def declared(self) -> tuple[DeclaredKey, ...]:
-        """The keys as a tree keeps them, the system's first."""
+        """The keys as declared in a tree, with the system's first."""
         return self.system.declared("system"), self.user.declared("user")
 
 
 def exact_form(text: str) -> str:
-    """Return the exact normal form: Unicode NFC, each run of white space (as in `str.split`) one space, none at the
-    ends. Case, punctuation, digits and markup are kept: `US` is not `us`, and addresses and their keys are
-    case-sensitive. Two texts of one form show the same words to a reader."""
+    """Return the exact normal form: Unicode NFC, with each run of white space (as in `str.split`) replaced by one
+    space, and none at the ends. Case, punctuation, digits and markup are kept: `US` is not `us`, and addresses and
+    their keys are case-sensitive. Two texts with equal forms show the same words to a reader."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -74,7 +78,7 @@ LABEL = Merging("label", STATE, LABEL_KEY, pools=True)
 
 
 def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
-    """Return the two keys as a pair, with one name if both have the same."""
+    """Combine the keys of the two speakers. If both keys have the same name, the pair has it too."""
     name = system.name if user.name == system.name else f"user={user.name}, system={system.name}"
     return Merging(name, user, system, pools)
 
@@ -82,7 +86,7 @@ def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging
 def by_function(
     name: str, user: Callable[[Turn], str], system: Callable[[Turn], str], *, version: str, reason: str
 ) -> Merging:
-    """Return keys by the caller's function, declared as `function(name)`."""
+    """Return merge keys that use the caller's functions, declared as `function(name)`."""
     written = f"function({name})"
     return Merging(written, MergeKey(written, version, user, reason), MergeKey(written, version, system, reason))
 
@@ -92,7 +96,7 @@ PathTurn = tuple[str, str, str | None]
 
 
 def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...]:
-    """Return the turns of a conversation as nodes of a tree. A turn without a reply is the user's alone."""
+    """Return the turns of a conversation as the nodes of a path. A turn without a reply adds only the user's node."""
     path: list[PathTurn] = []
     for turn in conversation.turns:
         path.append(("user", merging.user.function(turn), turn.said))
@@ -120,10 +124,10 @@ SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _lab
 
 
 class TreeBuilder:
-    """Folds conversations into one tree, one after the other.
+    """Adds conversations to one tree, one after the other.
 
-    merging: which turns count as the same [those with exactly the same words]. protocol: content hash of the protocol
-    they were played with ("" for an import).
+    `merging` decides which turns count as equal; by default, these are turns with exactly the same words. `protocol`
+    is the content hash of the protocol with which they were played ("" for an import).
     """
 
     def __init__(self, merging: Merging = EXACT, *, protocol: str = "") -> None:
@@ -131,12 +135,13 @@ class TreeBuilder:
         self._growth = Growth(merging.name, merging.declared)
 
     def add(self, conversation: Conversation) -> bool:
-        """Fold in a conversation. False for an invalid or interrupted one, which is counted but never folded."""
+        """Add a conversation to the tree. Returns False for an invalid or interrupted one, which is counted but not
+        added."""
         trial, outcome = FoldedTrial(conversation.key, conversation.attempt), conversation.outcome
         return self.add_trial(trial, outcome, lambda: path_of(conversation, self.merging))
 
     def add_attempt(self, attempt: Attempt) -> bool:
-        """Fold in an attempt, as `add` does its conversation; much faster for the keys in `SPOKEN`."""
+        """Add an attempt, as `add` does with its conversation. This is much faster for the keys in `SPOKEN`."""
         trial = FoldedTrial(attempt.started.key, attempt.started.attempt)
         path = SPOKEN.get(self.merging)
         if path is not None:
@@ -144,7 +149,8 @@ class TreeBuilder:
         return self.add_trial(trial, attempt.outcome, lambda: path_of(attempt.conversation(), self.merging))
 
     def add_trial(self, trial: FoldedTrial, outcome: Outcome | None, path: Callable[[], Iterable[PathTurn]]) -> bool:
-        """Fold in a trial, and count it in the scope of the tree, as `add` does. path: called for a valid one."""
+        """Add a trial, and count it in the scope of the tree, as `add` does. `path` is called only for a
+        valid trial."""
         growth = self._growth
         if outcome is None:
             growth.interrupted += 1
@@ -159,18 +165,18 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Fold in a path. trial: its name; either all paths have one or none. outcome: "" if unknown. Raises
-        ValueError if only some paths are named."""
+        """Add a path. Either all paths of a tree have a `trial`, which names them, or none. `outcome` is "" if
+        unknown. Raises ValueError if only some paths are named."""
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
-        """Return the current tree. Raises ValueError if it is empty, or a trial was folded twice."""
+        """Return the current tree. Raises ValueError if it is empty or if a trial was added twice."""
         return self._growth.tree()
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
-    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there are
-    none, they were merged by different keys, or a trial is in two of them."""
+    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there
+    are no trees, if they were merged by different keys, or if a trial is in two of them."""
     if not trees:
         raise ValueError("no trees to merge")
     first = trees[0]
@@ -191,11 +197,12 @@ def fold(
     keys: tuple[DeclaredKey, ...] = (),
     scope: Scope | None = None,
 ) -> ConversationTree:
-    """Return the tree of encoded conversations; its `ends` are in the order of the rows.
+    """Return the tree of encoded conversations. Its `ends` are in the order of the rows.
 
-    paths: (n, T) indices into `symbols`, one turn of one speaker a column; -1 after the end of a conversation. One
-    pass over the columns: in each, the pairs (node so far, symbol) are counted if a table of them is small, and sorted
-    otherwise. Raises ValueError if n is 0, an index is out of range, or a turn follows a -1.
+    `paths` is an (n, T) array of indices into `symbols`, in which each column is one turn of one speaker and -1
+    follows the end of a conversation. One pass is made over the columns: the pairs (current node, symbol) are counted
+    in a table if it is small, and sorted otherwise. Raises ValueError if n is 0, if an index is out of range, or if a
+    turn follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
         raise ValueError(f"paths must be (n, T) with n of at least 1, not {paths.shape}")
@@ -232,7 +239,8 @@ def fold(
 
 
 def _distinct(values: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the distinct values, ascending, and the place of each of `values` among them. most: above every value."""
+    """Return the distinct values in ascending order, and the index of each of `values` among them. All values are
+    below `most`."""
     if most > 4 * len(values) + 1024:
         return np.unique(values, return_inverse=True)
     there = np.zeros(most, dtype=bool)

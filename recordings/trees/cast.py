@@ -1,10 +1,10 @@
-"""The topic trees of TREC CAsT 2022: one tree of utterances for each topic, read by their `parent` alone.
+"""The topic trees of TREC CAsT 2022: one tree of utterances for each topic, defined only by their `parent`.
 
     [{"number": 132, "turn": [{"number": "1-1", "participant": "User", "utterance": "…"},
                               {"number": "1-2", "parent": "1-1", "participant": "System", "response": "…"}, …]}, …]
 
-A node's number gives neither its depth nor its speaker. The file has no probabilities: each path from the root to a
-leaf counts as one trial, so shares of visits are shares of paths and say nothing about what people do.
+The number of a node gives neither its depth nor its speaker. The file has no probabilities: each path from the root
+to a leaf counts as one trial, so shares of visits are shares of paths and not shares of people.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,9 +30,10 @@ _MOST_TURNS = 200_000  # of all paths: a tree of n nodes may have paths of n²/4
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The content of a file. trees: one for each topic, in the order of the file, merged by the nodes' own numbers.
-    conversations: one for each path, with the topic's number and the path's as its trial; a user turn without an answer
-    has no reply. The state of a turn is the number of its user node."""
+    """The content of a file. `trees` has one tree for each topic, in the order of the file, merged by the numbers of
+    the nodes. `conversations` has one conversation for each path, with the topic's number as its topic and the path's
+    number as its trial. A user turn without an answer has no reply. The state of a turn is the number of its user
+    node."""
 
     trees: tuple[ConversationTree, ...]
     conversations: tuple[Conversation, ...]
@@ -113,7 +114,7 @@ def _read_topic(value: object, where: str, place: Place) -> tuple[str, dict[str,
 
 
 def _show_name(name: str) -> str:
-    """Return a name from the file for a message: short, on one line, and without terminal codes."""
+    """Shorten a name from the file for a message, and put it on one line without terminal codes."""
     return cut(one_line(name[:200]), 40) or repr(name)
 
 
@@ -144,7 +145,8 @@ def _read_node(value: Any, where: str, place: Place) -> _Node:
 
 
 def _find_leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_Node, int]]:
-    """Return the end of each path from the root, with its nodes; depth first, branches in the order of the file."""
+    """Return the last node of each path from the root, with the nodes of the path. The order is depth first, with
+    branches in the order of the file."""
     branches: dict[str | None, list[_Node]] = {}
     for node in nodes.values():
         if node.parent is not None and node.parent not in nodes:
@@ -194,7 +196,8 @@ def _kind_of(value: object) -> str:
 
 
 def _path_conversation(path: Sequence[_Node], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
-    """made: the turns of other paths of the tree by the numbers of their nodes; each is made once."""
+    """Return the conversation of one path. `made` has the turns of the tree's other paths by the numbers of their
+    nodes, so that each turn is made only once."""
     turns = []
     for i in range(0, len(path), 2):
         asked, answer = path[i], path[i + 1] if i + 1 < len(path) else None

@@ -1,4 +1,4 @@
-"""Trees as JSON, `harvest-tree/1`, and back.
+"""Trees written as JSON, `harvest-tree/1`, and read back.
 
     {"format": "harvest-tree/1",
      "trees": [{
@@ -10,10 +10,10 @@
        "nodes": [{"parent": -1, "symbol": -1, "visits": 10, "stops": 0, "endings": [0, 0], "texts": []}, …],
        "trials": [{"system": "B1", "topic": "M002", "trial": 1, "attempt": 1, "end": 4, "outcome": "completed"}, …]}]}
 
-Nodes are in pre-order, node 0 is the root. `texts` has the fingerprints (hex) of the different texts merged at a node,
-at most 64. A tree of trials without names has `ends`, a node for each, instead of `trials`. A trial without `outcome`
-has an unknown end, or the file predates outcomes. Other keys (`statistics`, …) are for readers, and are ignored when a
-tree is read back.
+Nodes are in pre-order, and node 0 is the root. `texts` has the fingerprints (hex) of the different texts merged at a
+node, at most 64. If the trials have no names, the tree has `ends`, the last node of each trial, instead of `trials`.
+A trial without `outcome` has an unknown end, or the file predates outcomes. Other keys (`statistics`, …) are for
+readers, and are ignored when a tree is read back.
 """
 
 import re
@@ -76,7 +76,7 @@ def read_trees(path: str | PathLike[str]) -> tuple[ConversationTree, ...]:
 
 
 def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]:
-    """Return the trees of a document. Raises InputError, naming `place` and what is wrong."""
+    """Return the trees in a document. Raises InputError, naming `place` and the error."""
     if not isinstance(value, dict) or value.get("format") not in (FORMAT, STUDY_FORMAT):
         found = value.get("format") if isinstance(value, dict) else None
         raise InputError(
@@ -92,7 +92,7 @@ def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]
 
 
 def tree_from_json(value: object, place: Place, where: str = "the tree") -> ConversationTree:
-    """Return one tree of a document. Raises InputError, naming `place` and what is wrong."""
+    """Return one tree of a document. Raises InputError, naming `place` and the error."""
     read = _Reader(place)
     tree = read.mapping(value, where)
     scope = read.mapping(tree.get("scope"), f"{where}.scope")
@@ -197,7 +197,7 @@ class _Reader:
         return tuple(int(one, 16) for one in found)
 
     def kinds(self, trials: Sequence[dict[str, Any]], outcomes: Sequence[str], where: str) -> list[int]:
-        """Return the outcome of each trial; [] for a tree without outcomes, from an earlier version."""
+        """Return the outcome of each trial, or [] for a tree without outcomes, which an earlier version wrote."""
         if not any("outcome" in one for one in trials):
             return []
         known: dict[object, int] = {None: -1, **{name: number for number, name in enumerate(outcomes)}}

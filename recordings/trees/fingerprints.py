@@ -13,9 +13,11 @@ MOST_TEXTS = 64
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):
-    """A row of numbers for each node, equal to any sequence of the same rows. starts: (N + 1,) int64, row v is
-    marks[starts[v]:starts[v + 1]]. marks: (M,) int64. As tuples, a row of one number would take ten times the
-    memory."""
+    """A row of numbers for each node, which compares equal to any sequence of the same rows.
+
+    `starts` is (N + 1,) int64 and `marks` (M,) int64; row v is marks[starts[v]:starts[v + 1]]. As a tuple, a row of
+    one number would take ten times the memory.
+    """
 
     __slots__ = ("marks", "starts")
 
@@ -32,7 +34,8 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @classmethod
     def grouped(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
-        """Return the `MOST_TEXTS` smallest different numbers of each of `count` nodes. nodes, marks: (M,), in pairs."""
+        """Group pairs of a node and a number, in `nodes` (M,) and `marks` (M,), and keep the `MOST_TEXTS` smallest
+        different numbers of each of `count` nodes."""
         order = np.lexsort((marks, nodes))
         nodes, marks = nodes[order], marks[order]
         kept = np.ones(len(nodes), dtype=bool)
@@ -52,7 +55,7 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @property
     def nodes(self) -> npt.NDArray[np.int32]:
-        """(M,) the node of each of `marks`."""
+        """(M,) node of each of `marks`."""
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
 
     def __len__(self) -> int:

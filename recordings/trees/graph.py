@@ -1,9 +1,9 @@
-"""Trees as networkx graphs: GraphML, coordinates for drawing, and everything else networkx offers.
+"""Trees as networkx graphs, which can be written as GraphML, drawn, or analysed with networkx.
 
     graph = as_graph([tree])
     networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
 
-networkx is imported only here, on first use.
+Only this module imports networkx, on first use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Columns = Mapping[str, npt.NDArray[Any] | Sequence[object]]
 
 
 def node_name(tree: int, node: int) -> str:
-    """Return the name of a node in files of several trees: `t0n4`."""
+    """Return the name of a node in files of several trees, such as `t0n4`."""
     return f"t{tree}n{node}"
 
 
@@ -36,8 +36,8 @@ def as_graph(
     """Return one directed graph of all `trees`, with edges from a turn to the turns that came next.
 
     Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),
-    `texts` and `merging`; edges have `visits` and `probability`. columns: for each tree, figures to add to its edges.
-    said: sentences for each tree. Roots also have `title`, and the sentences as `caption`.
+    `texts` and `merging`; edges have `visits` and `probability`. `columns` has, for each tree, figures to add to its
+    edges. `said` has sentences for each tree. Roots also have a `title`, and these sentences as `caption`.
     """
     import networkx
 
@@ -82,7 +82,8 @@ def as_graph(
 def graphml(
     trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
 ) -> str:
-    """Return `as_graph` as GraphML. Characters that XML cannot represent are written by their code (<U+0007>)."""
+    """Return the graph of `as_graph` as GraphML. Characters that XML cannot represent are written as their code
+    (<U+0007>)."""
     import networkx
 
     graph = as_graph(trees, columns, said)
@@ -94,7 +95,8 @@ def graphml(
 
 
 def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
-    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves in a row, turns downwards."""
+    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`, with the leaves side by side and
+    turns downwards."""
     found: dict[str, tuple[float, float]] = {}
     across = 0.0
     for i, tree in enumerate(trees):

@@ -1,7 +1,7 @@
-"""The nodes of a tree while trials are added to it: kept as arrays, so that many millions fit into memory.
+"""The nodes of a tree to which trials are added, stored as arrays so that many millions fit into memory.
 
-Turns are placed in large batches. In Python, a node costs about 250 bytes and a turn a look-up; here they cost 32 bytes
-and a place in a sort.
+Turns are added in large batches. In Python objects, a node would cost about 250 bytes and a turn a look-up. Here a
+node costs 32 bytes, and turns are sorted.
 """
 
 from array import array
@@ -20,12 +20,14 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(slots=True)
 class Raw:
-    """A tree under construction: node 0 is the root, parents come before their branches, symbols are in any order.
+    """A tree under construction. Node 0 is the root, parents come before their branches, and symbols are in any
+    order.
 
-    parent, symbol: (N,) int32, -1 for the root. ends: (T,) int32. trials: () or T of them, in the order of `ends`.
-    outcomes: names of ends, in any order. kinds: (T,) int32, the outcome of each trial, -1 if unknown, or empty.
-    endings: (2, E) int32, node and kind of ends of no known trial. marks: (M,) fingerprints of texts, of the nodes in
-    marked (M,) int32, in any order and possibly repeated.
+    `parent` and `symbol` are (N,) int32, with -1 for the root. `ends` is (T,) int32. `trials` is () or has T entries
+    in the order of `ends`. `outcomes` has the names of ends in any order. `kinds` is empty or (T,) int32 with the
+    outcome of each trial, -1 if unknown. `endings` is (2, E) int32 with the node and the kind of ends that belong to
+    no known trial. `marks` (M,) has fingerprints of texts at the nodes in `marked` (M,) int32, in any order and
+    possibly repeated.
     """
 
     merge: str
@@ -44,7 +46,7 @@ class Raw:
 
 
 def assemble(raw: Raw) -> ConversationTree:
-    """Return the tree. Raises ValueError for a repeated trial."""
+    """Return the finished tree. Raises ValueError for a repeated trial."""
     nodes = len(raw.parent)
     order = sorted(range(len(raw.symbols)), key=lambda i: (raw.symbols[i].speaker, raw.symbols[i].key))
     used = np.zeros(len(raw.symbols) + 1, dtype=bool)
@@ -104,8 +106,11 @@ _NONE = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:
-    """A growing tree. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller. A
-    node's number is its place in the order of creation; the root is 0, parents come before branches."""
+    """A growing tree.
+
+    `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope; the caller keeps them up to
+    date. Nodes are numbered in the order of creation: the root is 0, and parents come before their branches.
+    """
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
         self.merge, self.keys = merge, keys
@@ -135,7 +140,7 @@ class Growth:
         self.folded = 0
 
     def intern(self, speaker: str, key: str, text: str) -> int:
-        """Return the number of a symbol. Of several texts the first in code point order is kept."""
+        """Return the number of a symbol. Of several texts, the first in code point order is kept."""
         number = self._symbols.setdefault((speaker, key), len(self._texts))
         if number == len(self._texts):
             self._texts.append(key if text == key else text)  # once in memory where they are the same
@@ -168,7 +173,7 @@ class Growth:
             self._place()
 
     def graft(self, tree: ConversationTree) -> None:
-        """Add all trials of a tree that was merged by the same keys."""
+        """Add all trials of another tree that was merged by the same keys."""
         self._place()
         symbols = np.array([self.intern(one.speaker, one.key, one.text) for one in tree.symbols], dtype=np.int64)
         place = np.zeros(len(tree), dtype=np.int32)
@@ -192,7 +197,7 @@ class Growth:
             raise ValueError("either all trials of a tree have names, or none")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
-        """Return the tree so far. Raises ValueError if it has no trial, or a repeated one."""
+        """Return the tree so far. Raises ValueError if it has no trial or a repeated one."""
         if not self.folded:
             left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
             raise ValueError(f"a tree needs at least one complete trial; {left}")
@@ -239,8 +244,8 @@ class Growth:
         self._ended.append(kinds)
 
     def _number_nodes(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """Return the nodes of these symbols below these parents, creating missing ones. The parents of one call must
-        not be in another call before `_remember`."""
+        """Return the nodes with these symbols below these parents, creating missing ones. A parent may occur in only
+        one call between two calls of `_remember`."""
         wanted, place = np.unique(parents.astype(np.int64) << 32 | symbols, return_inverse=True)
         numbers = np.full(len(wanted), _NONE, dtype=np.int32)
         if len(self._known):

@@ -1,4 +1,4 @@
-"""Texts of nodes on one line, cut to a width and safe for terminals and files."""
+"""Texts of nodes for display: on one line, cut to a width, and safe for terminals and files."""
 
 import re
 import unicodedata
@@ -20,8 +20,8 @@ _BIDI = {*"\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line: white space collapsed, control characters as pictures; direction marks, lone
-    surrogates and noncharacters by their code."""
+    """Return `text` on one line. White space is collapsed, control characters become pictures, and direction marks,
+    lone surrogates and noncharacters are replaced by their code."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(map(_as_picture, line))
 
@@ -37,12 +37,12 @@ def _as_picture(character: str) -> str:
 
 
 def xml_safe(text: str) -> str:
-    """Return `text` with characters outside XML 1.0 (most control characters, lone surrogates) by their code."""
+    """Replace characters that XML 1.0 does not allow (most control characters, lone surrogates) by their code."""
     return _NOT_IN_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def cells(text: str) -> int:
-    """Return how many columns of a terminal `text` occupies."""
+    """Return the number of terminal columns that `text` occupies."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -55,7 +55,7 @@ def _cells(character: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Return `text` in at most `width` columns, with an ellipsis where something was cut off."""
+    """Shorten `text` to at most `width` columns, with an ellipsis at the end if something was cut off."""
     if cells(text) <= width:
         return text
     room, kept = width - 1, ""
@@ -68,8 +68,8 @@ def cut(text: str, width: int) -> str:
 
 
 def node_title(tree: ConversationTree, node: int) -> str:
-    """Return a node's name for people: what was said, if turns were merged by their words; entities by their names;
-    else its key. An empty key (no entity was named) is written `∅`."""
+    """Return the name of a node for people: the text if turns were merged by their words, the names of entities if
+    they were merged by entities, else the key. An empty key is written `∅`; it means that no entity was named."""
     if node == 0:
         return "start"
     symbol = tree.symbol_at(node)
@@ -82,12 +82,12 @@ def node_title(tree: ConversationTree, node: int) -> str:
 
 
 def _limit_length(text: str) -> str:
-    """Return enough for the widest terminal, without processing a reply of a megabyte."""
+    """Put the text on one line and cut it to the widest terminal, without processing all of a reply of a megabyte."""
     return cut(one_line(text[: 4 * _LONGEST]), _LONGEST)
 
 
 def percent(share: float) -> str:
-    """Return whole percents, but 0% only for none and 100% only for all."""
+    """Format a share as whole percents. 0% is written only for exactly 0, and 100% only for exactly 1."""
     if isnan(share):
         return "n/a"
     if 0 < share < 0.005:
@@ -98,7 +98,7 @@ def percent(share: float) -> str:
 
 
 def title(tree: ConversationTree) -> str:
-    """Return a title: systems, topics, keys, number of trials, and the conversations left out."""
+    """Return the title of a tree: systems, topics, keys, number of trials, and the conversations that were left out."""
     scope = tree.scope
     return " · ".join(
         part for part in (_list_names(scope.systems), _list_names(scope.topics), *what_was_folded(tree)) if part
@@ -106,7 +106,8 @@ def title(tree: ConversationTree) -> str:
 
 
 def what_was_folded(tree: ConversationTree) -> list[str]:
-    """Return the key by which a tree was merged, the number of trials, and the conversations left out."""
+    """Return phrases on the key by which a tree was merged, the number of trials, and the conversations that were
+    left out."""
     parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]
     left = [
         pluralize(count, f"{kind} trial")
@@ -127,8 +128,9 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 
 def entity_names(key: str, text: str) -> str:
-    """Return the addresses of `key` by name, in its order: `One Title · Another`. text: an answer with their names. A
-    name is the anchor of a link, else the text before the address in its line, else the end of the address."""
+    """Return the names of the addresses in `key`, in its order: `One Title · Another`. `text` is an answer that
+    contains them. The name of an address is the text of its link, else the text before it in its line, else the end
+    of the address."""
     wanted = key.split()
     shown = text[:_LONGEST_ANSWER]
     names: dict[str, str] = {}
@@ -151,6 +153,6 @@ def _key_forms(href: str) -> set[str]:
 
 
 def _address_end(address: str) -> str:
-    """Return the most informative part of an address: without scheme, `www.`, and a slash at its end."""
+    """Return the most informative part of an address, without the scheme, `www.`, and a slash at its end."""
     bare = re.sub(r"^https?://(?:www\.)?", "", address).rstrip("/")
     return unquote(bare.rpartition("/")[2] or bare, errors="replace")

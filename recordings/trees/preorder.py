@@ -1,6 +1,7 @@
-"""The shape of a tree given by parents, and its canonical order: arrays in, arrays out, no loop over nodes.
+"""The shape of a tree given by its parents, and its canonical order. All functions work on arrays, without a loop
+over nodes.
 
-parent is always (N,) with -1 for the root at 0, and every other node's parent comes before it.
+`parent` is always (N,), with -1 for the root at index 0, and the parent of every other node comes before the node.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ _Integer = TypeVar("_Integer", np.int32, np.int64)
 
 
 def depths(parent: Nodes) -> Nodes:
-    """(N,) turns from the root, 0 for the root. By pointer doubling: log2(deepest) passes."""
+    """Return (N,) the number of turns from the root, 0 for the root. Pointer doubling needs log2(largest depth)
+    passes."""
     depth = np.ones(len(parent), dtype=np.int32)
     depth[0] = 0
     above = np.maximum(parent, 0)
@@ -27,7 +29,7 @@ def depths(parent: Nodes) -> Nodes:
 
 
 def levels(depth: Nodes) -> Iterator[Index]:
-    """Return the nodes of depth 1, 2, …, each in ascending order."""
+    """Return the nodes of depth 1, 2, …, each level in ascending order."""
     order = np.argsort(depth, kind="stable")
     edges = np.searchsorted(depth[order], np.arange(1, int(depth.max()) + 2))
     for start, stop in pairwise(edges):
@@ -35,12 +37,12 @@ def levels(depth: Nodes) -> Iterator[Index]:
 
 
 def sizes(parent: Nodes, depth: Nodes) -> Nodes:
-    """(N,) number of nodes in each subtree, including its root."""
+    """Return (N,) the number of nodes in each subtree, including its root."""
     return subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
 
 
 def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt.NDArray[_Integer]:
-    """(N,) the sum of `values` over each subtree, including its root."""
+    """Return (N,) the sum of `values` over each subtree, including its root."""
     found = values.copy()
     deepest = int(depth.max())
     if deepest * 16 > len(parent):
@@ -55,14 +57,14 @@ def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt
 
 
 def group_branches(parent: Nodes) -> tuple[Nodes, Index]:
-    """Return branches by node: those of node v are `branches[starts[v]:starts[v + 1]]`, in ascending order."""
+    """Group branches by node: those of node v are `branches[starts[v]:starts[v + 1]]`, in ascending order."""
     branches = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
     starts = np.searchsorted(parent[1:][branches - 1], np.arange(len(parent) + 1))
     return branches, starts
 
 
 def canonical(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> Nodes:
-    """(N,) the place of every node in pre-order with branches by visits descending, then symbol."""
+    """Return (N,) the position of every node in pre-order. Branches are sorted by descending visits, then by symbol."""
     size = subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
     # The nodes below the root by parent, visits descending, symbol.
     parents, symbols, fewer = parent[1:], symbol[1:], visits[0] - visits[1:]
@@ -85,7 +87,7 @@ def canonical(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth
 
 
 def out_of_order(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> bool:
-    """True if the nodes are not in the order of `canonical`."""
+    """Return True if the nodes are not in the order of `canonical`."""
     if np.any(depth[1:] > depth[:-1] + 1):
         return True
     above: Index = np.zeros(1, dtype=np.int64)

@@ -1,13 +1,13 @@
-"""A conversation tree: trials folded together while their turns are equal by a declared key.
+"""A conversation tree: trials merged into one branch as long as a declared key says that their turns are equal.
 
-    ConversationTree    arrays in pre-order, node 0 is the root, before anything is said
+    ConversationTree    arrays in pre-order; node 0 is the root, before anything is said
     ├── symbols         the turns at the nodes: speaker, key, and one text as recorded
-    ├── keys            by which keys user and system turns were merged, and why
-    ├── scope           which systems, topics and protocols were folded, and what was left out
-    └── trials, ends    which trials were folded, and at which node each of them ends
+    ├── keys            the keys by which user and system turns were merged, and the reasons
+    ├── scope           the systems, topics and protocols of the trials, and the number that were left out
+    └── trials, ends    the trials, and the node at which each of them ends
 
-The probability of an edge is visits[child] / visits[parent], that of stopping at a node stops / visits. Intervals and
-unseen mass are statistics and are in `scoring.stochastic`.
+The probability of an edge is visits[child] / visits[parent], and the probability of stopping at a node is stops /
+visits. Intervals and unseen mass are statistics and are in `scoring.stochastic`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ SPEAKERS = ("system", "user")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …). text:
-    the first example in code point order, which does not depend on the order of trials; "" if none is kept."""
+    """The turn at a node. `speaker` is `user` or `system`. `key` is the value of the merge key (normal form, label,
+    act, …). `text` is the first example in code point order, which does not depend on the order of trials; "" if none
+    is kept."""
 
     speaker: str
     key: str
@@ -39,7 +40,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredKey:
-    """The key by which the turns of one speaker were merged. reason: why turns of one key are one branch."""
+    """The key by which the turns of one speaker were merged. `reason` says why turns with equal keys are one branch."""
 
     speaker: str
     name: str
@@ -49,7 +50,7 @@ class DeclaredKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FoldedTrial:
-    """The attempt of a trial that was folded."""
+    """A trial in a tree, and the attempt that represents it."""
 
     key: TrialKey
     attempt: int = 1
@@ -57,9 +58,11 @@ class FoldedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What was folded: names of systems and topics, and content hashes of protocols ("" for an import), each sorted.
-    invalid, interrupted: conversations that were left out, because the infrastructure failed or the recording
-    breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt."""
+    """The trials in a tree: sorted names of systems and topics, and content hashes of protocols ("" for an import).
+
+    `invalid` and `interrupted` count conversations that were left out because the infrastructure failed or because
+    the recording breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt.
+    """
 
     systems: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
@@ -79,21 +82,27 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class ConversationTree:
-    """N nodes in pre-order, node 0 is the root, before anything is said. A node is one turn of one speaker.
+    """A tree of N nodes in pre-order. Node 0 is the root, before anything is said. Every other node is a turn of one
+    speaker.
 
-    merge: the declared keys as one text, for example `exact` or `user=state, system=label`. symbols: sorted by speaker
-    and key, each used by some node. parent: (N,) int32, -1 for the root, always smaller than the node's own index.
-    symbol: (N,) int32 index into `symbols`, -1 for the root. visits: (N,) int64, trials that pass through or end here.
-    stops: (N,) int64, trials that end here: visits = stops + sum of the children's visits. ends: (T,) int32, the node
-    each trial ends at. trials: the T trials, sorted; () if they have no names: `ends` is then in the order in which
-    they were given, which comparisons of trees ignore. outcomes: names of ends
-    (`recordings.conversations.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials that end
-    here ended; its rows sum to at most `stops` (to less if outcomes were not given). kinds: (T,) int32 index into
-    `outcomes` of each trial, in the order of `ends`; -1 if unknown. Default: known for trials at nodes where all ended
-    alike. fingerprints: for each node the `MOST_TEXTS` smallest fingerprints (48 bits) of the different texts merged
-    there; () if no text was given.
+    merge: the declared keys as one string, for example `exact` or `user=state, system=label`.
+    symbols: sorted by speaker and key; each is used by some node.
+    parent: (N,) int32, -1 for the root, always smaller than the node's own index.
+    symbol: (N,) int32 index into `symbols`, -1 for the root.
+    visits: (N,) int64, the number of trials that pass through a node or end there.
+    stops: (N,) int64, the number of trials that end at a node; visits = stops + sum of the children's visits.
+    ends: (T,) int32, the node at which each trial ends.
+    trials: the T trials, sorted, or () if they have no names. `ends` is then in the order in which the trials were
+        given, which comparisons of trees ignore.
+    outcomes: the names of ends (`recordings.conversations.endings.end_name`), sorted.
+    endings: (N, len(outcomes)) int64, how the trials that end at a node ended. A row sums to `stops`, or to less if
+        some outcomes are unknown.
+    kinds: (T,) int32 index into `outcomes` of each trial, in the order of `ends`; -1 if unknown. By default it is
+        inferred for trials at nodes where all trials ended alike.
+    fingerprints: for each node, the `MOST_TEXTS` smallest fingerprints (48 bits) of the different texts merged there;
+        () if no text was given.
 
-    Children are in the order of visits descending, then speaker, then key: equal sets of trials give equal trees, in
+    Children are ordered by descending visits, then speaker, then key, so equal sets of trials give equal trees, in
     any order. Raises ValueError if the arrays are not such a tree.
     """
 
@@ -133,11 +142,11 @@ class ConversationTree:
             getattr(self, name).setflags(write=False)
 
     def __len__(self) -> int:
-        """N, including the root."""
+        """Return N, the number of nodes including the root."""
         return len(self.parent)
 
     def __eq__(self, other: object) -> bool:
-        """Equal keys, scope, nodes and trials. For trials without names only their ends are compared."""
+        """Compare keys, scope, nodes and trials. For trials without names, only their ends are compared."""
         if not isinstance(other, ConversationTree):
             return NotImplemented
         return (
@@ -155,17 +164,18 @@ class ConversationTree:
 
     @property
     def n(self) -> int:
-        """Number of folded trials."""
+        """Number of trials in the tree."""
         return int(self.visits[0])
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int32]:
-        """(N,) turns from the root, 0 for the root."""
+        """(N,) number of turns from the root, 0 for the root."""
         return depths(self.parent)
 
     @cached_property
     def size(self) -> npt.NDArray[np.int32]:
-        """(N,) nodes of the subtree, including itself: the subtree of v is v … v + size[v] - 1."""
+        """(N,) number of nodes in the subtree of each node, including the node: the subtree of v is v … v + size[v] -
+        1."""
         return sizes(self.parent, self.depth)
 
     @cached_property
@@ -178,12 +188,12 @@ class ConversationTree:
         return order, self.ends[order]
 
     def children(self, node: int) -> tuple[int, ...]:
-        """Return the node's branches, most visited first."""
+        """Return the branches of the node, with the most visited first."""
         branches, starts = self._branches
         return tuple(branches[starts[node] : starts[node + 1]].tolist())
 
     def speaker(self, node: int) -> str:
-        """Return the speaker of the node; "" for the root."""
+        """Return the speaker of the node, or "" for the root."""
         return self.symbols[int(self.symbol[node])].speaker if node else ""
 
     def symbol_at(self, node: int) -> Symbol:
@@ -193,7 +203,7 @@ class ConversationTree:
         return self.symbols[int(self.symbol[node])]
 
     def child(self, node: int, speaker: str, key: str) -> int | None:
-        """Return the branch with this speaker and key; None if no trial took it."""
+        """Return the branch with this speaker and key, or None if there is none."""
         for branch in self.children(node):
             symbol = self.symbols[int(self.symbol[branch])]
             if (symbol.speaker, symbol.key) == (speaker, key):
@@ -201,7 +211,7 @@ class ConversationTree:
         return None
 
     def path(self, node: int) -> tuple[int, ...]:
-        """Return the nodes from the first turn to `node`; () for the root."""
+        """Return the nodes from the first turn to `node`, or () for the root."""
         found = []
         while node > 0:
             found.append(node)
@@ -209,16 +219,17 @@ class ConversationTree:
         return tuple(reversed(found))
 
     def end_names(self) -> list[str]:
-        """(T,) how each trial ended, in the order of `ends`; "" if unknown."""
+        """(T,) name of the end of each trial, in the order of `ends`; "" if unknown."""
         names = (*self.outcomes, "")
         return [names[kind] for kind in self.kinds.tolist()]
 
     def ending_at(self, node: int) -> npt.NDArray[np.int64]:
-        """(stops[node],) indices of the trials that end here, ascending."""
+        """Return (stops[node],) the indices of the trials that end at the node, in ascending order."""
         return self._ending_in(node, node + 1)
 
     def through(self, node: int) -> npt.NDArray[np.int64]:
-        """(visits[node],) indices of the trials that pass through the node or end there, ascending."""
+        """Return (visits[node],) the indices of the trials that pass through the node or end there, in ascending
+        order."""
         return self._ending_in(node, node + int(self.size[node]))
 
     def _ending_in(self, start: int, stop: int) -> npt.NDArray[np.int64]:
@@ -228,12 +239,12 @@ class ConversationTree:
 
     @cached_property
     def leaves(self) -> npt.NDArray[np.int64]:
-        """Nodes without branches, ascending."""
+        """Nodes without branches, in ascending order."""
         return np.flatnonzero(self.branches == 0)
 
     @cached_property
     def branching(self) -> npt.NDArray[np.int64]:
-        """Nodes with more than one branch, ascending."""
+        """Nodes with more than one branch, in ascending order."""
         return np.flatnonzero(self.branches > 1)
 
     @cached_property
@@ -243,17 +254,18 @@ class ConversationTree:
 
     @property
     def marks(self) -> Fingerprints:
-        """`fingerprints` in their stored form."""
+        """The `fingerprints` in the form in which they are stored."""
         assert isinstance(self.fingerprints, Fingerprints)
         return self.fingerprints
 
     @cached_property
     def texts(self) -> npt.NDArray[np.int32]:
-        """(N,) number of different texts merged at each node, 64 for 64 or more; 0 if none was given."""
+        """(N,) number of different texts merged at each node, at most 64; 0 if no text was given."""
         return self.marks.counts
 
     def merging(self, node: int) -> str:
-        """Return why the turns at this node are one branch: the key, its reason, and how many texts it merged."""
+        """Return a sentence on why the turns at this node are one branch: the key, its reason, and how many texts it
+        merged."""
         if node == 0:
             return "before anything is said"
         speaker, count = self.speaker(node), int(self.texts[node])
