@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class ArmEntry(StrictModel):
-    """An arm as written in the audit file. wording: rates of `simulators.wrappers.paraphrasing`, applied to every user
-    turn. texts: a file of wordings that replace those of the protocol. users: options that replace those of the
-    protocol's simulated users, by name."""
+    """An arm as written in the audit file. `wording` has rates of `simulators.wrappers.paraphrasing`, which are
+    applied to every user turn. `texts` is a file of wordings that replace those of the protocol. `users` has options
+    that replace those of the protocol's simulated users, by name."""
 
     wording: dict[str, Any] | None = None
     texts: str | None = None
@@ -47,9 +47,12 @@ class ArmEntry(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm, ready to be played. protocol: the audit's protocol with the simulated users of this arm. user: the user
-    who plays the protocol, including any rewording. rewords: True if the protocol's own turns may be reworded.
-    definition: identifies the arm. levels: the level of each factor, if the arm is a combination of levels."""
+    """An arm, ready to be played.
+
+    `protocol` is the audit's protocol with the simulated users of this arm. `user` plays the protocol, including any
+    rewording. `rewords` is True if the protocol's own turns may be reworded. `definition` identifies the arm.
+    `levels` has the level of each factor if the arm is a combination of levels.
+    """
 
     name: str
     protocol: Protocol
@@ -67,8 +70,8 @@ def read_arms(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """Read the arms of an audit, the control first. grouped: as in `read_arm`. Raises InputError, with its place, for
-    an arm that cannot be played or that equals another one."""
+    """Read the arms of an audit, with the control first. `grouped` is as in `read_arm`. Raises InputError, with its
+    place, for an arm that cannot be played or that equals another one."""
     refuse_alike(document, ("arms",), entries, "arms")
     found: list[Arm] = []
     for name, entry in entries.items():
@@ -84,7 +87,8 @@ def read_arms(
 
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Raise InputError at the second of two names that look alike in tables. loc: the mapping with these keys."""
+    """Raise InputError at the second of two names that look alike in tables. `loc` is the location of the mapping
+    that has these names as keys."""
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),
@@ -105,9 +109,11 @@ def read_arm(
     *,
     grouped: bool = False,
 ) -> Arm:
-    """Read one arm, a way to play the protocol. loc: its place in the audit. grouped: its users belong to groups, so
-    `check_groups` checks later that every topic has the values that they need. Raises InputError, with its place, for
-    an arm that cannot be played."""
+    """Read one arm, which is one way to play the protocol. `loc` is its location in the audit.
+
+    If `grouped`, the users belong to groups, so `check_groups` checks later that every topic has the values that they
+    need. Raises InputError, with its place, if the arm cannot be played.
+    """
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import with_given_words
 
@@ -151,7 +157,8 @@ def read_arm(
 
 
 def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
-    """Read a file of wordings. Errors have their place in the file or, for the whole file, that of its name."""
+    """Read a file of wordings. An error has its place in the file, or, if it concerns the whole file, the place of
+    its name."""
     from simulators.wrappers.given_words import read_wordings
 
     path = Path(document.path).parent / name

@@ -1,6 +1,8 @@
-"""Audits: the topics, the protocol, the systems, the number of trials, and the thresholds for failing. `load_audit`
-reads an audit file, resolves all names in it (topics, protocol, gold, options of drivers), and refuses an audit that
-cannot work, with file:line:column, before anything is sent."""
+"""Audits: the topics, the protocol, the systems, the number of trials, and the thresholds for failing.
+
+`load_audit` reads an audit file, resolves all names in it (topics, protocol, gold, options of drivers), and refuses
+an audit that cannot work, with file:line:column, before anything is sent.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -41,17 +43,18 @@ _Loaded = TypeVar("_Loaded")
 class Audit:
     """An audit with all names resolved, as returned by `load_audit`.
 
-    gold: None if nothing is judged. gold_source: the name or path of the gold as written, or "". trials: the number of
-    trials of each topic with each system, from 1. trials_of: the numbers of trials that differ from `trials`, by topic
-    id. max_invalid: the largest allowed share of invalid attempts, in [0, 1]. scoring: the scoring settings in the
-    audit. thresholds: bounds that figures must keep. secrets: values to redact. drivers: by system name; built but not
-    yet opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns.
-    groups: groups of users; every system meets each group. order: the order of the topics within a trial. arms: the
-    arms in which every system is played, the control first. population: the users from whom each trial draws one.
-    placebo: whether `harvest reaudit` also plays a placebo, a system with known answers. exposures: what each system
-    and each endpoint makes this machine do. harm: "declared" if the audit says that its users ask for harm. imports:
-    whether the code that the audit names was imported. shard: the part of the trials to play, with the limits of one
-    of several machines; None for all trials.
+    `gold` is None if nothing is judged, and `gold_source` is the name or path of the gold as written, or "". `trials`
+    is the number of trials of each topic with each system, from 1; `trials_of` has the numbers that differ from it,
+    by topic id. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the scoring
+    settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
+    `drivers`, by system name, are built but not yet opened. `users` are the simulated users of the protocol by name,
+    and `endpoints` the models that word their turns. Every system meets each of the `groups` of users. `order` is the
+    order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each
+    trial draws a user from the `population`. With `placebo`, `harvest reaudit` also plays a placebo, a system with
+    known answers. `exposures` describe what each system and each endpoint makes this machine do. `harm` is "declared"
+    if the audit declares that its users ask for harm. `imports` is True if the code that the audit names was
+    imported. `shard` is the part of the trials to play, with the limits of one of several machines; it is None for
+    all trials.
     """
 
     document: Document
@@ -115,7 +118,7 @@ class Audit:
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
-        """The protocol and its variants in arms and population members, which have other simulated users."""
+        """The protocol, and its variants in arms and population members, which have other simulated users."""
         return (
             self.protocol,
             *(arm.protocol for arm in self.arms),
@@ -123,12 +126,12 @@ class Audit:
         )
 
     def member_of(self, topic: Topic, trial: int) -> Member | None:
-        """Return the member of the population who takes part in a trial; None if the audit has no population."""
+        """Return the member of the population who takes part in a trial, or None if the audit has no population."""
         return draw_member(self.population, self.seed, topic.id, trial) if self.population else None
 
     @property
     def folder(self) -> Path:
-        """The folder of the audit file. Relative paths in the audit start there."""
+        """The folder of the audit file, to which paths in the audit are relative."""
         return Path(self.document.path).resolve().parent
 
     def header(self) -> Header:
@@ -184,8 +187,10 @@ class Audit:
 
     def _fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the defaults of the systems' drivers that the audit does not set, and a hash of each of their files.
-        They are stored in the header of a run, so that it is not resumed with another program, function, certificate or
-        site under the old name. Older headers have none, and their runs are resumed without this check."""
+
+        They are stored in the header of a run, so that it is not resumed with another program, function, certificate
+        or site under the old name. Older headers do not have them, and their runs are resumed without this check.
+        """
         defaults: dict[str, Any] = {}
         files: dict[str, Any] = {}
         for system in self.systems:
@@ -235,11 +240,12 @@ def load_audit(
 ) -> Audit:
     """Read an audit and resolve all names in it. The arguments override the file.
 
-    name_or_path: an audit file, or the name of a shipped audit (`demo`). trials: the number of trials of every topic
-    with each system, from 1. seed: the seed of all random draws. only: ids of the topics to play. shard: the part of
-    the trials to play. keys_in_clear: allow keys to be sent to other machines over plain http. imports: whether to
-    import the code that the audit names; pass False if nothing will be played. show: called with everything that the
-    audit makes this machine do, before any of it is done. Raises InputError, with file, line and column.
+    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of
+    every topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to
+    play. `shard` is the part of the trials to play. `keys_in_clear` allows keys to be sent to other machines over
+    plain http. With `imports=False`, which suits callers that play nothing, the code that the audit names is not
+    imported. `show` is called with everything that the audit makes this machine do, before any of it is done. Raises
+    InputError, with file, line and column.
     """
     document, file = read_audit(name_or_path)
     exposures = read_exposures(document, file)

@@ -28,8 +28,8 @@ class MemberEntry(ArmEntry):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of the population. share: its part of the population, in (0, 1]; all shares sum to 1 within rounding.
-    arm: how it plays."""
+    """A member of the population. `share` is the share of the population in (0, 1]; all shares sum to 1 within
+    rounding. `arm` defines how the member plays."""
 
     name: str
     share: float
@@ -42,8 +42,8 @@ class Member:
 def read_population(
     document: Document, entries: Mapping[str, MemberEntry], protocol: Protocol, topics: Sequence[Topic]
 ) -> tuple[Member, ...]:
-    """Read the population of an audit; () if it has none. Raises InputError, with its place, for a member that cannot
-    be played, that equals another one, or that is the only one."""
+    """Read the population of an audit, or () if it has none. Raises InputError, with its place, for a member that
+    cannot be played, that equals another one, or that is the only one."""
     refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
     # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
@@ -75,7 +75,7 @@ def read_population(
 
 def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:
     """Draw the member that a trial of the topic meets on every system, by their shares and independently of other
-    trials. seed: the seed of the audit. trial: from 1."""
+    trials. `seed` is the seed of the audit, and `trial` counts from 1."""
     drawn = float(generator(seed, "population", topic, trial).random())
     for member in population:
         if drawn < member.share:
@@ -85,9 +85,12 @@ def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int)
 
 
 class Threshold(StrictModel):
-    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: a bound for all matching figures. judge: compare the
-    figure's `interval` (the default) or its point `estimate` with the bound. estimand: whether the interval is for
-    topics `like-these` or for `these`; by default that of the audit's scoring."""
+    """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`.
+
+    `judge` says whether the figure's `interval` (the default) or its point `estimate` is compared with the bound.
+    `estimand` says whether the interval is for topics `like-these` or for `these`; by default it is that of the
+    audit's scoring.
+    """
 
     measure: str
     system: str | None = None
@@ -118,7 +121,7 @@ Order = Literal["as-written", "shuffled", "latin"]
 
 
 class SystemEntry(StrictModel):
-    """A system as written in an audit file; docs/commands.md explains each key."""
+    """A system as written in an audit file. docs/commands.md explains each key."""
 
     name: Name
     driver: str

@@ -1,4 +1,4 @@
-"""Exposures of an audit file: everything that it makes this machine do, read before any of it is done."""
+"""Exposures of an audit file: everything that it makes this machine do. They are read before any of it is done."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -40,7 +40,8 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
 
 
 def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:
-    """Raise InputError, with its place, if a variable's value would be sent unencrypted to another machine."""
+    """Raise InputError, with its place, if the value of an environment variable would be sent unencrypted to another
+    machine."""
     for one in exposures:
         if one.in_clear:
             raise InputError(

@@ -1,13 +1,13 @@
-"""Factors of an audit: each combination of their levels is an arm.
+"""Factors of an audit. Each combination of their levels is an arm.
 
     factors:
       patience: {patient: {}, hasty: {users: {visitor: {patience: 0}}}}
       cooperation: {willing: {}, unwilling: {users: {visitor: {cooperativeness: 0.2}}}}
       skill: {skilled: {}, unskilled: {wording: {typos: 0.1}}}
 
-A level changes what an arm may change. Of a simulated user it sets only the options that it names; all others come
-from the protocol or from the levels of other factors. The combination of all first levels is the control. An arm is
-named after its levels: `patient + willing + skilled`.
+A level can change everything that an arm can change. It sets only those options of a simulated user that it names;
+all others come from the protocol or from the levels of other factors. The combination of all first levels is the
+control. An arm is named after its levels: `patient + willing + skilled`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,9 +37,11 @@ def read_factors(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """Read the arms of an audit's factors, the control first. grouped: as in `read_arm`. Raises InputError, with its
-    place, for a factor with fewer than two levels, for levels of two factors that change the same thing, and for arms
-    that cannot be played."""
+    """Read the arms of an audit's factors, with the control first. `grouped` is as in `read_arm`.
+
+    Raises InputError, with its place, for a factor with fewer than two levels, for levels of two factors that change
+    the same option, and for arms that cannot be played.
+    """
     for name, own in factors.items():
         if len(own) < 2:
             what = f"the factor {name!r} has only one level, so nothing varies"
@@ -93,7 +95,7 @@ def _combined_arm(
     *,
     grouped: bool,
 ) -> Arm:
-    """Read the arm of one combination, from a document with the places of the combined levels."""
+    """Read the arm of one combination of levels. Errors have the places of these levels in the audit."""
     value: dict[str, Any] = {}
     set_by: dict[Loc, str] = {}
     loc: Loc = ("arms", name)

@@ -1,10 +1,10 @@
-"""Groups of users in an audit: every system is played once for each group and recorded as a separate system.
+"""Groups of users in an audit. Every system is played once for each group and recorded as a separate system.
 
     groups: [older, older-again, younger, unsaid]
 
-`parrot` becomes `parrot [older]`, `parrot [older-again]`, …. No system of an audit can have such a name, because names
-cannot contain brackets. The trait `group` of a scenario names the group of its user, and a persona in the protocol
-reads it.
+`parrot` becomes `parrot [older]`, `parrot [older-again]`, …. No system of an audit can have such a name, because
+names cannot contain brackets. The trait `group` of a scenario names the group of its user, and a persona in the
+protocol reads it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def grouped_name(system: str, group: str) -> str:
 
 
 def traits_of(group: str) -> Mapping[str, object]:
-    """Return the traits of a scenario for users of `group`; {} for ""."""
+    """Return the traits of a scenario for users of `group`, or {} if `group` is ""."""
     return {"group": group} if group else {}
 
 
 def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the null pairs among `groups`, in their order. Both groups of a null pair say the same words, so their
-    differences are due to chance."""
+    """Return the null pairs among `groups`, in their order. The users of both groups of a null pair say the same
+    words, so differences between the system's answers to them are due to chance."""
     if not groups:
         return ()
     from simulators.wrappers.persona import null_pairs, persona_in, written_options
@@ -51,9 +51,12 @@ def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, s
 def check_groups(
     document: Document, groups: Sequence[str], protocol: Protocol, users: Mapping[str, User], topics: Sequence[Topic]
 ) -> None:
-    """Refuse an audit in which a group would have no effect, before anything is sent. groups: () if it has none. Raises
-    InputError, with its place, for a group listed twice, groups that no persona describes, a persona with a fixed
-    group, and a topic without a value that a group's users need."""
+    """Refuse an audit in which a group would have no effect, before anything is sent. `groups` is () if the audit has
+    none.
+
+    Raises InputError, with its place, for a group that is listed twice, groups that no persona describes, a persona
+    with a fixed group, and a topic without a value that a group's users need.
+    """
     if not groups:
         _check_topics(document, ("protocol",), users, topics, "")
         return
@@ -114,7 +117,7 @@ def _check_persona(document: Document, groups: Sequence[str], user: str, persona
 
 
 def _has_plug_in(user: Document) -> bool:
-    """Return whether a user contains another distribution's simulator, which may handle groups in its own way."""
+    """Return True if a user contains another distribution's simulator, which may handle groups in its own way."""
     value = user.value
     if not isinstance(value, Mapping):
         return False

@@ -1,6 +1,8 @@
-"""Preconditions of the probes in an audit: harm must be declared, and new sessions must be possible. Nobody should ask
-a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`. And a user who comes
-back in a new session must be recognisable as the same person there."""
+"""Preconditions of the probes in an audit.
+
+Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`.
+A user who comes back in a new session must be recognisable as the same person there, so the system must allow that.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A ladder of requests for harm that a user of the audit climbs. rungs: the largest number of requests."""
+    """A ladder of requests for harm that a user of the audit climbs. `rungs` is the largest number of requests."""
 
     user: str
     ladder: str
@@ -39,7 +41,7 @@ def asked_for_harm(protocols: Iterable[Protocol]) -> tuple[Asked, ...]:
 
 
 def check_harm(document: Document, declared: Literal["declared"] | None, protocols: Iterable[Protocol]) -> None:
-    """Raise InputError for an audit that asks for harm without declaring it, or declares it without asking for any."""
+    """Raise InputError if an audit asks for harm without declaring it, or declares it without asking for any."""
     asked = asked_for_harm(protocols)
     if asked and declared is None:
         named = ", ".join(f"{one.ladder!r} ({one.rungs} rungs, user {one.user!r})" for one in asked)

@@ -1,4 +1,4 @@
-"""Starter files for a new audit: a commented audit file, topics and a protocol, for each driver."""
+"""Starter files for a new audit with each driver: a commented audit file, topics and a protocol."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -14,7 +14,7 @@ def starter_drivers() -> tuple[str, ...]:
 
 
 def starter_files(driver: str) -> Mapping[str, str]:
-    """Return the text of each starter file by name. driver: one of `starter_drivers()`."""
+    """Return the text of each starter file by name. `driver` is one of `starter_drivers()`."""
     names = ["topics.yaml", "protocol.yaml", *(["bot.py"] if driver in _PROGRAMS else [])]
     system = _read_starter(f"systems/{driver}.yaml")
     return {"audit.yaml": _read_starter("audit.yaml") + system, **{name: _read_starter(name) for name in names}}

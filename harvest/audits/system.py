@@ -20,11 +20,11 @@ from topics.yaml_values import Loc
 class System:
     """A system under audit.
 
-    options: as written in the audit, never with a secret. session: `fresh` for each conversation, or `continued`
-    through all topics of a trial. loc: its place in the audit file. group: the group of users that it meets here, or
-    "". arm: the arm in which it is played, or None. of: the name of the system that is actually asked; its groups and
-    arms share that system's limits and driver. vantage: its region or network of origin, or "". population: the users
-    from whom each trial draws one.
+    `options` are as written in the audit, never with a secret. `session` is `fresh` for each conversation, or
+    `continued` through all topics of a trial. `loc` is its location in the audit file. `group` is the group of users
+    that it meets here, or "". `arm` is the arm in which it is played, or None. `of` is the name of the system that is
+    actually asked; its groups and arms share that system's limits and driver. `vantage` is the region or network from
+    which it is asked, or "". Each trial draws a user from the `population`.
     """
 
     name: str
@@ -53,7 +53,8 @@ class System:
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
-        """Return the identity of the system: if it changes, a different system is under audit. Excludes limits."""
+        """Return the identity of the system. If it changes, a different system is under audit. Limits are not part of
+        it."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage

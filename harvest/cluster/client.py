@@ -26,9 +26,11 @@ _GONE = 15
 
 @contextmanager
 def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
-    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end. seconds: how long the
-    connection may take, and as long again for the first answer. Raises InputError if no scheduler answers there, or if
-    Dask is not installed."""
+    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end.
+
+    The connection may take `seconds`, and the first answer as long again. Raises InputError if no scheduler answers
+    there, or if Dask is not installed.
+    """
     if not address.strip():
         raise InputError("the address of the scheduler is empty", allowed="an address such as tcp://HOST:8786")
     try:
@@ -39,8 +41,8 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         ) from None
 
     class Client(distributed.Client):  # type: ignore[misc]  # untyped
-        """Closes itself at once if it cannot start. Garbage collection would close it in any thread, which deadlocks if
-        another client is just starting there."""
+        """Dask's client, which closes itself at once if it cannot start. Garbage collection would close it in any
+        thread, which deadlocks if another client is just starting there."""
 
         def start(self, **options: Any) -> None:
             try:
@@ -84,7 +86,8 @@ def trusted_in_clear(address: str) -> str:
 
 
 def threads(client: Any, address: str) -> int:
-    """Return the number of tasks that the workers run at a time. Raises InputError if there are no workers."""
+    """Return the number of tasks that the workers can run at the same time. Raises InputError if there are no
+    workers."""
     found = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
     if not found:
         raise InputError(f"the scheduler at {address} has no workers", advice="start one: dask worker ADDRESS")

@@ -1,4 +1,4 @@
-"""Scoring of many runs on the workers of a Dask cluster, one task for each."""
+"""Scoring of many runs on the workers of a Dask cluster, with one task for each run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +21,8 @@ from topics.regular_file import entries
 
 @dataclass(frozen=True, slots=True)
 class ScoringTask:
-    """A run to score. run: its folder, by a path that exists for all workers. seen: its files as the command sees them.
-    versions: the command's software."""
+    """A run to score. `run` is its folder, as a path that exists for all workers. `seen` describes its files as the
+    command sees them. `versions` are the versions of the command's software."""
 
     run: str
     request: ScoreRequest
@@ -32,7 +32,8 @@ class ScoringTask:
 
 @dataclass(frozen=True, slots=True)
 class KeptScores:
-    """The result of a task. bounds: the checked thresholds of the run's audit. fault: why nothing was kept, or ""."""
+    """The result of a task. `bounds` are the checked thresholds of the run's audit. `fault` says why nothing was
+    kept; it is "" if scores were kept."""
 
     bounds: tuple[Checked, ...] = ()
     fault: str = ""
@@ -95,9 +96,9 @@ def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
 
 
 def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
-    """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does. Yields each run
-    with its result, in order. Raises RunError for a folder that is not a run, and InputError for a run given twice, or
-    if the cluster cannot be reached or is gone."""
+    """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does. Yields each
+    run with its result, in order. Raises RunError for a folder that is not a run, and InputError if a run is given
+    twice or if the cluster cannot be reached or is gone."""
     refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
     tasks = [scoring_task(run, request) for run in runs]
     with connected(address) as client:

@@ -1,14 +1,15 @@
 """One pace for all workers: a worker that sends a turn holds the system's semaphore until the next turn may be sent.
 
-The gap is timed by the clock of the sending worker, from when the turn went out to when the scheduler gets the
-semaphore back. So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a
-worker dies while it holds a semaphore, the scheduler takes it back when its lease runs out, by default after 30
-seconds (`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
+The gap is timed by the clock of the sending worker, from sending the turn to returning the semaphore to the
+scheduler. So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker
+dies while it holds a semaphore, the scheduler takes it back when its lease expires, by default after 30 seconds
+(`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
 
-When a system complains to a worker (429), the worker writes that on a board in the scheduler. The worker that gets the
-semaphore next keeps it for as long as the system asked, and widens the gap for all. If it dies meanwhile, the next one
-waits. Each worker writes only its own complaints, and only the holder writes which ones were heeded, so no two write
-the same entry. A system without a pace needs no semaphore until it complains; workers check for that now and then.
+When a system complains to a worker (429), the worker writes the complaint on a board in the scheduler. The next
+worker that gets the semaphore keeps it for as long as the system asked, and widens the gap for all. If it dies
+meanwhile, the next worker waits. Each worker writes only its own complaints, and only the holder writes which ones
+were heeded, so no two workers write the same entry. A system without a pace needs no semaphore until it complains,
+which workers check now and then.
 """
 
 import asyncio
@@ -31,14 +32,14 @@ _HEEDED = "heeded"  # the holder's entry: gap, complaints, and the number of the
 
 
 class Semaphore(Protocol):
-    """The part of Dask's semaphore that is used, with one lease."""
+    """The methods that are used of Dask's semaphore with one lease."""
 
     def acquire(self, timeout: float | None = None) -> bool: ...
     def release(self) -> bool: ...
 
 
 class Board(Protocol):
-    """A mapping that all workers read and each may write to."""
+    """A mapping that all workers can read and write."""
 
     def read(self) -> Mapping[str, Any]: ...
     def write(self, key: str, value: Any) -> None: ...
@@ -49,8 +50,8 @@ Shared: TypeAlias = Callable[[str], tuple[Semaphore, Board]]
 
 
 class SharedGate(Gate):
-    """A gate for the turns of all workers: one by one, at least `spacing` seconds apart, and further apart for all
-    workers after a complaint to any of them."""
+    """A gate for the turns of all workers. Turns pass one by one, at least `spacing` seconds apart, and further apart
+    for all workers after a complaint to any of them."""
 
     def __init__(
         self,
@@ -105,7 +106,8 @@ class SharedGate(Gate):
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
     async def _heed_complaints(self) -> float:
-        """Holding the semaphore, wait as long as the system asked any worker to, and return the next gap."""
+        """Wait as long as the system asked any worker to wait, and return the next gap. The caller must hold the
+        semaphore."""
         found = await asyncio.to_thread(self._board.read)
         before = _last_pace(found, self._spacing)
         pace, heeded = before
@@ -124,7 +126,7 @@ class SharedGate(Gate):
         return pace.gap
 
     async def _acquire(self) -> bool:
-        """Return whether the semaphore was acquired within `_PATIENCE`. It is released if the run stops meanwhile."""
+        """Return True if the semaphore was acquired within `_PATIENCE`. It is released if the run stops meanwhile."""
         asking = asyncio.get_running_loop().run_in_executor(None, self._semaphore.acquire, _PATIENCE)
         try:
             return await asyncio.shield(asking)
@@ -155,20 +157,20 @@ class SharedGate(Gate):
 
 
 def _last_pace(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int]]:
-    """Return the pace of the last holder, never faster than `spacing`, and the complaints heeded by then."""
+    """Return the pace of the last holder, never faster than `spacing`, and the complaints that were heeded by then."""
     gap, complaints, heeded = found.get(_HEEDED, (spacing, 0, {}))
     return Pace(max(spacing, gap), complaints), heeded
 
 
 def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float, bool]]:
-    """Return, by worker: the number of its last complaint, the number when the turn went out, the seconds to wait, and
-    whether the system asked for them."""
+    """Return, for each worker, the number of its last complaint, the number of heeded complaints when the turn was
+    sent, the seconds to wait, and whether the system named them."""
     return {name: told for name, told in found.items() if name != _HEEDED and told[0] > heeded.get(name, 0)}
 
 
 class SharedGates:
-    """The gates of one run. shared: returns the cluster's semaphore and board by name. named: each system's shared
-    name."""
+    """The gates of one run. `shared` returns the cluster's semaphore and board with a given name. `named` has the
+    shared name of each system."""
 
     def __init__(self, shared: Shared, named: dict[str, str]) -> None:
         self._shared, self._named = shared, named
@@ -179,6 +181,6 @@ class SharedGates:
         return self._gates[-1]
 
     async def close(self) -> None:
-        """Wait until all semaphores are released, because the pace continues after a worker's last turn."""
+        """Wait until all semaphores are released, because the gap continues after a worker's last turn."""
         for gate in self._gates:
             await gate.free()

@@ -1,1 +1,1 @@
-"""Playing an audit: the plan of what is left, one attempt after the other, and progress."""
+"""Playing an audit: the plan of the remaining trials, one attempt after the other, and the progress display."""

@@ -1,10 +1,10 @@
-"""One attempt at one trial: user and system take turns, and every turn is on disk before the next is sent.
+"""One attempt at one trial. User and system take turns, and every turn is on the disk before the next one is sent.
 
-An attempt ends with the first of these reasons that applies: infrastructure error, the system ended the conversation,
-the user's side (protocol end or breakdown, user stopped, turn limit).
+An attempt ends for the first of these reasons that applies: an error of the infrastructure, an end by the system, or
+an end on the user's side (protocol end or breakdown, user stopped, turn limit).
 
-A user that fails before the first answer makes the attempt invalid. After an answer the attempt counts as far as it
-got: whether a user fails may depend on the answers, so playing again would select among them.
+If a user fails before the first answer, the attempt is invalid. If it fails after an answer, the attempt counts up to
+that point: the failure may depend on the answers, so playing the trial again would select among them.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,9 +35,11 @@ from topics.identity import derived_seed
 
 
 class Lease:
-    """A session that is opened on first use, so that a failure to open counts as the first attempt's failure. openings:
-    those of its system. name: its name in the recording. place: the number of conversations so far. A user who comes
-    back within a conversation continues in a new session."""
+    """A session that is opened on first use, so that a failure to open it counts as a failure of the first attempt.
+
+    `openings` limits the openings of sessions with its system. `name` is its name in the recording. `place` is the
+    number of conversations so far. A user who comes back within a conversation continues in a new session.
+    """
 
     def __init__(self, driver: Driver, opening: Opening, openings: Openings, name: str, place: int) -> None:
         self._driver, self._opening, self._openings = driver, opening, openings
@@ -54,7 +56,7 @@ class Lease:
         return self._session is not None
 
     async def session(self, said: Sequence[Exchange] = ()) -> Session:
-        """Return the session. said: the conversation so far, for a session that is not open yet."""
+        """Return the session. If it is not open yet, it is opened with the conversation so far, `said`."""
         if self._session is None:
             if said and self._driver.capabilities.editable_history:
                 self._opening = replace(self._opening, history=(*self._opening.history, *said))
@@ -64,8 +66,8 @@ class Lease:
         return self._session
 
     async def renew(self, turns: int) -> str:
-        """Close the session, so that the next turn opens a new one without history, and return its name. turns: the
-        number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
+        """Close the session, so that the next turn opens a new one without history, and return its name. `turns` is
+        the number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
         await self.settle()
         await self.close()
         self._session, self._renewed = None, self._renewed + 1
@@ -88,9 +90,12 @@ class Lease:
 
 @dataclass(slots=True)
 class Played:
-    """The state of an attempt in progress. labels: those of the answers. turn: the user turn that was sent last, or 0.
-    denied: the system will fail every time, so it should not be asked again. routes: those of the last answer, written
-    together with the next events because a separate write would cost as much as a turn."""
+    """The state of an attempt in progress.
+
+    `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
+    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer;
+    they are written together with the next events, because a separate write would take as long as a turn.
+    """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
     exchanges: list[Exchange] = field(default_factory=list)
@@ -102,9 +107,12 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. user: the user of all systems that are not played in arms. seed: the audit's. clock:
-    paces and repeats turns, and stamps events. words: the source of wordings for users that cannot word their turns
-    themselves."""
+    """Plays attempts into a store.
+
+    `user` plays with all systems that are not played in arms. `seed` is the seed of the audit. `clock` paces and
+    repeats turns, and stamps events. `words` is the source of wordings for users that cannot word their turns
+    themselves.
+    """
 
     writer: RunWriter
     user: User
@@ -114,8 +122,8 @@ class Player:
     words: WordingSource | None = None
 
     async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
-        """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be written to disk.
-        asked: called whenever a user turn goes out."""
+        """Play one attempt and record it, whatever happens. `asked` is called whenever a user turn is sent. Raises
+        StoreError if a turn cannot be written to disk."""
         played = Played()
         lease.place += 1
         if lease.opened:  # it can no longer be given a history
@@ -275,8 +283,8 @@ class Player:
         size: int = 0,
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
         """Return the user's next action, its memory, and the evidence of how the turn was worded. An error in a user
-        makes the attempt invalid, and nothing of it is sent or recorded. size: the number of characters that the system
-        has answered so far."""
+        makes the attempt invalid, and nothing of it is sent or recorded. `size` is the number of characters that the
+        system has answered so far."""
         with catch_unforeseen("user-fault"):
             action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
             check_turn(action, turn, user.name)

@@ -1,6 +1,8 @@
-"""The plan of an audit: the trials that are not yet recorded, grouped into sessions and ordered. If a system is played
-for several groups of users or in several arms, each trial is played for all of them before the next one, in random
-order, so that no group or arm is tied to a time or to a position in the queue."""
+"""The plan of an audit: the trials that are not yet recorded, grouped into sessions and ordered.
+
+If a system is played for several groups of users or in several arms, each trial is played for all of them before the
+next trial. Groups and arms are in random order, so that none of them is tied to a time or to a position in the queue.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,13 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A trial to play. attempt: the number of its next attempt in the recording. group: the group of its user. arm: its
-    arm, or that of the `member` of the population whom it meets. carried: the answered turns of the interrupted attempt
-    number `carried_from`, if the system keeps no state; the next attempt continues after them. lost: the number of
-    invalid attempts."""
+    """A trial to play.
+
+    `attempt` is the number of its next attempt in the recording. `group` is the group of its user. `arm` is its arm,
+    or the arm of the population's `member` that it meets. If the system keeps no state, `carried` has the answered
+    turns of the interrupted attempt number `carried_from`, and the next attempt continues after them. `lost` is the
+    number of attempts that ended, all of them invalid.
+    """
 
     key: TrialKey
     topic: Topic
@@ -40,17 +45,20 @@ class Work:
     member: str = ""
 
     def again(self) -> Work:
-        """Return the next attempt after an invalid one, from the beginning."""
+        """Return the next attempt after an invalid one, which starts from the beginning."""
         return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0, lost=self.lost + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Trials played one after the other in one session: a single trial for fresh sessions, all topics for continued
-    ones. history: the exchanges that the session already had in the recording, when a run is resumed. place: the number
-    of conversations they took. Only a driver with editable history can restore them; others start a new session. block:
-    the trial and, for fresh sessions, the position of its topic; the sittings of a block, one for each group or arm,
-    are matched."""
+    """Trials played one after the other in one session: a single trial in fresh sessions, all topics in continued
+    ones.
+
+    When a run is resumed, `history` has the exchanges that the session already had in the recording, and `place` is
+    the number of conversations they took. Only a driver with editable history can restore them; others start a new
+    session. `block` is the trial and, for fresh sessions, the position of its topic. The sittings of a block, one for
+    each group or arm, are matched.
+    """
 
     works: tuple[Work, ...]
     history: tuple[Exchange, ...] = ()
@@ -60,9 +68,9 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The unplayed part of an audit. sittings: by system name. planned, recorded: the numbers of trials in the audit
-    and of finished ones. most_turns: the largest possible number of user turns. most_requests: the same, including all
-    allowed retries and attempts."""
+    """The unplayed part of an audit. `sittings` are by system name. `planned` and `recorded` are the numbers of
+    trials in the audit and of finished trials. `most_turns` is the largest possible number of user turns, and
+    `most_requests` includes all allowed retries and attempts."""
 
     sittings: dict[str, tuple[Sitting, ...]]
     planned: int
@@ -76,7 +84,7 @@ class Plan:
 
 
 def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
-    """Return the plan for `audit`. recorded: all attempts recorded so far, in any state."""
+    """Return the plan for `audit`. `recorded` has all attempts recorded so far, in any state."""
     finished: dict[TrialKey, Conversation] = {}
     attempts: dict[TrialKey, list[Conversation]] = defaultdict(list)
     for conversation in recorded:
@@ -138,8 +146,8 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """Order the sittings of one system in all its groups and arms: block by block, each block in random order. The
-    order of the remaining sittings does not depend on the played ones."""
+    """Order the sittings of one system in all its groups and arms, block by block, with each block in random order.
+    The order of the remaining sittings does not depend on those that were played."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings
@@ -156,7 +164,7 @@ _PURPOSE = "order of topics"
 
 
 def order_topics(topics: Sequence[_T], order: Order, *, trial: int, seed: int) -> tuple[_T, ...]:
-    """Return all `topics` in the order of one trial. trial: from 1."""
+    """Return all `topics` in the order in which trial number `trial` (from 1) plays them."""
     match order:
         case "as-written":
             return tuple(topics)

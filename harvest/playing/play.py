@@ -1,4 +1,4 @@
-"""Playing an audit into a run folder, or resuming a run."""
+"""Playing of an audit into a run folder, which may contain an earlier part of the run."""
 
 import asyncio
 from collections.abc import Callable
@@ -39,9 +39,9 @@ class Silent:
 def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
     """Play the rest of an audit into the run folder `out`, and read the run.
 
-    audit: an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and interrupted
-    ones are tried again. Not for use inside a running event loop: await `play_audit` there. Raises InputError for an
-    audit that cannot be played, and RunError for a run of another audit.
+    `audit` is an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and
+    interrupted ones are tried again. Not for use inside a running event loop: await `play_audit` there. Raises
+    InputError if the audit cannot be played, and RunError if the run belongs to another audit.
     """
     resolved = audit if isinstance(audit, Audit) else load_audit(str(audit))
     try:
@@ -59,11 +59,11 @@ async def play_audit(
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
     gates: Gates = own_gate,
 ) -> Path | None:
-    """Play the rest of an audit into `folder`.
+    """Play the rest of an audit into `folder`, and return the file of events, or None if nothing was left to play.
 
-    A system in this process must not change the working directory that a relative `folder` starts from. worker: this
-    machine's name, if several machines write runs to be merged. gates: the pace of each system. Returns the file of
-    events, or None if nothing was left to play. Errors are raised in a group: see `first_of`.
+    A system in this process must not change the working directory if `folder` is relative. `worker` is this machine's
+    name if several machines write runs that will be merged. `gates` set the pace of each system. Errors are raised in
+    an exception group (see `first_of`).
     """
     header = audit.header()
     # The ends of finished trials show what is left; their turns are needed if a session continues.
@@ -101,7 +101,7 @@ async def play_audit(
 
 
 def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
-    """Return the first error of an exception group; the others are its consequences in other sessions."""
+    """Return the first error of an exception group. The others are its consequences in other sessions."""
     for fault in group.exceptions:
         return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
     raise AssertionError("a group is never empty")

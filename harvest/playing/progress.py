@@ -17,8 +17,8 @@ from topics.counting import pluralize
 
 
 class Display:
-    """A `harvest.playing.runner.Watcher` that draws on a terminal, or writes plain lines elsewhere. labels: the number
-    of each label so far, by system. left: systems that were given up."""
+    """A `harvest.playing.runner.Watcher` that draws on a terminal, or writes plain lines elsewhere. `labels` has the
+    number of each label so far, by system. `left` has the systems that were given up."""
 
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
         self._console = console
@@ -88,7 +88,7 @@ class Display:
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _print_tenth(self) -> None:
-        """Print a line for every tenth of the trials if nothing can be drawn, as in a scheduled job's log."""
+        """Print a line after every tenth of the trials if nothing can be drawn, as in a scheduled job's log."""
         tenth = 10 * self._done // max(1, self._total)
         if tenth > self._tenth and not self._console.is_terminal:
             self._tenth = tenth

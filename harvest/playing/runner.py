@@ -1,9 +1,9 @@
-"""Plays a plan: all systems in parallel and in step, each with as many concurrent sessions as its limits allow.
+"""Runner of a plan: all systems are played in parallel and in step, each with as many sessions as its limits allow.
 
-The runner uses users, drivers and the store only through their interfaces, and is independent of scores. An invalid
-trial is tried again as a new attempt in a new session at the end of the queue, since a system that fails now may
-recover. A system that meets several groups of users is one system: its groups share its driver, queue, pace, session
-limit, and count of invalid attempts.
+The runner uses users, drivers and the store only through their interfaces, and knows nothing about scores. After an
+invalid attempt, the trial is tried again in a new session at the end of the queue, because a system that fails now
+may recover. All groups of users of a system share its driver, queue, pace, session limit, and count of invalid
+attempts.
 """
 
 import asyncio
@@ -27,14 +27,15 @@ from topics.identity import derived_seed
 
 
 class Steps:
-    """Hands out sittings in step. queues: by system; one that is empty or given up does not hold up the others."""
+    """Hands out sittings so that no system gets more than one trial ahead. `queues` are by system; a system whose
+    queue is empty or that was given up does not hold up the others."""
 
     def __init__(self, queues: Mapping[str, deque[Sitting]]) -> None:
         self._queues = queues
         self._moved = asyncio.Condition()
 
     async def take(self, system: str) -> Sitting | None:
-        """Return the next sitting of a system when it is due, or None if nothing is left."""
+        """Wait until the next sitting of a system is due, and return it, or None if nothing is left."""
         queue = self._queues[system]
         async with self._moved:
             await self._moved.wait_for(lambda: not queue or not self._is_ahead(system, queue[0]))
@@ -65,12 +66,12 @@ class Watcher(Seam):
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
-        """A system was given up. system: its name without a group."""
+        """Report that a system was given up. `system` is its name without a group."""
         ...
 
     def asked_less(self, system: str, why: str) -> None:
-        """A system is asked less often than the audit allows. why: how much less and why, as the rest of a sentence
-        after its name."""
+        """Report that a system is asked less often than the audit allows. `why` completes a sentence that begins with
+        the system's name."""
         ...
 
 
@@ -81,7 +82,8 @@ async def _close_driver(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """The waiting sittings of one system with all its groups. left: why the system was given up, or ""."""
+    """The waiting sittings of one system with all its groups. `left` says why the system was given up; it is "" if it
+    was not."""
 
     system: System
     driver: Driver
@@ -97,8 +99,8 @@ class _Desk:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Plays a plan. player: plays attempts into the store. systems: as recorded. drivers: by the name of the system
-    that is asked; closed when `play` ends. gates: the pace of each system."""
+    """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` are by
+    the name of the system that is asked, and are closed when `play` ends. `gates` set the pace of each system."""
 
     player: Player
     systems: tuple[System, ...]
@@ -133,7 +135,7 @@ class Runner:
                 self.watcher.system_left(asked, desk.left, unplayed)
 
     async def _play_sitting(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
-        """Play one sitting in one session, and return its rest after an invalid attempt."""
+        """Play one sitting in one session. After an invalid attempt, the rest of the sitting is returned."""
         lease, history = self._make_lease(desk, sitting)
         try:
             for i, work in enumerate(sitting.works):

@@ -1,4 +1,4 @@
-"""Merging of runs, some of which are in object stores and are fetched temporarily."""
+"""Merging of runs, some of which are fetched from object stores into temporary folders."""
 
 import re
 import shlex
@@ -17,15 +17,17 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Local folders of runs to merge. folders: the run folders. fetched: the stored run and its stints behind each
-    fetched folder. unbegun: addresses of runs that were claimed but have nothing in the store yet."""
+    """Local folders of runs to merge. `folders` are the run folders. `fetched` has the stored run and its stints by
+    the folder into which they were fetched. `unbegun` has addresses of runs that were claimed but have nothing in the
+    store yet."""
 
     folders: list[Path] = field(default_factory=list)
     fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
     unbegun: list[str] = field(default_factory=list)
 
     def named(self, text: str) -> str:
-        """Replace local folders in a sentence by the original addresses, with the object that contains a named line."""
+        """Replace local folders in a sentence with the original addresses, and add the object that contains a named
+        line."""
         for folder, (run, stints) in self.fetched.items():
 
             def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
@@ -38,9 +40,12 @@ class Copies:
 
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
-    """Merge runs, each given as a folder or as the address of a run in a store or of all runs below it. Results and
-    errors name these addresses. Runs that have only begun are reported as missing. Raises the errors of `merge`, and
-    StoreFault."""
+    """Merge runs, each given as a folder, as the address of a run in a store, or as an address below which several
+    runs are.
+
+    Results and errors name these addresses. Runs without any recording are reported as missing. Raises the errors of
+    `merge`, and StoreFault.
+    """
     with local_copies(runs, out) as copies:
         if copies.unbegun and not copies.folders:
             raise InputError(
@@ -74,9 +79,12 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
 
 @contextmanager
 def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
-    """Yield local folders of runs, fetching those in stores into a folder beside `near` that is removed at the end. An
-    address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if they cannot
-    be written."""
+    """Yield local folders of runs. Those in stores are fetched into a folder next to `near`, which is removed at the
+    end.
+
+    An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if the
+    copies cannot be written.
+    """
     with ExitStack() as stack:
         copies = Copies()
         for run in runs:

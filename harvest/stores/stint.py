@@ -1,4 +1,4 @@
-"""One worker's stint at a run in a store: taking up the run into a local folder, and sending its new recordings."""
+"""One worker's stint at a run in a store: taking over the run into a local folder, and sending its new recordings."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
 
 
 class TakenOver(HarvestError):
-    """Another worker has taken the run up."""
+    """Another worker has taken over the run."""
 
     def __init__(self, stored: StoredRun, folder: Path) -> None:
         super().__init__(
@@ -37,8 +37,9 @@ class TakenOver(HarvestError):
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """A run that was taken up. number: of the stint, which becomes part of the worker's name (`worker`). aside: the new
-    location of the previous folder, which was moved because others had replayed its trials; None if it stayed."""
+    """A run that this worker has taken over. `number` is the number of the stint, which becomes part of the worker's
+    name. `aside` is the new location of the previous folder if it was moved because other workers had replayed its
+    trials; it is None if the folder stayed."""
 
     number: int
     aside: Path | None
@@ -48,10 +49,13 @@ class TakenUp:
 
 
 def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
-    """Take up a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events from
-    the store into `folder`. Exhibits stay in the store. refuse: called with the recorded header; it raises if that
-    belongs to another audit, before anything is changed. Raises Locked if another process plays in `folder`,
-    StoreFault, StoreError if the folder cannot be written, and InputError for a folder of another store."""
+    """Take over a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events
+    from the store into `folder`. Exhibits stay in the store.
+
+    `refuse` is called with the recorded header before anything is changed; it raises if the header belongs to another
+    audit. Raises Locked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be written,
+    and InputError if the folder belongs to another store.
+    """
     with _store_errors(folder, "write in"):
         folder.mkdir(parents=True, exist_ok=True)
         others = [
@@ -105,8 +109,8 @@ def _store_errors(folder: Path, doing: str, *, playing: bool = False) -> Iterato
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
-    """Send the unsent records of a dead process, or nothing if any file here belongs to another store. Returns the
-    events already in the store, by stint number."""
+    """Send the unsent records of a dead process, or nothing if any file in the folder belongs to another store.
+    Returns the events already in the store, by stint number."""
     stints = stored.stints()
     left: list[Stint] = []
     there: dict[int, bytes] = {}
@@ -132,9 +136,9 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
 
 
 def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
-    """Return whether a file of events was recorded in a stint of this store, which already has its beginning, `there`.
-    Other shards and stores have stints with the same numbers. Files differ in their first line; before that was sent,
-    only in the claim."""
+    """Return True if a file of events was recorded in this stint, of which the store already has the events `there`.
+    Other shards and stores have stints with the same numbers. Their files differ in the first line, or, before it was
+    sent, only in the claim."""
     here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
@@ -143,8 +147,8 @@ def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: byte
 
 
 class Sender:
-    """Sends what one stint records in a folder: each exhibit before the event that names it, each line once it is
-    complete. May be used in any thread, one at a time. stint: the part that is already in the store."""
+    """Sends the records of one stint in a folder: each exhibit before the event that names it, and each line once it
+    is complete. It may be used in any thread, one at a time. `stint` is the part that is already in the store."""
 
     def __init__(self, stored: StoredRun, folder: Path, stint: Stint) -> None:
         self._stored, self._folder, self._number = stored, folder, stint.number
@@ -153,9 +157,8 @@ class Sender:
         self._known: set[str] = set()
 
     def send(self, *, last: bool = False) -> None:
-        """Send what is new. last: also send all layers of judgments, not only gold. Raises StoreFault, StoreError if
-        the folder cannot be read, and TakenOver if another worker has taken over the run.
-        """
+        """Send everything new. With `last`, all layers of judgments are sent, not only gold. Raises StoreFault,
+        StoreError if the folder cannot be read, and TakenOver if another worker has taken over the run."""
         with _store_errors(self._folder, "read", playing=True):
             # Gold goes before the header, so that a run that can be merged can be scored. Other layers may still grow,
             # and stored objects never change.

@@ -1,6 +1,9 @@
-"""An object store, in which each name is written only once. The only module that uses obstore, also for reading, so
-that no other library (such as fsspec) is needed. Nothing in the store is ever overwritten: the first writer of a name
-wins, and the others learn of it. Everything else in this package relies on that."""
+"""An object store in which each name is written only once.
+
+Nothing in the store is ever overwritten: the first writer of a name wins, and the others learn of it. Everything else
+in this package relies on that. Only this module uses obstore, also for reading, so that no other library (such as
+fsspec) is needed.
+"""
 
 import os
 import re
@@ -36,7 +39,7 @@ _PHRASES = {
 
 
 class StoreFault(HarvestError):
-    """A store failed. doing: the failed operation. reason: the cause, in words without credentials."""
+    """A failed operation (`doing`) in a store. `reason` describes the cause without credentials."""
 
     def __init__(self, url: str, doing: str, reason: str) -> None:
         super().__init__(
@@ -47,14 +50,15 @@ class StoreFault(HarvestError):
 
 
 class Store:
-    """The objects below one address. url: as given by the user, without credentials. backend: an obstore store."""
+    """The objects below one address. `url` is the address as the user gave it, without credentials. `backend` is an
+    obstore store."""
 
     def __init__(self, url: str, backend: Any) -> None:
         self.url, self._backend = url, backend
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """Put `data` under a new name. Returns False, and changes nothing, if the name exists. The existing object may
-        be from this very call: a request whose reply was lost is sent again. Raises StoreFault."""
+        """Write `data` under a new name. Returns False, and changes nothing, if the name exists. The existing object
+        may come from this very call, because a request whose reply was lost is sent again. Raises StoreFault."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, BaseError
 
@@ -79,8 +83,8 @@ class Store:
             raise StoreFault(self.url, "read", _in_words(fault)) from None
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """Return the names below `prefix` and their sizes in bytes, without hidden files, which file managers leave in
-        folders. Raises StoreFault."""
+        """Return the names below `prefix` and their sizes in bytes. Hidden files, which file managers leave in
+        folders, are left out. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -103,7 +107,8 @@ class Store:
         return sorted(str(path).rpartition("/")[2] for path in found)
 
     def remove(self, name: str) -> None:
-        """Remove a message that was put here for others. Recordings are never removed. Raises StoreFault."""
+        """Remove a message that was written here for other machines. Recordings are never removed. Raises
+        StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -116,14 +121,17 @@ class Store:
 
 
 def is_url(text: str) -> bool:
-    """Return whether a text, which may be a path, is the address of a store."""
+    """Return True if a string is the address of a store and not a path."""
     return "://" in text
 
 
 def open_store(url: str, *, reading: bool = False) -> Store:
-    """Return the store at `url`, without contacting it. reading: nothing will be written, so do not create the folder
-    of a `file:` address. Credentials come only from the environment: see docs/commands.md. Raises InputError for a text
-    that is not an address, an address with credentials, and a missing folder to read."""
+    """Return the store at `url`, without contacting it.
+
+    With `reading`, nothing will be written, so the folder of a `file:` address is not created. Credentials come only
+    from the environment (see docs/commands.md). Raises InputError for an invalid address, an address with
+    credentials, and a missing folder to read.
+    """
     parts = _check_url(url)
     try:
         from obstore.store import LocalStore, from_url
@@ -179,7 +187,7 @@ def _in_words(fault: Exception) -> str:
 
 
 def at_once(work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
-    """Apply `work` to the items, several at a time, and return the results in order. Raises the first error."""
+    """Apply `work` to the items in several threads, and return the results in order. Raises the first error."""
     waiting = list(items)
     if len(waiting) < 2:
         return [work(one) for one in waiting]

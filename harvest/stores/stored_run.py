@@ -1,15 +1,15 @@
-"""A run in a store: the objects of each worker, and how the next one takes over the run.
+"""A run in a store: the objects of each worker, and how the next worker takes over the run.
 
-    RUN/stints/000002/claim                 the second worker has taken the run up
-    RUN/stints/000002/run.json              the header, as that worker had it
+    RUN/stints/000002/claim                 the second worker has taken over the run
+    RUN/stints/000002/run.json              the header of that worker
     RUN/stints/000002/trials/00000000000000004096   its events, from that byte of its file on; an empty one ends them
-    RUN/stints/000002/chain/…               the hash chain of that file, likewise
+    RUN/stints/000002/chain/…               the hash chain of that file, in the same way
     RUN/evidence/…, RUN/judgments/…         as in a run folder
 
-A *stint* is what one worker records between taking a run up and the end of its process. A worker that claims the next
-number first puts an empty piece at the end of each earlier stint's file. That name is then taken: a worker that was
-only out of reach cannot add anything, notices this when it sends its next piece, and stops. So the new worker knows
-everything in the store, and need not assume that a worker is dead.
+A *stint* is everything that one worker records between taking over a run and the end of its process. A worker that
+claims the next number first writes an empty piece at the end of each earlier stint's file. That name is then in use:
+a worker that was only unreachable cannot add anything, notices this when it sends its next piece, and stops. So the
+new worker knows everything in the store, and need not assume that another worker is dead.
 """
 
 import json
@@ -41,8 +41,8 @@ _CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.
 
 @dataclass(slots=True)
 class Stint:
-    """The part of a stint that is in the store. trials, chain: sizes of the pieces of its two files, by their first
-    byte. header: whether it has put one."""
+    """The part of a stint that is in the store. `trials` and `chain` have the sizes of the pieces of its two files,
+    by their first byte. `header` is True if it has written a header."""
 
     number: int
     trials: dict[int, int] = field(default_factory=dict)
@@ -65,8 +65,8 @@ def piece(number: int, file: str, at: int) -> str:
 
 
 def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
-    """Return the name of the object for a line of a fetched file of events; "" if the file belongs to none of the
-    stints."""
+    """Return the name of the object that contains a line of a fetched file of events, or "" if the file belongs to
+    none of the stints."""
     found = FILE.fullmatch(file.name)
     stint = stints.get(int(found[1])) if found else None
     if stint is None:
@@ -78,8 +78,8 @@ def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in an object store. name: of the run within its store, "" if the store has only this one. largest_piece:
-    bytes of events to put at once."""
+    """A run in an object store. `name` is the name of the run within its store, or "" if the store has only this one.
+    `largest_piece` is the largest number of bytes of events to write at once."""
 
     store: Store
     name: str
@@ -113,7 +113,7 @@ class StoredRun:
         return found
 
     def header(self, stints: Mapping[int, Stint]) -> bytes:
-        """Return the newest header, or b"". Raises RunError if there are events but no header."""
+        """Return the newest header, or b"" if there is none. Raises RunError if there are events but no header."""
         numbers = [number for number, stint in stints.items() if stint.header]
         data = self.get(f"stints/{max(numbers):06d}/run.json") if numbers else b""
         begun = [number for number, stint in stints.items() if stint.end]
@@ -144,7 +144,7 @@ class StoredRun:
         return self.get(f"stints/{number:06d}/claim")
 
     def seal_before(self, number: int) -> dict[int, Stint]:
-        """End all earlier stints where they are now, and return them."""
+        """Close all earlier stints at their current ends, and return them."""
         while True:
             stints = {one: stint for one, stint in self.stints().items() if one < number}
             open_ = [stint for stint in stints.values() if not stint.sealed]
@@ -154,11 +154,11 @@ class StoredRun:
                 self.put_new(piece(stint.number, "trials", stint.end), b"")
 
     def events(self, stint: Stint, begin: bytes = b"") -> bytes:
-        """Return the events of a stint in the store. begin: the part that was fetched before."""
+        """Return the events of a stint in the store. `begin` is the part that was fetched before."""
         return begin + self._join_pieces(stint.number, "trials", stint.trials, len(begin))
 
     def files(self, stints: Mapping[int, Stint], begins: Mapping[int, bytes] | None = None) -> dict[str, bytes]:
-        """Return the files of events and chains by name. begins: parts fetched before, by stint number."""
+        """Return the files of events and chains by name. `begins` has the parts fetched before, by stint number."""
         found: dict[str, bytes] = {}
         for stint in stints.values():
             events = self.events(stint, (begins or {}).get(stint.number, b""))
@@ -172,9 +172,11 @@ class StoredRun:
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
-        """Copy everything in the store into a new run folder, and return the stints behind it. Returns {}, and creates
-        no folder, if a worker has claimed the run but put nothing here yet. Raises StoreFault, and RunError if
-        something is missing."""
+        """Copy everything in the store into a new run folder, and return its stints.
+
+        Returns {}, and creates no folder, if a worker has claimed the run but written nothing yet. Raises StoreFault,
+        and RunError if something is missing.
+        """
         stints = self.stints()
         header = self.header(stints)
         if not header:
@@ -242,12 +244,14 @@ class StoredRun:
 
 
 def divisions(names: Iterable[str]) -> set[int]:
-    """Return the numbers of shards in the names of their folders; more than one is a mistake."""
+    """Return the numbers of shards into which the folders in the store divide the audit. More than one number is a
+    mistake."""
     return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raise InputError if the store has shards of a division other than `of`, or is itself the address of a run."""
+    """Raise InputError if the store has shards of a division into other than `of` parts, or if it is the address of a
+    run."""
     names = store.folders()
     if "stints" in names:
         raise InputError(
@@ -267,8 +271,8 @@ def refuse_other_division(store: Store, of: int) -> None:
 
 
 def refuse_other_audit(stored: StoredRun, header: Header) -> None:
-    """Raise RunError if another shard in the store was recorded with other settings than `header` and cannot be
-    merged."""
+    """Raise RunError if another shard in the store was recorded with other settings than `header`, so that the shards
+    could not be merged."""
     for name in stored.store.folders():
         if name == stored.name or not _SHARD.fullmatch(name):
             continue
