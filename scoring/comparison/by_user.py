@@ -7,9 +7,10 @@ trials (`scoring.inference.matched`).
 
 *The ranking depends on the user* if A is better in one arm and B in another: the qualitative interaction of M. Gail, R.
 Simon (Biometrics 41 (1985), 361-372). Their statistic assumes independent arms, but here all arms have the same topics.
-So both sides are tested, each in its most extreme arm. If no arm prefers B, at most all arms but one, which prefers A
-for sure, can falsely seem to: hence a two-sided p of at most 2·alpha/(arms - 1) for one side, and of alpha for the
-other, over the pairs of systems (Bonferroni). The intervals must agree in both.
+So both sides are tested, each in its most extreme arm. If no arm truly prefers B, at most all arms but one, which
+surely prefers A, can falsely seem to prefer it. So a two-sided p of at most 2·alpha/(arms - 1) is required for one
+side, and of alpha for the other, divided by the number of pairs of systems (Bonferroni). The intervals must agree for
+both.
 """
 
 import math
@@ -31,11 +32,15 @@ _NOTHING = Lost({}, {}), Lost({}, {})
 
 @dataclass(frozen=True, slots=True)
 class ByUser:
-    """Two systems by arm, the control first; differences are those of `scoring.inference.matched`, not yet corrected.
+    """Two systems compared in each arm, the control first.
 
-    first, second: the systems A and B. apart: A - B in each arm, for topics like these. these: the same for these
-    topics. interactions: by arm except the control, for topics like these; {} if the figures are ratios of sums over
-    all conversations, whose difference is no mean over trials.
+    Differences are as in `scoring.inference.matched`, uncorrected.
+
+    first, second: the systems A and B.
+    apart: A - B in each arm, for topics like these.
+    these: A - B in each arm, for these topics.
+    interactions: by arm except the control, for topics like these. Empty if the figures are ratios of sums over all
+        conversations, whose difference is not a mean over trials.
     """
 
     first: str
@@ -49,8 +54,10 @@ class ByUser:
         return next(iter(self.apart))
 
     def turned(self, estimand: Estimand, alpha: float, pairs: int = 1) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(arms in which the first is higher, arms in which the second is), the most extreme first; ((), ()) unless
-        both are found. alpha: the probability of a false finding over `pairs` pairs of systems.
+        """Return the arms in which the first system is higher, and those in which the second is.
+
+        The most extreme arm comes first. Both are empty unless both are found. `alpha` is the probability of a false
+        finding over `pairs` pairs of systems.
         """
         each = self.apart if estimand == "like-these" else self.these
         most = min(alpha, 2 * alpha / max(1, len(each) - 1)) / pairs + _SAME
@@ -68,7 +75,7 @@ class ByUser:
 
 
 def _p(one: Difference) -> float:
-    """The larger of its p and that of its interval; 1 if one of them is undefined."""
+    """Return the larger of the difference's p and its interval's p; 1 if either is undefined."""
     return max(one.p, one.outside) if not math.isnan(one.p + one.outside) else 1.0
 
 
@@ -87,11 +94,13 @@ def by_user(
     invalid: Mapping[str, int] | None = None,
     lost: Mapping[str, tuple[Lost, Lost]] | None = None,
 ) -> ByUser:
-    """Compare two systems by arm.
+    """Compare two systems in each arm.
 
-    cells: by arm, the control first, those of the first and of the second system. invalid: by arm, how many trials have
-    no valid attempt with one of them. lost: by arm, what either lost, which bounds the result; None if nothing was
-    lost. The other arguments are those of `scoring.inference.matched.difference`.
+    cells: the cells of the first and of the second system, by arm, the control first.
+    invalid: the number of trials that lack a valid attempt with one of the systems, by arm.
+    lost: the lost attempts of either system, by arm, which bound the result; None if nothing was lost.
+
+    All other arguments are as for `scoring.inference.matched.difference`.
     """
     gone = invalid or {}
     played = {

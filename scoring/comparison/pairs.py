@@ -24,8 +24,10 @@ from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A topic's part in a difference. share: of the difference, 1 over all topics together; below 0 if the topic
-    favours the other system. without: the difference without the topic.
+    """A topic's part in the difference between two systems.
+
+    share: the part of the difference; 1 over all topics together, below 0 if the topic favours the other system.
+    without: the difference without the topic.
     """
 
     topic: str
@@ -35,18 +37,23 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two systems in one measure. value: the first's figure minus the second's; NaN if undefined.
+    """Two systems compared in one measure.
 
-    interval, p: of this difference alone. corrected: p with one probability of error over all pairs of the measure.
-    outside: the smallest probability of error, over all pairs, at which the interval leaves out 0; NaN without an
-    interval. least: the smallest p that so many topics can give; NaN if any p is possible. effect: |value|/√V_E2 over
-    the systems compared. why: the reason why the systems cannot be told apart, unless it is a large p. bounds: the
-    difference with all lost attempts of the first system at the low end of the measure and those of the second at the
-    high end, and the other way round; None unless they lost different shares, or many. typical: the median of the
-    topics' differences and its interval, if the measure has no end near its values and topics are too few for a mean;
-    else None. wins, ties, losses: topics in which the first system's own figure is better (higher, if neither end is
-    good), equal, worse. drivers: every topic by its share, largest first; () if the value is 0. needed: the study that
-    would settle the comparison.
+    value: the first system's figure minus the second's; NaN if undefined.
+    interval, p: for this difference alone.
+    corrected: p with one error probability over all pairs of the measure.
+    outside: the smallest error probability, over all pairs, at which the interval excludes 0; NaN without an interval.
+    least: the smallest p possible with this number of topics; NaN if any p is possible.
+    effect: |value|/√V_E2 over the systems compared.
+    why: the reason why the systems cannot be told apart, unless it is a large p.
+    bounds: the difference with all lost attempts of the first system at the low end of the measure and those of the
+        second at the high end, and the other way round; None unless they lost different shares, or many.
+    typical: the median of the topics' differences and its interval, if the measure has no end near its values and
+        topics are too few for a mean; else None.
+    wins, ties, losses: the numbers of topics on which the first system's own figure is better (higher, if neither end
+        is good), equal, and worse.
+    drivers: every topic by its share, largest first; empty if the value is 0.
+    needed: the size of study that would settle the comparison.
     """
 
     first: str
@@ -70,21 +77,27 @@ class Pair:
 
     @property
     def found(self) -> bool:
-        """True if the systems are told apart."""
+        """True if the systems can be told apart."""
         return self.verdict in ("better", "worse", "higher", "lower")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureComparison:
-    """All pairs of systems in one measure, over the topics for which all have a value.
+    """All pairs of systems in one measure, over the topics for which all of them have a value.
 
-    turn: of a system turn; None for whole conversations. topic_type: None for all types. estimand: what intervals
-    describe. figures: by system. topics: those compared. left_out: those for which some system has no value. trials:
-    fewest and most conversations of a topic with a system. pairs: in the order of the systems. letters: systems that
-    share a letter cannot be told apart. pooled: the figures are ratios of sums over all conversations, as %recovery is.
-    sessions: how many sessions run through all topics, by system, without systems that have a fresh one for each
-    conversation. clusters: how many clusters of topics are the units; 0 if topics are. in_time: notes about trials that
-    are alike near each other in time, by system, without systems that need none.
+    turn: the system turn compared; None for whole conversations.
+    topic_type: the type of topics; None for all types.
+    estimand: what intervals describe.
+    figures: the figure of each system.
+    topics: the topics compared.
+    left_out: the topics for which some system has no value.
+    trials: the fewest and the most conversations of a topic with a system.
+    pairs: the comparisons, in the order of the systems.
+    letters: systems that share a letter cannot be told apart.
+    pooled: True if the figures are ratios of sums over all conversations, such as %recovery.
+    sessions: the number of sessions that run through all topics, for each system that has such sessions.
+    clusters: the number of clusters of topics that are the units; 0 if topics are.
+    in_time: notes for systems whose trials are alike if they are near in time.
     """
 
     measure: str
@@ -104,7 +117,7 @@ class MeasureComparison:
 
     @property
     def label(self) -> str:
-        """The measure as people read it: `%useful S1`."""
+        """The printed name of the measure, such as `%useful S1`."""
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
 
@@ -138,14 +151,16 @@ def compare_pairs(
 ) -> MeasureComparison:
     """Compare every pair of the systems.
 
-    good: the good end of the measure. reach: the greatest possible difference of two figures; infinite if the measure
-    has no end near its values. guard: of the intervals for topics like these. lost: what each system lost. extreme: the
-    systems aligned with it.
+    good: the good end of the measure.
+    reach: the largest possible difference of two figures; infinite if the measure has no end near its values.
+    guard: what intervals for topics like these allow for.
+    lost: the attempts that each system lost.
+    extreme: the systems aligned with lost attempts at each end of the measure.
 
-    Corrected p: for topics like these by the closed randomised Tukey HSD; for these topics, for ratios of sums, and for
-    sessions that run through all topics, by Holm's method. A winner also needs an interval without 0, corrected by
-    Holm's method, and, if systems lost different shares of their attempts, or many, one within the bounds of these. If
-    the losses of one of them depend on its answers, there are bounds and no winner.
+    For topics like these, p is corrected by the closed randomised Tukey HSD; for these topics, for ratios of sums, and
+    for sessions that run through all topics, by Holm's method. A winner also needs an interval without 0, corrected by
+    Holm's method. If systems lost different shares of their attempts, or many, that interval spans the bounds of the
+    losses. If the losses of one of them depend on its answers, there are bounds and no winner.
     """
     values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
 
@@ -247,11 +262,11 @@ def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, 
 
 
 def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
-    """Why two systems have no interval if their differences are alike in time, whatever the topic; "" if they are not.
+    """Return why two systems have no interval if their differences are alike in time; "" if they are not.
 
     An effect that all topics share, such as an undeclared session or a load on one system, does not average out over
-    topics: equal systems were told apart in up to 60% of such studies. A load on both, which are played in turn,
-    cancels in the differences.
+    topics: equal systems were told apart in up to 60% of such studies. A load on both systems, which take turns in a
+    run, cancels in the differences.
     """
     if not aligned.moments.keys() >= set(names):
         return ""
@@ -282,7 +297,7 @@ def _pair(
     *,
     dependent: str,
 ) -> Pair:
-    """Compare two systems; `dependent` is the reason why no winner is named, whatever the figures are, or ""."""
+    """Compare two systems. `dependent` is the reason why no winner is named, whatever the figures are, or ""."""
     first, second = place
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
@@ -329,7 +344,9 @@ def _find_needed(
     reach: float,
     guard: Guard,
 ) -> Needed:
-    """The study that would settle the comparison; unknown if a larger one would not, or its obstacle is not modelled.
+    """Estimate the size of study that would settle the comparison.
+
+    It is unknown if no study would, or if the model fails.
 
     The model has the spread of topics and trials only: no lost attempts (a larger study loses as many), clusters,
     trials alike in time, or ratios with too few turns for an interval.

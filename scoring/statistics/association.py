@@ -6,8 +6,8 @@ from math import exp, lgamma
 def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
     """Return the one-sided p: the probability of at least `both` if the two properties are independent.
 
-    This is R. A. Fisher's exact test (1935), the tail of the hypergeometric distribution given all four margins. 1 if a
-    margin is 0. Raises ValueError for a negative count.
+    This is R. A. Fisher's exact test (1935), the tail of the hypergeometric distribution given all four margins. p is 1
+    if a margin is 0. Raises ValueError for a negative count.
     """
     if min(both, first, second, neither) < 0:
         raise ValueError(f"counts cannot be negative: {(both, first, second, neither)}")

@@ -1,9 +1,10 @@
 """The regularised incomplete beta function, and quantiles of beta and Student t distributions.
 
-It is implemented here so that exact intervals need only numpy. The continued fraction (modified Lentz) converges fast
-for x < (a + 1)/(a + b + 2); beyond that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton steps
-inside a bracket, mostly no more than five; every sixth step, if still a long one, halves the bracket instead, so that
-the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests name.
+They are implemented here so that exact intervals need only numpy. The continued fraction (modified Lentz) converges
+fast for x < (a + 1)/(a + b + 2); beyond that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton
+steps inside a bracket, mostly no more than five. If the sixth step is still long, it halves the bracket instead, and so
+does every sixth after it, so that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range
+that the tests state.
 """
 
 import math
@@ -23,7 +24,7 @@ _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Return I_x(a, b) = P(Beta(a, b) <= x) for x (...) in [0, 1], and a, b (...) above 0; they broadcast."""
+    """Return I_x(a, b) = P(Beta(a, b) <= x) for x in [0, 1] and a, b above 0. All arrays broadcast."""
     x, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (x, a, b)))
     if not (np.all((x >= 0) & (x <= 1)) and np.all(a > 0) and np.all(b > 0)):
         raise ValueError("beta_cdf needs x from 0 to 1 and a, b above 0")
@@ -31,7 +32,10 @@ def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Return x with I_x(a, b) = probability, (...) in [0, 1], to 1e-15 if possible; a and b are (...) above 0."""
+    """Return the x in [0, 1] with I_x(a, b) = probability, to 1e-15 if possible; a and b are above 0.
+
+    Arrays broadcast.
+    """
     wanted, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (probability, a, b)))
     if not (np.all((wanted >= 0) & (wanted <= 1)) and np.all(a > 0) and np.all(b > 0)):
         raise ValueError("beta_quantile needs a probability from 0 to 1 and a, b above 0")
@@ -69,9 +73,10 @@ def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
-    """Return (k,) starting points inside (0, 1): Abramowitz and Stegun (1964), 26.5.22, from the quantile by 26.2.22.
+    """Return (k,) starting points inside (0, 1) for the search of quantiles.
 
-    If a or b is below 1, they are powers of the tails; and the mean if neither gives a number.
+    They follow Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by 26.2.22. If a or b is below 1, they
+    are powers of the tails, and the mean if neither gives a number.
     """
     with np.errstate(all="ignore"):
         t = np.sqrt(-2 * np.log(np.minimum(wanted, 1 - wanted)))
@@ -93,7 +98,7 @@ def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
 
 @lru_cache(maxsize=4096)
 def student_quantile(probability: float, degrees: int) -> float:
-    """Return a quantile of Student's t for a `probability` in (0, 1) and at least 1 degree of freedom."""
+    """Return the quantile of Student's t for a `probability` in (0, 1) and at least 1 degree of freedom."""
     if not 0 < probability < 1 or degrees < 1:
         raise ValueError("student_quantile needs a probability inside (0, 1) and at least one degree of freedom")
     tail = min(probability, 1 - probability)
@@ -116,7 +121,7 @@ def normal_cdf(value: float) -> float:
 
 
 def normal_quantile(probability: float) -> float:
-    """Return a quantile of the standard normal distribution for a `probability` in (0, 1)."""
+    """Return the quantile of the standard normal distribution for a `probability` in (0, 1)."""
     return NormalDist().inv_cdf(probability)
 
 

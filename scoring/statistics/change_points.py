@@ -4,8 +4,8 @@ This is binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidime
 Mathematics Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková,
 Permutation tests in change point analysis, Statistics & Probability Letters 53 (2001), 37-46). Without a change all
 orders are equally likely, so such a series gets a change point in at most 1 - `level` of the cases, whatever its
-distribution. It is for the picture of a history: an alarm must not test repeatedly in hindsight
-(`scoring.inference.drift`).
+distribution. Change points are for plots of a history. Alarms are raised by `scoring.inference.drift` instead, since
+they must not test repeatedly in hindsight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,8 +27,8 @@ _EVEN = 1e-9  # a series without any change
 class ChangePoint:
     """A change of level.
 
-    `at` is the index of the first value on the new level, `before` and `after` are the means of the stretches on both
-    sides, up to the next change points, and `p` is that of the permutation test.
+    `at` is the index of the first value on the new level. `before` and `after` are the means on both sides, up to the
+    next change points. `p` is from the permutation test.
     """
 
     at: int
@@ -40,9 +40,9 @@ class ChangePoint:
 def change_points(
     values: Sequence[float], rng: np.random.Generator, *, level: float = 0.95, draws: int = 999
 ) -> tuple[ChangePoint, ...]:
-    """Return the change points of `values`, (n,) in order of time; () for fewer than `FEWEST` values.
+    """Find the change points of (n,) values in order of time. Fewer than `FEWEST` values have none.
 
-    `level` is that of each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for a value
+    `level` applies to each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for a value
     that is not finite.
     """
     series = np.asarray(values, dtype=np.float64)
@@ -76,7 +76,7 @@ def _find_changes(
 
 
 def _cusum(rows: Floats) -> Floats:
-    """Return (rows, n - 1) distances between the means before and after each place, in units of their spread."""
+    """Return (rows, n - 1) distances between the means before and after each position, in units of their spread."""
     n = rows.shape[1]
     sizes = np.arange(1, n)
     sums = np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1)[:, :-1]

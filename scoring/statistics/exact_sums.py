@@ -1,7 +1,7 @@
-"""Sums of consecutive groups of numbers, equal to the last bit to those of `math.fsum`, at the speed of numpy.
+"""Sums of consecutive groups of numbers, equal to `math.fsum` to the last bit, at the speed of numpy.
 
 Each number is split into a multiple of 2⁻²⁶, whose sum is exact, and a rest of at most 2⁻²⁷, whose sum has an error of
-at most n² · 2⁻⁸⁰. Only if that error can change the rounding of the whole, `math.fsum` sums the group itself.
+at most n² · 2⁻⁸⁰. A group is summed by `math.fsum` only if that error can change the rounding of its sum.
 """
 
 import math
@@ -16,9 +16,9 @@ _CUT = 1.5 * 2.0**26  # a number of [0, 1] added to it is rounded to a multiple 
 
 
 def exact_sums(values: Floats, counts: npt.NDArray[np.int64]) -> Floats:
-    """Return (groups,) the sum of each group, exactly rounded; 0 for an empty one.
+    """Return the (groups,) sums of the groups, exactly rounded; 0 for an empty group.
 
-    `values` is (n,) in [0, 1], group after group, and `counts` is (groups,) the size of each group, with the sum n.
+    `values` is (n,) in [0, 1], group after group. `counts` is (groups,), the sizes of the groups, which add up to n.
     """
     found = np.zeros(len(counts))
     filled = np.flatnonzero(counts)

@@ -1,8 +1,8 @@
 """Randomisation tests for matched pairs, and corrections for multiple comparisons.
 
 If the two sides of every pair were treated alike, each topic's difference would be as likely with the other sign
-(Fisher's randomisation test for pairs; the topic is the unit, as for intervals). Apart from random sampling of
-exchanges, p is exact: whatever the distribution of the values, it is at most a with probability at most a.
+(Fisher's randomisation test for pairs; the topic is the unit, as for intervals). p is exact, apart from the random
+sampling of exchanges: whatever the distribution of the values, P(p <= a) is at most a.
 """
 
 import math
@@ -25,8 +25,8 @@ _NEAR = 2**16  # signs of one study that fit in the cache of a processor
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
     """Return the two-sided p for the mean of differences, one for each topic; NaN for fewer than two.
 
-    It is the share of exchanges of sides whose mean is at least as far from 0; if more than 13 topics differ, in a
-    sample of 9999 exchanges and the observed one.
+    It is the share of exchanges of sides whose mean is at least as far from 0. If more than 13 topics differ, the share
+    is taken over 9999 random exchanges and the observed one.
     """
     each = np.asarray(differences, dtype=np.float64)
     if len(each) < 2:
@@ -48,7 +48,7 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
 
 
 def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:
-    """Return (studies,) `exchange_p` of (studies, topics), with the same `draws` exchanges for all studies."""
+    """Return the (studies,) `exchange_p` of (studies, topics) differences, with the same `draws` exchanges for all."""
     table = np.asarray(differences, dtype=np.float64)
     studies, topics = table.shape
     if topics < 2:
@@ -67,7 +67,10 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed one and 9999 random ones."""
+    """Yield batches of (exchanges, units) signs.
+
+    For up to 13 units these are all exchanges, else the observed one and 9999 random ones.
+    """
     if units <= _WHOLE:
         yield _signs(units)
         return
@@ -80,25 +83,28 @@ def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
 
 @lru_cache(maxsize=_WHOLE)
 def _signs(units: int) -> Floats:
-    """Return (2^(units-1), units) all exchanges. The first unit is fixed, since reversing all signs gives the same."""
+    """Return all exchanges, (2^(units-1), units).
+
+    The first unit is fixed, since reversing all signs changes nothing.
+    """
     return np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=units - 1)])
 
 
 def least_p(units: int) -> float:
-    """Return the smallest possible p with so many topics, or sessions, all in one direction; NaN for fewer than two."""
+    """Return the smallest p possible with this number of units; NaN for fewer than two."""
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
 
 
 def fewest_units(alpha: float) -> float:
-    """Return the number of topics, or sessions, that allow a p of at most `alpha`; infinite with too few exchanges."""
+    """Return the number of units that allow a p of at most `alpha`; infinite if the sampled exchanges are too few."""
     return next((float(units) for units in range(2, 64) if least_p(units) <= alpha + _SAME), math.inf)
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return adjusted p of several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70).
+    """Return p values adjusted for several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70).
 
-    If those at most alpha are rejected, the chance of any false rejection is at most alpha, whatever the dependence
-    between comparisons. NaN stays NaN and does not count.
+    If comparisons with an adjusted p of at most alpha are rejected, the probability of any false rejection is at most
+    alpha, whatever the dependence between comparisons. NaN stays NaN and does not count.
     """
     known = sorted((value, place) for place, value in enumerate(p) if not math.isnan(value))
     found, highest = [math.nan] * len(p), 0.0
@@ -111,8 +117,8 @@ def holm(p: Sequence[float]) -> list[float]:
 def false_discovery(p: Sequence[float]) -> list[float]:
     """Return q values of Benjamini and Yekutieli (Ann. Statist. 29 (2001), 1165-1188), in the order of `p`.
 
-    If those up to q are rejected, the expected share of false rejections is at most q, whatever the dependence between
-    tests. NaN where p is.
+    If tests with values up to q are rejected, the expected share of false rejections is at most q, whatever the
+    dependence between tests. NaN stays NaN.
     """
     known = sorted((one, at) for at, one in enumerate(p) if not math.isnan(one))
     tests = len(known)

@@ -1,9 +1,10 @@
 """Topics whose majority flips: useful in most trials on one side, useless in most on the other.
 
-With few trials, a topic whose answers are useful half of the time flips by chance alone. So the number is reported with
-its expectation if the second side were more trials of the first: beta-binomial probabilities of each topic, given its
-own trials and the variation between topics of the first side (empirical Bayes: the mean and the intraclass correlation
-of the topics, by moments; G. W. Snedecor and W. G. Cochran, Statistical Methods, 1989, chapter 13).
+With few trials, a topic whose answers are useful half of the time flips by chance alone. So the number of flips is
+reported together with the number expected if the second side were more trials of the first. The expectation uses
+beta-binomial probabilities of each topic, given its own trials and the variation between topics of the first side
+(empirical Bayes: the mean and the intraclass correlation of the topics, by moments; G. W. Snedecor and W. G. Cochran,
+Statistical Methods, 1989, chapter 13).
 
 There is no p. In simulation the expected share was within .04 of the true one for 8 to 45 topics with 3 to 20 trials,
 and up to .10 below it if all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. Whether an arm
@@ -27,9 +28,9 @@ _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 class Flips:
     """The topics that flip.
 
-    `topics` is the number with a label on both sides, and `names` are those that flipped, in order. `by_chance` is the
-    expected number if the second side were more trials of the first; NaN for fewer than two topics, or if no topic has
-    two trials.
+    `topics` is the number of topics with a label on both sides, and `names` are those that flipped, in order.
+    `by_chance` is the number expected if the second side were more trials of the first; NaN for fewer than two topics,
+    or if no topic has two trials.
     """
 
     topics: int
@@ -38,7 +39,7 @@ class Flips:
 
 
 def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> Flips:
-    """Count flips, from labels by topic of the control and of the other side: whether each answer was useful.
+    """Count flips between the control and another side, from labels by topic: True for a useful answer.
 
     A topic with as many useful as useless answers on a side has no majority there, and does not flip.
     """
@@ -56,7 +57,7 @@ def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> 
 
 
 def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
-    """Return the beta distribution of topics' probabilities, by moments; None without variation between trials."""
+    """Return the beta distribution of topics' probabilities, by moments; None if trials do not vary."""
     if len(useful) < 2 or trials.max() < 2:
         return None
     whole = trials.sum()
@@ -72,7 +73,7 @@ def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
 
 
 def _opposite(one: Sequence[bool], trials: int, a: float, b: float) -> float:
-    """Return the probability that `trials` new trials have the majority opposite to `one`, for Beta(a, b) topics."""
+    """Return the probability that `trials` new trials have the opposite majority to `one`, for Beta(a, b) topics."""
     side = _majority(one)
     if side == 0:
         return 0.0

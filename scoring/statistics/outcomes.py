@@ -4,10 +4,10 @@ A trial of topic k with system s has the value
 
     mean ± difference/2 + topic + system × topic + trial
 
-If values are bounded, the probabilities (or means) of topics have beta distributions, and those of the two systems are
-linked by a normal copula, so that each has the variance topic + both, and their difference 2·both. A trial is then yes
-or no with that probability, or beta distributed around it. For a mean nearer to an end, variances shrink with
-mean·(1 - mean), as those of yes or no do. Without bounds everything is normal.
+If values are bounded, the probabilities (or means) of topics have beta distributions. Those of the two systems are
+linked by a normal copula, so that each has the variance topic + both, and their difference has the variance 2·both. A
+trial is then yes or no with that probability, or beta distributed around it. For a mean nearer to an end, variances
+shrink with mean·(1 - mean), as variances of yes-or-no values do. Unbounded values are normal in every component.
 """
 
 import math
@@ -39,8 +39,10 @@ _EDGE = 1e-9  # a share of 0 or 1 is one distribution alone
 class Components:
     """Components of variance of single trials.
 
-    mean: of both systems together. topic, both, trial: variances between topics, of system × topic, and between trials
-    of a topic; for yes or no the last one follows from the others. low, high: ends of the range.
+    mean: the mean of both systems together.
+    topic, both, trial: the variances between topics, of system × topic, and between trials of a topic. For yes-or-no
+        values the last one follows from the others.
+    low, high: the ends of the range.
 
     Raises ValueError for negative variances, for a mean outside the range, and for more variance than the range
     permits.
@@ -74,7 +76,7 @@ class Components:
 
     @property
     def within(self) -> float:
-        """The variance between trials of a topic; for yes or no, the rest of the total."""
+        """The variance between trials of a topic. For yes-or-no values it is the rest of the total."""
         left = self.room - self.topic - self.both
         return {"yes or no": left, "bounded": min(self.trial, left)}.get(self.shape, self.trial)
 
@@ -83,8 +85,8 @@ class Components:
 class Outcomes:
     """Outcomes of many studies of two systems.
 
-    `values` is (studies, topics, 2), means over trials. `noise` is (studies, topics, 2), their variances over other
-    trials, as estimated from the trials; NaN for single trials.
+    `values` is (studies, topics, 2), means over trials. `noise` is (studies, topics, 2), the variances of these means
+    over other trials, as estimated from the trials; NaN for single trials.
     """
 
     values: Floats
@@ -94,14 +96,17 @@ class Outcomes:
 def draw_outcomes(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Draw studies with topics of their own. `difference` is that of the systems' means over topics like these."""
+    """Draw studies that each have their own topics.
+
+    `difference` is the difference between the systems' means over topics like these.
+    """
     return _of_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
 
 
 def draw_centres(
     components: Components, difference: float, topics: int, studies: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw (studies, topics, 2) expected values of topics. Arguments are as for `draw_outcomes`."""
+    """Draw (studies, topics, 2) expected values of topics. All arguments are as for `draw_outcomes`."""
     if components.shape == "unbounded":
         common = rng.normal(0, math.sqrt(components.topic), (studies, topics, 1))
         own = rng.normal(0, math.sqrt(components.both), (studies, topics, 2))
@@ -123,7 +128,10 @@ def draw_outcomes_of_these(
 
 
 def centres_of_these(components: Components, difference: float, topics: int) -> Floats:
-    """Return (topics, 2) expected values of these topics, ascending. Arguments are as for `draw_outcomes_of_these`."""
+    """Return (topics, 2) expected values of these topics, ascending.
+
+    All arguments are as for `draw_outcomes_of_these`.
+    """
     spread = np.array([normal_quantile((place + 0.5) / topics) for place in range(topics)])
     if components.shape == "unbounded":
         deviation = math.sqrt(components.topic + components.both)
@@ -170,7 +178,7 @@ def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.
 
 
 def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
-    """Return (..., 2) means of topics from (...) standard normal values with correlation `link`."""
+    """Return (..., 2) means of topics from (...) standard normal values, correlated by `link` between systems."""
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [
         _topic_means(components, components.mean + half, near * shared + sign * far * apart)
@@ -198,7 +206,7 @@ def _quantiles(mean: float, share: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _link(components: Components, difference: float) -> float:
-    """Return the correlation on the normal scale for which differences of topics' means have the variance 2·both."""
+    """Return the correlation on the normal scale at which differences of topics' means have the variance 2·both."""
     middles = np.array([normal_quantile((place + 0.5) / _SIDE) for place in range(_SIDE)])
     shared, apart = np.meshgrid(middles, middles)
     low, high = 0.0, 1.0

@@ -1,13 +1,13 @@
 """A test of whether two sets of texts come from the same system, by frequencies of sequences of four characters.
 
-It does not say which is better: two systems may say the same in other words, and one may be right and the other wrong
-in nearly the same words. Texts are compared within topics only, since those of one topic are alike even if different
-systems wrote them; they should be answers to the same turn, such as the first.
+It does not show which is better: two systems may say the same in other words, and one may be right and the other wrong
+in nearly the same words. Texts are compared within topics only, since texts on one topic are alike even if different
+systems wrote them. They should be answers to the same turn, such as the first.
 
 A text is the unit vector of the counts of its sequences. The statistic is the squared distance between the mean vectors
-of the two sides, summed over topics: the maximum mean discrepancy with the 4-spectrum kernel (A. Gretton et al.,
-J. Mach. Learn. Res. 13 (2012), 723-773, Eq. 5; C. Leslie et al., Pac. Symp. Biocomput. 2002, 564-575). The texts of
-each topic are randomly reassigned to the two sides; the test is exact if texts of a topic are independent.
+of the two sides, summed over topics: the maximum mean discrepancy with the 4-spectrum kernel (A. Gretton et al., J.
+Mach. Learn. Res. 13 (2012), 723-773, Eq. 5; C. Leslie et al., Pac. Symp. Biocomput. 2002, 564-575). The texts of each
+topic are randomly reassigned to the two sides; the test is exact if texts on a topic are independent.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _LARGE = 2**24  # multiplications
 class SameSource:
     """The result of the test.
 
-    `p` is the share of reassignments in which the sides lie at least as far apart; NaN without an informative topic.
-    `n` is the number of texts, `topics` the number of informative topics (texts on both sides, and several on one),
-    and `draws` the number of reassignments.
+    p: the share of reassignments in which the sides lie at least as far apart; NaN without an informative topic.
+    n: the number of texts.
+    topics: the number of informative topics: texts on both sides, and several on one.
+    draws: the number of reassignments.
     """
 
     p: float
@@ -46,7 +47,7 @@ class SameSource:
 def same_source(
     first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], rng: np.random.Generator, *, draws: int = 999
 ) -> SameSource:
-    """Test two sets of texts, given by topic in the same order of topics."""
+    """Test two sets of texts, each with one entry for every topic, in the same order."""
     return same_sources([first, second], {(0, 1): rng}, draws=draws)[0, 1]
 
 
@@ -56,7 +57,7 @@ def same_sources(
     *,
     draws: int = 999,
 ) -> dict[tuple[int, int], SameSource]:
-    """Test pairs of several sets of texts as `same_source` does, counting sequences once.
+    """Test pairs of several sets of texts as `same_source` does, counting sequences only once.
 
     `sides` are the texts of each set, by topic, in the same order of topics. `pairs` maps indices of two sides to their
     random generator.
@@ -98,10 +99,12 @@ def _product(one: Floats, two: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counted:
-    """The texts of a side on a topic.
+    """The sequence counts of one side's texts on a topic.
 
-    counts: (n, W + 1) frequencies of the W different sequences in each text, and a column of 0. buckets: (W,) their
-    buckets. column: by bucket, its column; W if no text has it. alike: (n, n) products of counts.
+    counts: (n, W + 1) frequencies of the W different sequences in each text, and a column of 0.
+    buckets: (W,) the hash buckets of these sequences.
+    column: the column of each bucket; W if no text has it.
+    alike: (n, n) products of counts.
     """
 
     counts: Floats
@@ -110,7 +113,7 @@ class _Counted:
     alike: Floats
 
     def products(self, other: _Counted) -> Floats:
-        """Return (n, m) products of the counts of both sides: whole numbers, so nothing is rounded."""
+        """Return (n, m) products of the counts of both sides. They are whole numbers, so nothing is rounded."""
         return _product(self.counts[:, self.column[other.buckets]], other.counts[:, :-1])
 
 
@@ -129,7 +132,7 @@ def _count_texts(texts: Sequence[str]) -> _Counted:
 
 
 def _grams(text: str) -> npt.NDArray[np.int64]:
-    """Return the bucket of each sequence of four characters, case and white space included; blanks pad the text."""
+    """Return the bucket of each sequence of four characters, with case and white space; blanks pad the text."""
     padded = " " * (_LENGTH - 1) + text + " " * (_LENGTH - 1)
     codes = np.frombuffer(padded.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
     mixed = np.zeros(len(codes) - _LENGTH + 1, dtype=np.uint64)

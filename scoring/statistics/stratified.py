@@ -1,11 +1,10 @@
-"""A comparison of two groups within strata: the exact conditional test of 2×2 tables, and Mantel and Haenszel's
-estimates.
+"""The exact conditional test of 2×2 tables within strata, with the estimates of Mantel and Haenszel.
 
 Each stratum s has n_s cases, of which a_s are exposed and m_s have the outcome. Given these margins, if exposure does
-not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The distribution
-of their sum, the statistic, is the convolution, as infinitely many permutations of outcomes within strata would give.
-Strata may differ in how common the outcome is, so a difference between easy and hard topics does not look like an
-effect.
+not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The statistic is
+the sum of these numbers. Its distribution is their convolution, which infinitely many permutations of outcomes within
+strata would also give. Strata may differ in how common the outcome is, so a difference between easy and hard topics
+does not look like an effect.
 
 Source: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959), 719-748, for the pooled odds ratio and the normal
 approximation; S. Greenland and J. M. Robins, Biometrics 41 (1985), 55-68, for the pooled difference.
@@ -28,15 +27,17 @@ _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, 
 
 @dataclass(frozen=True, slots=True)
 class StratifiedTest:
-    """The result of the test; p are in [0, 1], or NaN if no stratum is informative.
+    """The result of the test. All p are in [0, 1], or NaN if no stratum is informative.
 
-    p: two-sided, over outcomes at most as likely as the observed one. more, fewer: one-sided, the outcome is more
-    (less) frequent among the exposed. middle: the mid-p of `more`, P(more than observed) + P(as many)/2. Without an
-    effect it is uniform on [0, 1] except for the discreteness of counts, and its mean is exactly 1/2 (H. O. Lancaster,
-    JASA 56 (1961), 223-234). difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1]. odds_ratio: pooled,
-    in [0, inf]; NaN for 0/0. n, strata: the numbers of cases in informative strata, and of these strata: with exposed
-    and unexposed cases, and both outcomes. method: `exact conditional`, or `Mantel-Haenszel, normal` for very large
-    tables.
+    p: two-sided, over outcomes at most as likely as the observed one.
+    more, fewer: one-sided; the outcome is more (less) frequent among the exposed.
+    middle: the mid-p of `more`, P(more than observed) + P(as many)/2. Without an effect it is uniform on [0, 1] except
+        for the discreteness of counts, and its mean is exactly 1/2 (H. O. Lancaster, JASA 56 (1961), 223-234).
+    difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1].
+    odds_ratio: pooled, in [0, inf]; NaN for 0/0.
+    n, strata: the number of cases in informative strata, and the number of these strata. A stratum is informative if it
+        has exposed and unexposed cases, and both outcomes.
+    method: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
 
     Without an effect, the exact p-values are at most .05 in at most 5% of cases, and mostly in far fewer, because
     counts are discrete. `middle` is less conservative.
@@ -61,11 +62,11 @@ def compare_within(
     *,
     most: float = _MOST,
 ) -> StratifiedTest:
-    """Return the test and estimates from the counts of S strata.
+    """Test and estimate the association within S strata.
 
-    `both` is (S,) exposed cases with the outcome; `exposed`, `outcomes` and `cases` are (S,) totals. Estimates are
-    over all strata with both exposed and unexposed cases. The test is exact up to `most` multiplications. Raises
-    ValueError for counts that cannot be a 2×2 table.
+    `both` is (S,), the exposed cases with the outcome; `exposed`, `outcomes` and `cases` are (S,) totals. Estimates are
+    over all strata with both exposed and unexposed cases. The test is exact if it takes at most `most` multiplications.
+    Raises ValueError for counts that cannot be a 2×2 table.
     """
     k, a, m, n = (np.atleast_1d(np.asarray(part, dtype=np.int64)) for part in (both, exposed, outcomes, cases))
     if not k.shape == a.shape == m.shape == n.shape or k.ndim != 1:
@@ -105,7 +106,7 @@ def _estimates(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float
 
 
 def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts) -> tuple[float, float, float, float]:
-    """Return p, more, fewer and middle. Each is a sum of the tail, so that small ones keep their digits."""
+    """Return p, more, fewer and middle. Each is summed over its tail, so that small ones keep their digits."""
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, int(n.max()) + 1)))))
 
     def choose(total: int, some: Counts) -> Floats:

@@ -1,13 +1,13 @@
-"""The label-level Markov chain of a system: how often o follows o, x follows o, and so on.
+"""The label-level Markov chain of a system: how often a useful answer follows a useless one, and so on.
 
-States: `start`, `o` (a useful answer), `x` (not), `-` (the conversation ended badly, before a turn that it would still
-have had). Each transition is a share over topics and trials:
+States: `start`, `o` (a useful answer), `x` (an answer that is not useful), `-` (the conversation ended badly, before a
+turn that it would still have had). Each transition is a share over topics and trials:
 
     a → o, a → x    turns that got this label / turns that were asked after `a` and answered
-    a → -           conversations that ended badly after `a` / the same, and the turns that were asked after `a`
+    a → -           conversations that ended badly after `a` / their number plus that of turns asked after `a`
 
-A turn that was not asked (`·`) is in neither: that the protocol was completed, or reached its last turn, says nothing
-about the system. So what the next answer is, given that there is one, is separate from whether there is one:
+A turn that was not asked (`·`) is in neither: it says nothing about the system that the protocol was completed, or
+reached its last turn. So the label of the next answer is separate from whether there is a next answer:
 
     %useful 1   = P(start → o)
     %recovery   = (1 - P(x → -))·P(x → o), both of step 2, if the first turn always took place
@@ -51,7 +51,7 @@ TRANSITIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The transition source → target at turn `step`, from 1 (None over all steps), with its probability `share`."""
+    """The probability `share` of the transition source → target at turn `step`, from 1; None for all turns together."""
 
     source: str
     target: str
@@ -60,9 +60,9 @@ class Transition:
 
 
 def codes(rows: Iterable[Sequence[str]]) -> Labels:
-    """(conversations, turns) label codes from rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`, all of one length.
+    """Return the (conversations, turns) label codes of rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`.
 
-    Raises ValueError for labels other than those of `scoring.measures.usefulness.labels`.
+    Rows have equal lengths. Raises ValueError for labels other than those of `scoring.measures.usefulness.labels`.
     """
     listed = [[_CODES.get(label, -2) for label in row] for row in rows]
     found = np.array(listed, dtype=np.int8).reshape(len(listed), -1)
@@ -82,12 +82,15 @@ def chain(
     resampler: Resampler | None = None,
     design: Design = INDEPENDENT,
 ) -> tuple[Transition, ...]:
-    """Every transition of `TRANSITIONS`, with its interval; NaN with n = 0 for a source that nothing followed.
+    """Estimate every transition of `TRANSITIONS`, with its interval.
 
-    labels: (topics, trials, turns) codes, `ABSENT` if a trial has none. invalid: (topics, trials) bool, trials that
-    never became valid, for the bounds `worst` and `best`. step: only transitions to this turn. only: source and
-    target, to compute a single transition. design: how topics and trials depend on each other; the units are trials
-    in one topic.
+    labels: (topics, trials, turns) codes, `ABSENT` for a missing trial.
+    invalid: (topics, trials) bool, trials that never became valid, for the bounds `worst` and `best`.
+    step: estimate only transitions to this turn.
+    only: a source and a target, to estimate a single transition.
+    design: how topics and trials depend on each other. If there is one topic, its trials are the units.
+
+    A transition is NaN with n = 0 if no turn followed its source.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]
@@ -126,7 +129,7 @@ def chain(
 
 
 def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]:
-    """(topics, turns, 9) how often each of `TRANSITIONS` was taken, by the turn it leads to."""
+    """Count how often each of `TRANSITIONS` was taken, as (topics, turns, 9), by the turn that it leads to."""
     grid = _grid(labels, topics)
     counts = np.zeros((len(topics), grid.shape[2], len(TRANSITIONS)), dtype=np.int64)
     for at in range(1, grid.shape[2] + 1):

@@ -21,10 +21,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SwanReadings:
-    """expected, pooled: in [0, 1]; NaN if no criterion is defined on any path.
+    """Both readings of SWAN.
 
-    criteria: both readings of each WAN^c, with the probability that it is defined. defined, n: probability and number
-    of the paths on which any criterion of positive weight is defined.
+    expected, pooled: in [0, 1]; NaN if no criterion is defined on any path.
+    criteria: both readings of each WAN^c, with the probability that it is defined.
+    defined, n: the probability and the number of paths on which any criterion of positive weight is defined.
     """
 
     expected: float
@@ -35,9 +36,10 @@ class SwanReadings:
 
 
 def path_scores(numerators: npt.ArrayLike, denominators: npt.ArrayLike, criterion_weights: npt.ArrayLike) -> Floats:
-    """(n,) SWAN of each path, NaN if no criterion of positive weight is defined; used by decompositions and tails.
+    """Return the (n,) SWAN of each path, for decompositions and tails; NaN if no weighted criterion is defined.
 
-    numerators, denominators: (n, C) of WAN^c, 0/0 if undefined. criterion_weights: (C,) CW, at least 0.
+    `numerators` and `denominators` are (n, C) parts of WAN^c, 0/0 if undefined. `criterion_weights` are (C,) CW, at
+    least 0.
     """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
@@ -60,7 +62,10 @@ def swan_readings(
     criterion_weights: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
 ) -> SwanReadings:
-    """Both readings of SWAN, from arguments as for `path_scores` and (n,) weights of the paths; None for even ones."""
+    """Compute both readings of SWAN.
+
+    All arguments are as for `path_scores`, with (n,) path weights, None for even ones.
+    """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
     scores = path_scores(top, bottom, heavy)

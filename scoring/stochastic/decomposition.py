@@ -1,22 +1,22 @@
-"""The contribution of each branch to a score, and the turns at which its spread is settled.
+"""The contribution of each branch to a score, and the turns at which the variance of a score is settled.
 
-Contributions. A score's expectation is a sum over paths, so it is a sum over branches: a node's contribution is the sum
-of P(π)·score(π) over the paths through it, and those of its children and of the paths that end at it add up to it.
-`effect` is how much the expectation changes when a conversation takes the branch.
+Contributions. A score's expectation is a sum over paths, so it is a sum over branches. A node's contribution is the sum
+of P(π)·score(π) over the paths through it; the contributions of its children and of the paths that end at it add up to
+it. `effect` is how much the expectation changes when a conversation takes the branch.
 
-Spread. Let F_t be what is known after t turns: the node reached, or the end of the conversation before that. By the law
-of total variance
+Spread. Let F_t be the information after t turns: the node reached, or the end of the conversation before that. By the
+law of total variance
 
     Var(score) = Σ_t E[Var(E[score|F_t] | F_{t-1})] + E[Var(score|F_D)]
 
 The t-th term is the part of the variance that turn t settles; the last one, `rest`, is the variance left between
-conversations on the very same path (0 if the score is a function of the path). For a conversation that stops, this is
-settled at the turn it did not take.
+conversations on the very same path (0 if the score is a function of the path). For a conversation that stops, its end
+is settled at the turn it did not take.
 
 From trials, the plain formula overstates what early turns settle: a node with one trial seems to have no spread inside.
 The `corrected` estimate divides by n_v - 1 in each node and assumes that nodes with one trial vary inside as much as
 the others of that turn. It is unbiased if each node of positive probability has at least two trials; `alone` is the
-share of trials for which it rests on that assumption, and if that is all of them the result is NaN.
+share of trials for which it rests on that assumption. If that is all of them, the result is NaN.
 """
 
 from dataclasses import dataclass
@@ -35,9 +35,12 @@ Estimate = Literal["exact", "corrected", "plain"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """Over the N nodes. mass: probability of passing through. mean: expectation given that, NaN for mass 0.
+    """The contributions of N nodes to an expected score, (N,) each.
 
-    contribution: mass·mean; the root's is the whole expectation. effect: mean minus the parent's mean; NaN at the root.
+    mass: the probability of passing through the node.
+    mean: the expectation given that; NaN for mass 0.
+    contribution: mass·mean; the root's is the whole expectation.
+    effect: mean minus the parent's mean; NaN at the root.
     """
 
     mass: Floats
@@ -48,12 +51,17 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """total: variance of the score, NaN for fewer than two trials. settled: (D,) the parts that the turns 1 to D
-    settle. shares: settled/total, NaN if total is 0. rest: the part within paths. undecided: variance for which it
-    is unknown when it is settled, because from some turn on no two trials share a node; from there on `settled` and
-    `rest` are NaN. Without NaN, settled.sum() + rest + undecided = total. A corrected term can be below 0 by
-    chance. alone: (D,) share of trials that are alone at their node after the turn. n: paths or trials. estimate:
-    `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
+    """The variance of a score, split by the turns that settle it.
+
+    total: the variance of the score; NaN for fewer than two trials.
+    settled: (D,) the parts that turns 1 to D settle. A corrected part can be below 0 by chance.
+    shares: settled/total; NaN if the total is 0.
+    rest: the part between conversations on the same path.
+    undecided: the variance that cannot be attributed to turns, because from some turn on no two trials share a node.
+        From there on `settled` and `rest` are NaN; without NaN, settled.sum() + rest + undecided = total.
+    alone: (D,) the share of trials that are alone at their node after the turn.
+    n: the number of paths or trials.
+    estimate: `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
     """
 
     total: float
@@ -69,7 +77,11 @@ class Spread:
 def contributions(
     parent: npt.ArrayLike, ends: npt.ArrayLike, values: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Contributions:
-    """parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,); None for even ones."""
+    """Compute the contribution of each node to the expected score.
+
+    `parent` is (N,). `ends` are the (n,) nodes at which paths end, and `values` their (n,) finite scores. `weights` are
+    the (n,) probabilities of paths, None for equal ones.
+    """
     nodes, where, given = _paths(parent, ends, values)
     share = weights_of(weights, len(given))
     both = np.stack(
@@ -83,7 +95,7 @@ def contributions(
 
 
 def pooled_contributions(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> Floats:
-    """(N,) each turn's own part ρ(v)·Num(v) / Σ ρ·Den of the pooled reading; NaN without any Den."""
+    """Return each turn's own part ρ(v)·Num(v) / Σ ρ·Den of the pooled reading, (N,); NaN if all Den are 0."""
     top, bottom, share = (np.asarray(part, dtype=np.float64) for part in (numerators, denominators, reach))
     whole = float((share * bottom).sum())
     parts: Floats = share * top / whole if whole > 0 else np.full(share.shape, np.nan)
@@ -98,10 +110,11 @@ def spread(
     *,
     plain: bool = False,
 ) -> Spread:
-    """The variance of a score, turn by turn.
+    """Split the variance of a score by the turns that settle it.
 
-    parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,) known probabilities, for
-    an exact result; None for trials, whose estimate is corrected, or `plain` if that is asked for.
+    `parent` is (N,). `ends` are the (n,) nodes at which paths end, and `values` their (n,) finite scores. `weights` are
+    (n,) known probabilities, for an exact result; without them, paths are trials, and the estimate is corrected unless
+    `plain`.
     """
     nodes, where, given = _paths(parent, ends, values)
     known = weights is not None
@@ -136,7 +149,7 @@ def spread(
 
 
 def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
-    """(3, D + 1) by depth: within-node variance times weight, weight with known variance, weight of lone trials."""
+    """Return sums by depth, (3, D + 1): within-node variance times weight, weight with known variance, lone weight."""
     weight, first, second = sums.T
     squares = np.maximum(second - np.divide(first * first, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0)
     lonely = weight == 1 if corrected else np.zeros(len(weight), dtype=bool)

@@ -1,13 +1,13 @@
 """The readings of "the score of a system that answers differently each time".
 
-    (a) expected    Σ_π P(π)·WAN(π): what one user gets, on average. The headline.
+    (a) expected    Σ_π P(π)·WAN(π): what one user gets on average. This is the main figure.
     (b) pooled      Σ_π P(π)·Num(π) / Σ_π P(π)·Den(π) = Σ ρ·NW·S / Σ ρ·NW: nuggets of all branches together, each with
                     its probability, as in [SWAN]; long or nugget-rich conversations weigh more.
 
 They differ by (b) - (a) = Cov_P(WAN, Den) / E[Den]. A measure with a fixed normaliser (R, U-measure, M-measure) has one
-denominator for all paths, so the covariance is 0 and the two agree: `mean` serves both.
+denominator for all paths, so the covariance is 0 and the two readings agree: `mean` computes both.
 
-Group fairness has a third reading, (c): DistrSim of the distribution that all branches together achieve. If half the
+Group fairness has a third reading, (c): DistrSim of the distribution that all branches achieve together. If half the
 users see only one group and half only the other, (c) is perfect while nobody was treated fairly. `FairnessReadings` has
 all three, and no function returns the third alone.
 """
@@ -28,8 +28,9 @@ Floats = npt.NDArray[np.float64]
 class RatioReadings:
     """Both readings of a ratio measure such as WAN, in the range of the measure; NaN for n = 0.
 
-    covariance: Cov_P(WAN, Den)/E[Den] = pooled - expected. defined, n: probability and number of the paths with Den >
-    0; the expectation is conditional on these.
+    expected, pooled: readings (a) and (b). The expectation is conditional on paths with Den > 0.
+    covariance: Cov_P(WAN, Den)/E[Den] = pooled - expected.
+    defined, n: the probability and the number of paths with Den > 0.
     """
 
     expected: float
@@ -43,10 +44,12 @@ class RatioReadings:
 class FairnessReadings:
     """The three readings of GF for one attribute set, each in [0, 1].
 
-    expected: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC]. pooled: (b) mean of DistrSim
-    over turns, each with its probability; NaN without any. of_pooled_distribution: (c) DistrSim of `achieved`, which
-    overstates fairness; NaN without any. achieved: (C,) mean membership over the relevant nuggets of all branches, each
-    with its probability. without: probability of the paths on which no turn counts. paths, turns: the numbers of each.
+    expected: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC].
+    pooled: (b) the mean of DistrSim over turns, weighted by their probabilities; NaN without any turn.
+    of_pooled_distribution: (c) DistrSim of `achieved`, which overstates fairness; NaN without any turn.
+    achieved: (C,) the mean membership over the relevant nuggets of all branches, weighted by their probabilities.
+    without: the probability of the paths on which no turn counts.
+    paths, turns: the numbers of paths and of turns.
     """
 
     expected: float
@@ -59,7 +62,10 @@ class FairnessReadings:
 
 
 def mean(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
-    """Σ P(π)·value(π) of (n,) finite values with a fixed normaliser: both readings are the same. NaN for n = 0."""
+    """Return Σ P(π)·value(π) of (n,) finite values with a fixed normaliser, for which both readings are equal.
+
+    The result is NaN for n = 0. `weights` are (n,), None for even ones.
+    """
     given = _finite("values", values)
     return float((given * weights_of(weights, len(given))).sum()) if len(given) else math.nan
 
@@ -67,10 +73,10 @@ def mean(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
 def ratio(
     numerators: npt.ArrayLike, denominators: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> RatioReadings:
-    """Both readings of a measure Num(π)/Den(π), for example WAN with Num = Σ NW·S and Den = Σ NW.
+    """Compute both readings of a measure Num(π)/Den(π), for example WAN with Num = Σ NW·S and Den = Σ NW.
 
-    numerators, denominators: (n,) finite, denominators at least 0; a path with Den = 0 has no value and adds nothing to
-    the pooled reading. weights: (n,), scaled to sum 1; None for even ones.
+    `numerators` and `denominators` are (n,), finite, denominators at least 0. A path with Den = 0 has no value and adds
+    nothing to the pooled reading. `weights` are (n,), scaled to sum 1; None for even ones.
     """
     top, bottom = _finite("numerators", numerators), _finite("denominators", denominators)
     if top.shape != bottom.shape or np.any(bottom < 0) or np.any(top[bottom == 0] != 0):
@@ -89,7 +95,10 @@ def ratio(
 
 
 def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
-    """Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns, equal to `ratio(...).pooled`; NaN if the lower sum is 0."""
+    """Return Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns; NaN if the denominator is 0.
+
+    It equals `ratio(...).pooled`.
+    """
     share = _finite("reach", reach)
     bottom = float((share * _finite("denominators", denominators)).sum())
     return float((share * _finite("numerators", numerators)).sum()) / bottom if bottom > 0 else math.nan
@@ -106,12 +115,18 @@ def fairness(
     weights: npt.ArrayLike | None = None,
     turn_weights: npt.ArrayLike | None = None,
 ) -> FairnessReadings:
-    """All readings of GF from the turns with a relevant nugget.
+    """Compute all readings of GF from the turns with a relevant nugget.
 
-    path: (m,) the path of each turn, from 0. achieved: (m, C) mean membership of the turn's relevant nuggets. nuggets:
-    (m,) numbers of these, above 0. gold: (C,). paths: n, including those without such a turn. weights: (n,), scaled to
-    sum 1; None for even ones. turn_weights: (m,) PW(S) of each turn, at least 0; None for 1. NaN for n = 0. A turn that
-    several paths share is given once for each of them: its weights then add up to ρ of its node.
+    path: (m,) the path of each turn, from 0. A turn that several paths share is given once for each of them; its
+        weights then add up to ρ of its node.
+    achieved: (m, C) the mean membership of the turn's relevant nuggets.
+    nuggets: (m,) the numbers of relevant nuggets, above 0.
+    gold: (C,) the target distribution.
+    paths: n, the number of paths, including those without such a turn.
+    weights: (n,) path weights, scaled to sum 1; None for even ones.
+    turn_weights: (m,) PW(S) of each turn, at least 0; None for 1.
+
+    All readings are NaN for n = 0.
     """
     where, rows = np.asarray(path, dtype=np.intp), np.asarray(achieved, dtype=np.float64)
     counts, target = _finite("nuggets", nuggets), np.asarray(gold, dtype=np.float64)

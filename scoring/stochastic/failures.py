@@ -2,7 +2,7 @@
 
 If something happened in none of n trials, or in all, the interval is the exact one (Clopper-Pearson), because there is
 no spread for another. To exclude a rate, use the one-sided bound 1 - .05^(1/n): 59 trials without the event exclude 5%,
-58 do not. It is below the upper end of the interval, which has two sides. The units are topics, since trials of one
+58 do not. It is below the upper end of the interval, which is two-sided. The units are topics, since trials of one
 topic are alike, and trials if there is one topic.
 """
 
@@ -24,10 +24,11 @@ from topics.counting import pluralize
 class Rate:
     """The rate of a bad event.
 
-    share: with the interval of %useful, or the exact one over the units if the event happened never or always; its
-    `worst` and `best` are the rates had all invalid trials failed, or none. highest: if it never happened, the
-    one-sided upper bound 1 - (1 - level)^(1/units), else NaN. units, unit: the number and name of independent ones:
-    topics, clusters, or trials within one topic and of these topics; "" without any.
+    share: the rate with the interval of %useful, or with the exact interval over the units if the event happened never
+        or always. Its `worst` and `best` are the rates had all invalid trials failed, or none of them.
+    highest: if the event never happened, the one-sided upper bound 1 - (1 - level)^(1/units), else NaN.
+    units, unit: the number and the name of the independent units: topics, clusters, or trials within one topic or of
+        these topics; "" if there are none.
     """
 
     share: Share
@@ -37,7 +38,7 @@ class Rate:
 
     @property
     def note(self) -> str:
-        """The note of the interval, and that the event happened never or always."""
+        """The interval's note, with a remark if the event happened never or always."""
         if self.share.value not in (0, 1):
             return self.share.interval.note
         if not self.share.interval.printed:
@@ -56,7 +57,10 @@ def rate_below(
     invalid: npt.ArrayLike | None = None,
     design: Design = INDEPENDENT,
 ) -> Rate:
-    """P(score < threshold) over topics and trials. values: (topics, trials), NaN for a trial without a value."""
+    """Estimate P(score < threshold) over topics and trials.
+
+    `values` is (topics, trials), NaN for a trial without a value.
+    """
     cells = np.asarray(values, dtype=np.float64)
     happened = np.where(np.isnan(cells), np.nan, cells < threshold)
     return rate_of(topics, happened, level=level, invalid=invalid, design=design)
@@ -70,9 +74,10 @@ def rate_of(
     invalid: npt.ArrayLike | None = None,
     design: Design = INDEPENDENT,
 ) -> Rate:
-    """The rate of an event such as a breakdown: the mean over topics of each topic's rate, as for %useful.
+    """Estimate the rate of an event such as a breakdown: the mean over topics of each topic's rate, as for %useful.
 
-    happened: (topics, trials) 1.0, 0.0, or NaN without a trial. invalid: (topics, trials) that never became valid.
+    `happened` is (topics, trials), 1.0, 0.0, or NaN for a missing trial. `invalid` is (topics, trials), True for trials
+    that never became valid.
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):

@@ -1,31 +1,32 @@
 """Permutation tests of the differences between two systems, at each node of a tree and over whole conversations.
 
-    whole_p     trials are dealt anew to the sides within each topic, whole: do the two trees differ at all? Exact
-                whatever the trees are like; the mean divergence of the draws is that by chance alone
-    node_p      the ways on of those that came to a node are dealt anew within each topic: do they differ here, given
-                that they came here?
+    whole_p     do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The test is
+                exact for all trees, and the mean divergence of the draws is the divergence by chance alone
+    node_p      do the sides differ at this node, given that they came here? The ways in which conversations went on
+                from the node are dealt anew to the sides within each topic
 
 A node's statistic is the largest |z| of its ways to go on, z of Cochran, Mantel and Haenszel over topics as strata:
 
     z = Σ_k (x_k - n_k·c_k/m_k) / √ Σ_k n_k·(m_k - n_k)·c_k·(m_k - c_k) / (m_k²·(m_k - 1))
 
-where of m_k trials that came, n_k are of the second side, c_k took the way, and x_k are both. The margins n, m and c
-stay as observed. Given the trials that came to a node, what they do there does not depend on what was done before; so
-under the hypothesis of a node its draws are right whatever happened at others, and the draws of nodes are independent.
-The largest statistic over nodes in a draw (single-step maxT: P. H. Westfall and S. S. Young, Resampling-Based Multiple
-Testing, 1993, 2.3) then keeps the probability of naming a single wrong node near the level, whichever nodes do differ.
+Of the m_k trials of topic k that came to the node, n_k are of the second side, c_k took the way, and x_k are of the
+second side and took it. The margins n, m and c stay as observed. What trials do at a node does not depend on earlier
+turns, given that they came there; so under a node's null hypothesis its draws are valid whatever happened at other
+nodes, and the draws of different nodes are independent. The largest statistic over nodes in a draw (single-step maxT:
+P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3) then keeps the probability of naming a
+single wrong node near the level, whichever nodes do differ.
 
-Whole conversations are not dealt anew for nodes: if the sides part early, that would fill later nodes evenly from both,
-as they never were. Simulated with sides of which 95% part at the first turn, it named a wrong later node in 7 to 13% of
-runs at a level of 5% (tests/benchmarks/parting.py).
+Nodes are not tested by dealing whole conversations: if the sides part early, later nodes would be filled evenly from
+both, as they never were. In simulations with sides of which 95% part at the first turn, that named a wrong later node
+in 7 to 13% of runs at a level of 5% (tests/benchmarks/parting.py).
 
 Nodes that could not reach the level even with the most extreme of their draws are removed from the family first, since
-each test in the family makes the correction stronger (R. E. Tarone, Biometrics 46 (1990), 515-522): with K in the
-family, those whose most extreme value is more frequent than level/K. All draws count alike in that, including the
-observed one, and margins are the same in all. If a node can be dealt in few ways, all are enumerated with their
-probabilities: whether it could reach the level does not depend on draws then, and neither does a p if this is so for
-the whole family (nodes are independent, so the probability that none reaches z is the product over nodes). All p are
-for these topics, and for trials of a topic that are independent.
+each test in the family makes the correction stronger (R. E. Tarone, Biometrics 46 (1990), 515-522): with K nodes in the
+family, those whose most extreme value is more frequent than level/K. All draws, with the observed one, count alike in
+that, and margins are the same in all. If a node's trials can be dealt in few ways, all of them are enumerated with
+their probabilities. Whether the node could reach the level is then independent of draws. If the whole family is
+enumerated, so are all p: nodes are independent, so the probability that none reaches z is a product over nodes. All p
+are for these topics, and assume that trials of a topic are independent.
 """
 
 from __future__ import annotations
@@ -54,10 +55,16 @@ ENUMERATED = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeTests:
-    """p: (N,) corrected for the family; NaN for nodes outside it. z: (N,) the largest |z| of a node, at least 0; NaN
-    if no topic is informative, because only one side came there or all went on alike. family: number of nodes
-    tested. out: number of nodes that could not have reached the level. topics: number used. draws: for each node.
-    critical: the value that z must exceed, for a p of at most the level; NaN without a family.
+    """The tests of the N nodes of a tree.
+
+    p: (N,) corrected for the family; NaN for nodes outside it.
+    z: (N,) the largest |z| of a node, at least 0; NaN if no topic is informative, because only one side came there or
+        all trials went on alike.
+    family: the number of nodes tested.
+    out: the number of nodes that could not have reached the level.
+    topics: the number of topics used.
+    draws: the number of draws for each node.
+    critical: the value that z must exceed for a p of at most the level; NaN without a family.
     """
 
     p: Floats
@@ -71,7 +78,11 @@ class NodeTests:
 
 @dataclass(frozen=True, slots=True)
 class WholeTest:
-    """p: of a divergence at least as large. by_chance: its mean over the draws, in bits."""
+    """The test of whole conversations.
+
+    p: the share of draws with a divergence at least as large as the observed one.
+    by_chance: the mean divergence over the draws, in bits.
+    """
 
     p: float
     by_chance: float
@@ -80,10 +91,11 @@ class WholeTest:
 def node_p(
     both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, level: float = 0.05, enumerated: int = ENUMERATED
 ) -> NodeTests:
-    """p of each node. Topics with one trial on either side are left out. draws: at least 1. enumerated: the
-    number of ways to deal up to which all are taken: p is then exact, and the same for every seed.
+    """Test the difference between two systems at each node. Topics with one trial on either side are left out.
 
-    Raises InputError if no other topic is left, or if a node could not reach `level` with so few draws.
+    `draws` is at least 1. If a node's trials can be dealt in at most `enumerated` ways, all of them are used: p is then
+    exact, and the same for every seed. Raises InputError if no topic is left, or if no node could reach `level` with
+    this number of draws.
     """
     if draws < 1 or not 1 / (draws + 1) <= level < 1:
         raise InputError(
@@ -142,7 +154,10 @@ def node_p(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Every:
-    """A node dealt in A ways, with the statistic and probability of each, and the observed statistic `seen`."""
+    """All A ways to deal a node's trials, with their statistics and probabilities.
+
+    `seen` is the observed statistic.
+    """
 
     values: Floats
     chances: Floats
@@ -150,7 +165,7 @@ class _Every:
 
     @classmethod
     def deal(cls, came: Counts, took: Counts, most: int) -> _Every | None:
-        """Deal a node's trials in every way; None for more than `most`, or without an informative topic."""
+        """Deal a node's trials in every way; None if there are more than `most`, or no informative topic."""
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)
         if not telling or _ways_to_deal([(c[topic], int(n[topic])) for topic in telling], most) > most:
@@ -198,7 +213,10 @@ def _ways_to_deal(topics: Sequence[tuple[Counts, int]], most: int) -> int:
 
 
 def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
-    """((A, W), (A,)) every way to draw `side` trials from counts, and its probability (multivariate hypergeometric)."""
+    """Return the (A, W) ways to draw `side` trials from counts, and their (A,) probabilities.
+
+    The probabilities are multivariate hypergeometric.
+    """
     limits = counts.tolist()
     rest = [sum(limits[place + 1 :]) for place in range(len(limits))]
     partial: list[tuple[int, ...]] = [()]
@@ -214,7 +232,10 @@ def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
 
 
 def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
-    """(1 + draws,) the statistic of a node, observed first, from (2, K) trials; None without an informative topic."""
+    """Return a node's (1 + draws,) statistics, the observed one first, from (2, K) trials.
+
+    Returns None without an informative topic.
+    """
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
     telling = _informative(m, n, c)
     if not telling:
@@ -235,7 +256,7 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
 
 
 def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
-    """(F,) the nodes that stay, by the frequency of their most extreme value and the resolution of draws."""
+    """Return the (F,) nodes that stay, by the frequency of their most extreme value and the resolution of draws."""
     for number in range(1, len(largest) + 1):
         kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
         if kept.sum() <= number:
@@ -246,7 +267,7 @@ def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.boo
 def whole_p(
     both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
 ) -> WholeTest:
-    """Test whether the two trees differ at all, with whole trials dealt anew to the sides within each topic."""
+    """Test whether the two trees differ at all. Whole trials are dealt anew to the sides within each topic."""
     used = np.flatnonzero(both.ended.any(axis=(0, 1)))
     ended, trials = both.ended[:, :, used], both.trials
     if len(used) == 1:
@@ -266,7 +287,10 @@ def whole_p(
 
 
 def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
-    """((A,), (A,)) the divergence of every way to deal trials, and its probability. counts: (K, E), trials: (2, K)."""
+    """Return the (A,) divergences of all ways to deal trials, and their (A,) probabilities.
+
+    `counts` is (K, E), and `trials` is (2, K).
+    """
     topics, ends = counts.shape
     sides, chances = np.zeros((2, 1, ends)), np.ones(1)
     for topic in range(topics):
@@ -279,7 +303,7 @@ def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
 
 
 def _divergences(ended: Counts, trials: Counts, draws: int, rng: np.random.Generator) -> Floats:
-    """(draws,) divergences of dealt trials. ended: (2, K, E) by their ends; trials: (2, K)."""
+    """Return (draws,) divergences of dealt trials. `ended` is (2, K, E), trials by end, and `trials` is (2, K)."""
     sides = np.zeros((2, ended.shape[2], draws))
     topics = trials.shape[1]
     for topic in range(topics):

@@ -4,16 +4,17 @@ The model of topics comes from a pilot's tree. At each node the probabilities of
 
     p_k(·|v) ~ Dirichlet(c_v·m_v)     independent over nodes v
 
-with m_v the pilot's shares, topics counting alike, and the concentration c_v that makes the pilot's counts most likely:
-counts of a topic follow the compound multinomial distribution (J. E. Mosimann, Biometrika 49 (1962), 65-82), so whole
-conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). A Dirichlet law of whole
-conversations would make every topic go one way at a node that few conversations reach. A node with little data in the
-pilot is shrunk towards the c of all nodes together: log c_v is normal around its log, with a standard deviation of 1.
+with m_v the pilot's shares, averaged over topics with equal weight, and the concentration c_v that makes the pilot's
+counts most likely. Counts of a topic follow the compound multinomial distribution (J. E. Mosimann, Biometrika 49
+(1962), 65-82), so whole conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). A
+single Dirichlet distribution of whole conversations would make every topic go one way at a node that few conversations
+reach. The c of a node with little data in the pilot is shrunk towards the c of all nodes together: log c_v is normal
+around its log, with a standard deviation of 1.
 
-In a simulated study both sides have the same laws, except for one way at one node: its odds are multiplied by the same
-number for every topic on the second side, so that its share of all that come there changes as wanted. z of that node is
-computed for many studies at once. The critical value of z depends on all nodes that are tested, so it is taken from the
-test itself, run in some of the studies.
+In a simulated study both sides have the same probabilities, except for one way at one node: its odds are multiplied by
+the same number for every topic on the second side, so that its share of all trials that come there changes as wanted. z
+of that node is computed for many studies at once. The critical value of z depends on all nodes that are tested, so it
+is taken from the test itself, run in some of the studies.
 """
 
 import math
@@ -45,9 +46,12 @@ _SAME = 1e-9  # values that differ only by rounding must rank as equal on every 
 class NodeModel:
     """The model of topics, and the change to be found.
 
-    tree: of the pilot. nodes, ways, titles: (J,) as in `BothSides`. share: (J,) of those that come to the node, in (0,
-    1]. alike: (N,) the concentration c of each node. way: the index in J whose share becomes `changed`. shift: the
-    change of the log odds of every topic that achieves this.
+    tree: the tree of the pilot.
+    nodes, ways, titles: (J,) as in `BothSides`.
+    share: (J,) the share of each way among trials that come to its node, in (0, 1].
+    alike: (N,) the concentration c of each node.
+    way: the index in J of the way whose share becomes `changed`.
+    shift: the change of the log odds of every topic that leads to `changed`.
     """
 
     tree: ConversationTree
@@ -62,12 +66,12 @@ class NodeModel:
 
     @property
     def ends(self) -> Ends:
-        """The ways that end a conversation, in their order."""
+        """The ways that end a conversation, in order."""
         first = len(self.tree) - 1
         return Ends(self.nodes[first:], self.titles[first:], np.zeros(0, dtype=np.intp))
 
     def ways_from(self, node: int) -> Indices:
-        """Indices in J."""
+        """Return the indices in J of the ways to go on from a node."""
         return np.flatnonzero(self.nodes == node)
 
     @property
@@ -77,19 +81,19 @@ class NodeModel:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the share between topics, before it changes."""
+        """The standard deviation between topics of the way's share, before it changes."""
         share = float(self.share[self.way])
         return math.sqrt(share * (1 - share) / (1 + float(self.alike[self.nodes[self.way]])))
 
     @property
     def before(self) -> list[int]:
-        """Indices in J of the ways from the root to the node of the change."""
+        """The indices in J of the ways from the root to the node of the change."""
         place = {int(branch): number for number, branch in enumerate(self.ways[: len(self.tree) - 1])}
         node = int(self.nodes[self.way])
         return [place[turn] for turn in self.tree.path(node)]
 
     def laws(self, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-        """(studies, 2, topics, W) probabilities of the ways to go on from a node, of either side."""
+        """Draw (studies, 2, topics, W) probabilities of the ways to go on from a node, for both sides."""
         at = self.ways_from(node)
         drawn = rng.dirichlet(self.alike[node] * self.share[at], size=shape) if len(at) > 1 else np.ones((*shape, 1))
         laws = np.stack([drawn, drawn], axis=1)
@@ -99,7 +103,7 @@ class NodeModel:
         return laws
 
     def statistics(self, topics: int, trials: int, studies: int, rng: np.random.Generator) -> Floats:
-        """(studies,) the statistic of the node that differs, as in `node_p`; NaN without an informative topic."""
+        """Return (studies,) statistics of the node that differs, as in `node_p`; NaN without an informative topic."""
         shape, reach = (studies, topics), np.ones((studies, topics))
         for place in self.before:
             share, c = self.share[place], self.alike[self.nodes[place]]
@@ -111,9 +115,11 @@ class NodeModel:
 
 @dataclass(frozen=True, slots=True)
 class NodePower:
-    """found: share of studies that name the node, with its Monte-Carlo standard error. come: mean number of a
-    system's trials that come to the node. critical: mean value that z must exceed. NaN if there is no test: single
-    trials, or too few for any node to reach the level.
+    """The power found by simulation; NaN if there is no test, since no node could reach the level.
+
+    found: the share of studies that name the node, with its Monte Carlo standard error.
+    come: the mean number of a system's trials that come to the node.
+    critical: the mean value that z must exceed.
     """
 
     found: float
@@ -137,10 +143,12 @@ def node_model(
 ) -> NodeModel:
     """Fit the model to a pilot.
 
-    ended: (C, E) trials of one topic with one system that come to an end; through: (C, N) that pass through a node or
-    end there; one row for each such pair, with at least one trial. system: (C,) from 0; systems may go different ways,
-    and their mean is simulated. branch: the way on from `node` whose share changes; the node itself for the end called
-    `end` there. changed: its share afterwards, in (0, 1). ends: the E ends; None for one at each node.
+    ended: (C, E) trials that come to each end; there is one row for each pair of a topic and a system with a trial.
+    through: (C, N) trials that pass through each node or end there.
+    system: (C,) system of each row, from 0. Systems may go different ways, and their mean is simulated.
+    branch: the way on from `node` whose share changes; the node itself for the end called `end` there.
+    changed: the share of that way afterwards, in (0, 1).
+    ends: the E ends; None for one at each node.
 
     Raises ValueError if no trial went that way, or if all that came to the node did.
     """
@@ -175,7 +183,10 @@ def _shift(laws: Floats, changed: float) -> float:
 
 
 def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, weight: Floats, size: int) -> Floats:
-    """(N,) c of each node, by likelihood; 1 if there is one way on, so that nothing varies."""
+    """Return (N,) maximum-likelihood concentrations c of the nodes.
+
+    A node with one way on gets 1, since nothing varies there.
+    """
     likely = np.zeros((size, len(_GRID)))
     several = np.flatnonzero(np.bincount(nodes, minlength=size) > 1)
     for node in several.tolist():
@@ -194,7 +205,10 @@ def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, 
 
 
 def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
-    """(G,) log likelihood of each concentration, up to a constant; counts (K, W) sum to `below`, shares are (W,)."""
+    """Return the (G,) log likelihood of each concentration, up to a constant.
+
+    The (K, W) counts sum to `below`, and shares are (W,).
+    """
     found = np.zeros(len(_GRID))
     for taken in range(int(below.max())):
         found -= (below > taken).sum() * np.log(_GRID + taken)
@@ -207,11 +221,11 @@ def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
 def node_power(
     model: NodeModel, topics: int, trials: int, rng: np.random.Generator, *, alpha: float = 0.05, studies: int = 1000
 ) -> NodePower:
-    """The power of a study with so many topics, and so many trials of each with either system.
+    """Simulate the power of a study with this number of topics, and of trials of each topic with either system.
 
-    alpha: of the test. studies: for which z is computed. The test itself is run in fewer, as many as about a second
-    allows: the rate at which it disagrees with z corrects the power, because z of few trials has few values. If z
-    nearly always or nearly never reaches its critical value, a few runs are enough.
+    `alpha` is the level of the test, and z is computed for `studies` studies. The test itself is run in fewer, as many
+    as about a second allows: the rate at which it disagrees with z corrects the power, because z of few trials has few
+    values. If z nearly always or nearly never reaches its critical value, a few runs are enough.
 
     Raises InputError if the draws of the test cannot reach alpha.
     """
@@ -249,7 +263,7 @@ def _mean_critical(tests: Sequence[NodeTests]) -> float:
 def drawn_studies(
     model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator
 ) -> list[BothSides]:
-    """Simulated studies in the form of the test's input."""
+    """Draw simulated studies in the form of the test's input."""
     size = len(model.tree)
     through = np.zeros((studies, 2, topics, size), dtype=np.int64)
     ended = np.zeros((studies, 2, topics, len(model.ends.node)), dtype=np.int64)
@@ -267,7 +281,10 @@ def drawn_studies(
 
 
 def largest_z(came: Counts, took: Counts) -> Floats:
-    """(studies,) the largest |z| of a node's ways. came: (studies, 2, topics); took: (studies, 2, topics, ways)."""
+    """Return the (studies,) largest |z| of a node's ways.
+
+    `came` is (studies, 2, topics), and `took` is (studies, 2, topics, ways).
+    """
     m, n, c = came.sum(axis=1)[..., None], came[:, 1, :, None], took.sum(axis=1)
     telling = (n > 0) & (n < m) & (c.max(axis=-1, keepdims=True) < m)
     part = np.where(telling, n / np.maximum(m, 1), 0.0)

@@ -1,18 +1,18 @@
 """The nodes at which the conversations of two systems part: the difference of their trees as a sum over turns.
 
-Fold the trials of both into one tree, by one merge key. A path ends at one node, so the two trees are two distributions
-P and Q over the nodes, and the Jensen-Shannon divergence with the mixture M = (P + Q)/2 stays finite even if only one
-side took a branch. By the chain rule of the divergence it is a sum over nodes,
+The trials of both systems are merged into one tree by one merge key. A path ends at one node, so the two trees are two
+distributions P and Q over the nodes, and the Jensen-Shannon divergence with the mixture M = (P + Q)/2 stays finite even
+if only one side took a branch. By the chain rule of the divergence it is a sum over nodes,
 
     JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
 
 where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and the ends there; ends of
-different kinds are different ways (see `Ends`). So a node's share is the part of the whole difference
-that arises there, among those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory,
-2006, Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
+different kinds are different ways (see `Ends`). So a node's share is the part of the whole difference that arises
+there, among those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory, 2006, Theorem
+2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
 
-Only topics that both sides have are used, and each counts alike on either side, however many trials it has. The
-divergence of counts is too large by chance; `scoring.stochastic.node_permutation` computes by how much.
+Only topics that both sides have are used, and all of them have equal weight on either side, however many trials they
+have. The divergence of counts is too large by chance; `scoring.stochastic.node_permutation` computes by how much.
 """
 
 from __future__ import annotations
@@ -89,8 +89,9 @@ def ends_of(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
 
 
 def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
-    """Return an (N, T) array: how many trials of each topic pass through each node. size: (N,) sizes of subtrees in
-    pre-order. ends, topics: (n,), one per trial.
+    """Count how many trials of each topic pass through each node, as (N, T).
+
+    `size` is (N,), the sizes of subtrees in pre-order. `ends` and `topics` are (n,), one for each trial.
     """
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
@@ -101,12 +102,15 @@ def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) ->
 
 
 def varies_within_topic(below: Counts) -> npt.NDArray[np.bool_]:
-    """(J,) True if any topic gave several answers. below: (J, T) answers of each topic."""
+    """Return (J,) True if any topic gave several answers. `below` is (J, T), the answers of each topic."""
     return np.asarray(below.max(axis=1, initial=0) > 1)
 
 
 def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Floats]:
-    """(J,) low, (J,) high ends of shares pooled over (J, T) topics; a topic with 0 below is not a unit."""
+    """Return the (J,) low and (J,) high ends of shares pooled over (J, T) topics.
+
+    A topic with 0 in `below` is not a unit.
+    """
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
     different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones
@@ -121,7 +125,10 @@ def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Fl
 
 
 def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
-    """(size, T) trials by topic at each node on branches that no other topic took, from (M, T) trials of branches."""
+    """Count the trials by topic that come to each node on branches that no other topic took, as (size, T).
+
+    `trials` is (M, T), the trials of each topic in M branches.
+    """
     own = branches * ((branches > 0).sum(axis=1) == 1)[:, None]
     found = np.zeros((size, branches.shape[1]), dtype=np.int64)
     np.add.at(found, np.asarray(parent, dtype=np.int64), own)
@@ -129,10 +136,11 @@ def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
 
 
 def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts, level: float) -> Unseen:
-    """Probability that a trial of another topic is of a kind not seen so far.
+    """Estimate the probability that a trial of another topic is of a kind not seen so far.
 
-    own: (J, T) trials of each topic of kinds that no other topic showed. trials: (J, T). once, twice: (J,) kinds seen
-    in exactly one and two trials; used if each topic has one trial.
+    `own` is (J, T), the trials of each topic whose kind no other topic showed, and `trials` is (J, T), all trials.
+    `once` and `twice` are (J,), the numbers of kinds seen in exactly one and two trials, used if each topic has one
+    trial.
     """
     plain = unseen_mass(once, twice, trials.sum(axis=1), level)
     several = varies_within_topic(trials)
@@ -147,11 +155,14 @@ def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts,
 
 @dataclass(frozen=True, eq=False)
 class BothSides:
-    """The trials of two systems in one tree of N nodes, over the K topics that both have; side 0 and side 1.
+    """The trials of two systems, side 0 and side 1, in one tree of N nodes, over the K topics that both have.
 
-    names: of the systems. topics: K names, sorted. ended: (2, K, E) trials that come to an end. through: (2, K, N)
-    trials that pass through a node or end there. alone: topics that only one side has, left out. ends: the E ends; None
-    for one at each node.
+    names: the names of the systems.
+    topics: K names, sorted.
+    ended: (2, K, E) trials that come to each end.
+    through: (2, K, N) trials that pass through each node or end there.
+    alone: topics that only one side has, which are left out.
+    ends: the E ends; None for one at each node.
     """
 
     tree: ConversationTree
@@ -175,9 +186,12 @@ class BothSides:
     ) -> BothSides:
         """Count trials given in the order of `tree.ends`.
 
-        side: (n,) 0 or 1; -1 leaves the trial out. topic: (n,) index in `topics`. how: (n,) the name of each trial's
-        end; without names, or with "" for a trial that counts, a node has a single end. Raises ValueError if a side has
-        no trial of a topic.
+        side: (n,) 0 or 1; -1 leaves the trial out.
+        topic: (n,) index in `topics`.
+        how: (n,) the name of each trial's end. Without names, or with "" for a trial that counts, a node has a single
+            end.
+
+        Raises ValueError if a side has no trial of a topic.
         """
         sides, places = np.asarray(side, dtype=np.int64), np.asarray(topic, dtype=np.int64)
         count, size, chosen = len(topics), len(tree), sides >= 0
@@ -193,28 +207,28 @@ class BothSides:
 
     @property
     def trials(self) -> Counts:
-        """(2, K) at least 1 each."""
+        """The numbers of trials, (2, K), at least 1 each."""
         return self.through[:, :, 0]
 
     @cached_property
     def nodes(self) -> Indices:
-        """(J,) the node of each way to go on: of all branches in order, then of the ends that any trial came to."""
+        """The node of each way to go on, (J,): of all branches in order, then of the ends that any trial came to."""
         return np.concatenate([self.tree.parent[1:].astype(np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
     def ways(self) -> Indices:
-        """(J,) the branch that a way leads to; the node itself for an end."""
+        """The branch that each way leads to, (J,); the node itself for an end."""
         return np.concatenate([np.arange(1, len(self.tree), dtype=np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
-        """(J,) the names of ends; "" for a branch, and for an unknown end."""
+        """The names of ends, (J,); "" for a branch, and for an unknown end."""
         named = self._all_ends.name
         return ("",) * (len(self.tree) - 1) + tuple(named[end] for end in self._stops.tolist())
 
     @cached_property
     def taken(self) -> Counts:
-        """(2, K, J) trials that went on in each way."""
+        """The trials that went on in each way, (2, K, J)."""
         return np.concatenate([self.through[:, :, 1:], self.ended[:, :, self._stops]], axis=2)
 
     @cached_property
@@ -233,12 +247,17 @@ class BothSides:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parting:
-    """divergence: of whole paths, in bits, [0, 1]. n: (2,) trials.
+    """The divergence of two sides and its parts, over the N nodes of their tree.
 
-    Over the N nodes: term: its part of the divergence, in bits; they sum to it. share: term/divergence, NaN if that is
-    0. arrivals: (2, N) trials that came. branch: (N,) the way on whose share differs most, the node itself for an end;
-    -1 if no trial of one side came. end: (N,) the name of that end, "" for a branch and if it is unknown. taken: (2, N)
-    trials that took it. portion: (2, N) their share of those that came, topics counting alike; NaN if none came.
+    divergence: of whole paths, in bits, in [0, 1].
+    n: (2,) numbers of trials.
+    term: (N,) the node's part of the divergence, in bits.
+    share: (N,) term/divergence; NaN if the divergence is 0.
+    arrivals: (2, N) trials that came to the node.
+    branch: (N,) the way on whose share differs most, the node itself for an end; -1 if no trial of one side came.
+    end: (N,) the name of that end; "" for a branch, and if it is unknown.
+    taken: (2, N) trials that took that way.
+    portion: (2, N) their share of those that came, with equal weight for topics; NaN if none came.
     """
 
     divergence: float
@@ -254,7 +273,7 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two conversations on one topic that parted at a node, by the number of the trial on each side."""
+    """Two conversations on one topic that parted at a node, by their trial numbers on either side."""
 
     topic: str
     first: int
@@ -264,11 +283,11 @@ class Pair:
 def both_sides(
     tree: ConversationTree, first: str, second: str, how: Mapping[FoldedTrial, str] | None = None
 ) -> BothSides:
-    """The trials of systems `first` and `second`, given by name, in a tree that both were folded into.
+    """Count the trials of systems `first` and `second` in a tree that contains both.
 
-    how: the name of the end of each trial (`recordings.conversations.endings.end_name`), "" or left out if unknown;
-    None for those of the tree. If any trial that counts has an unknown end, all ends after one node are one. Raises
-    InputError if they have no topic in common, or if answers were merged by their exact words.
+    `how` are the names of the ends of trials (`recordings.conversations.endings.end_name`), "" or left out if unknown;
+    None for those of the tree. If any trial that counts has an unknown end, each node has a single end. Raises
+    InputError if the systems have no topic in common, or if answers were merged by their exact words.
     """
     if any(key.speaker == "system" and key.name == "exact" for key in tree.keys):
         raise InputError(
@@ -305,7 +324,7 @@ def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) ->
 
 
 def part(both: BothSides) -> Parting:
-    """The divergence of the two sides, node by node."""
+    """Split the divergence of the two sides by node."""
     size = len(both.tree)
     per_trial = 1 / (both.trials * len(both.topics))
     reach, onward, ends = (
@@ -347,11 +366,11 @@ def part(both: BothSides) -> Parting:
 
 
 def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
-    """At most so many pairs of conversations that show how the sides differ at a node, of different topics.
+    """Find pairs of conversations, of different topics, that show how the sides differ at a node.
 
-    Both conversations came to the node; the one of the side with the larger share of `branch` (the node itself for the
-    end called `end`, or for any end with "") took it, and the other did not. Topics that differ most come first, each
-    with its first trials; () if there is no pair.
+    Both conversations came to the node. The one on the side with the larger share of `branch` took it, and the other
+    did not. `branch` is the node itself for the end called `end`, or for any end if that is "". Topics that differ most
+    come first, each with its first trials. Returns at most the given number of pairs, possibly none.
     """
     ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
     ways = [way for way in ways if end in ("", both.titles[way])]

@@ -1,8 +1,8 @@
-"""Conversations as weighted paths: every stochastic score is an average over these.
+"""Conversations as weighted paths. Every stochastic score is an average over these.
 
-With repeated trials each trial is a path of weight 1/n. If the probabilities are known (a parrot, a simulated user over
-recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
-product of the edge probabilities from the root and q(v) = 1 - sum of p(w|v) the probability of stopping at v.
+With repeated trials, each trial is a path of weight 1/n. If the probabilities are known (a parrot, a simulated user
+over recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
+product of the edge probabilities from the root and q(v) = 1 - sum of p(w|v) is the probability of stopping at v.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.intp]
 
 
 def check_parents(parent: npt.ArrayLike) -> Indices:
-    """`parent` as indices. Raises ValueError unless node 0 is the only root and parents precede children."""
+    """Return `parent` as indices. Raises ValueError unless node 0 is the only root and parents precede children."""
     nodes = np.asarray(parent)
     if nodes.ndim != 1 or not nodes.size or not np.issubdtype(nodes.dtype, np.integer):
         raise ValueError("parent must be a row of whole numbers with at least the root in it")
@@ -28,9 +28,10 @@ def check_parents(parent: npt.ArrayLike) -> Indices:
 
 
 def along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False) -> Floats:
-    """(N,) sum of `values` over the path from the root to each node, both included; or their product.
+    """Return the (N,) sum, or product, of `values` over the path from the root to each node, both included.
 
-    values: (N,), for example words of each turn, or edge probabilities with 1 at the root (then: reach probabilities).
+    `values` are (N,), for example the words of each turn. The product of edge probabilities, with 1 at the root, is the
+    probability of reaching a node.
     """
     nodes, given = check_parents(parent), np.asarray(values, dtype=np.float64)
     if given.shape != nodes.shape:
@@ -39,7 +40,7 @@ def along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False
 
 
 def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
-    """(N, ...) sum of `values`, (N, ...), over each node and all nodes below it."""
+    """Return the sum of (N, ...) values over each node and all nodes below it."""
     nodes, total = check_parents(parent), np.array(values, dtype=np.float64)
     if total.shape[:1] != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and values of shape {total.shape}")
@@ -49,9 +50,9 @@ def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
 
 
 def _double_stretches(nodes: Indices, values: Floats, combine: np.ufunc) -> Floats:
-    """Combine values along paths, doubling the stretch in each round: a chain of N nodes takes log N rounds.
+    """Combine values along paths, doubling the length of stretches in each round: N nodes in a chain take log N rounds.
 
-    The root is excluded from every stretch until the end; else it would be counted once a round.
+    The root is excluded from every stretch until the end; otherwise it would be counted once in each round.
     """
     ahead = nodes.copy()
     while True:
@@ -69,23 +70,23 @@ _ROUNDING = 1e-9  # tolerance for the sum of the probabilities at a node
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedPaths:
-    """ends: (n,) the node each path ends at. weights: (n,) its probability; they sum to 1 (n >= 1)."""
+    """Paths as the (n,) nodes at which they end and their (n,) probabilities, which sum to 1 if n >= 1."""
 
     ends: npt.NDArray[np.intp]
     weights: Floats
 
 
 def evenly(ends: npt.ArrayLike) -> WeightedPaths:
-    """Recorded trials as paths of weight 1/n. ends: (n,) nodes, such as `ConversationTree.ends`."""
+    """Give each recorded trial the weight 1/n. `ends` are (n,) nodes, such as `ConversationTree.ends`."""
     nodes = np.asarray(ends).astype(np.intp)
     return WeightedPaths(nodes, np.full(len(nodes), 1.0 / len(nodes) if len(nodes) else np.nan))
 
 
 def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> WeightedPaths:
-    """Every path of positive probability in a tree of known probabilities, by the node it ends at.
+    """Return every path of positive probability in a tree of known probabilities, by the node it ends at.
 
-    parent: (N,). probability: (N,) of each node given its parent; 1 for the root. Raises ValueError, naming the node,
-    if they are not probabilities, or sum to more than 1.
+    `parent` is (N,). `probability` is (N,), the probability of each node given its parent, and 1 for the root. Raises
+    ValueError, naming the node, for values that are not probabilities or that sum to more than 1.
     """
     stops = stop_probabilities(parent, probability)
     chances = reach(parent, probability) * stops
@@ -94,12 +95,15 @@ def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Weight
 
 
 def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
-    """(N,) ρ(v): the probability that a conversation passes through each node."""
+    """Return ρ(v), the probability that a conversation passes through each node, (N,)."""
     return along(parent, _probabilities(probability), product=True)
 
 
 def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
-    """(N,) q(v) = 1 - sum of p(w|v) over the children w; a remainder below 1e-9 is rounding, and 0."""
+    """Return q(v) = 1 - sum of p(w|v) over the children w, (N,).
+
+    A remainder below 1e-9 is a rounding error and becomes 0.
+    """
     nodes, chances = check_parents(parent), _probabilities(probability)
     if chances.shape != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and {chances.size} probabilities")
@@ -114,7 +118,10 @@ def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Flo
 
 
 def weights_of(weights: npt.ArrayLike | None, n: int) -> Floats:
-    """(n,) weights that sum to 1: even for None, else scaled; empty for n = 0. Raises ValueError for invalid ones."""
+    """Return (n,) weights that sum to 1: even if `weights` is None, else scaled.
+
+    Raises ValueError for invalid weights.
+    """
     if weights is None:
         return np.full(n, 1.0 / n) if n else np.empty(0)
     given = np.asarray(weights, dtype=np.float64)

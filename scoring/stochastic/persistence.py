@@ -3,8 +3,8 @@
 A system that fails on hard topics fails twice on them without one failure leading to the next. So trials are compared
 within each topic and step only: if the last label does not matter, the next labels of trials of the same topic at the
 same turn can be permuted among them. This is the exact conditional test of `scoring.statistics.stratified` with (topic,
-step) as stratum. The steps of one topic share their labels, but the product of hypergeometric laws is still valid:
-given a turn's labels, each way to deal the next turn's is equally likely, whatever came before.
+step) as stratum. The steps of one topic share their labels, but the product of hypergeometric distributions is still
+valid: given a turn's labels, each way to deal the next turn's labels is equally likely, whatever came before.
 
 Only turns that were asked and answered count. A breakdown is the protocol's decision on the answer before it, and would
 count that failure twice. The test finds association within conversations, whatever its cause: it cannot distinguish a
@@ -28,7 +28,7 @@ from scoring.stochastic.chain import STATES
 class Persistence:
     """P(fails next) after a failure and after a useful answer, over topics, and the test of their difference.
 
-    `middle` of the test is the p-value for "failures follow failures within conversations".
+    The test's `middle` is the p-value for "failures follow failures within conversations".
     """
 
     after_x: Share
@@ -41,9 +41,12 @@ def persistence(
 ) -> Persistence:
     """Compare the two shares, and test their difference.
 
-    labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`. topics: names. design: of the two
-    shares' intervals. Trials of one topic must be independent: conversations of a continued session are, as long as it
-    has each topic once. NaN with n = 0 if no topic has both kinds of trials.
+    labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`.
+    topics: the names of the topics.
+    design: the design for the intervals of the two shares.
+
+    Trials of one topic must be independent. Conversations of a continued session are, as long as it has each topic
+    once. The test is NaN with n = 0 if no topic has both kinds of trials.
     """
     grid = np.asarray(labels)
     if grid.ndim != 3 or len(grid) != len(topics):

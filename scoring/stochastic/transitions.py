@@ -1,15 +1,15 @@
 """Transition probabilities of a conversation tree, each with its uncertainty.
 
-    edge        k/n: k trials went on to the child, n came through its parent; Wilson's or Jeffreys' interval, or for
-                fewer than four trials the exact one
-    stop        trials that ended at the node / trials that came through it; the same interval
+    edge        k/n: k trials went on to the child, n came through its parent. The interval is Wilson's or Jeffreys',
+                or the exact one for fewer than four trials
+    stop        trials that ended at the node / trials that came through it, with the interval of edges
     unseen      probability that the next trial goes on from here in a new way: branches seen once / n
-                (`scoring.inference.unseen`); stopping is no branch, and has its own probability
+                (`scoring.inference.unseen`); stopping is not a branch, and has its own probability
 
 At each node the edge probabilities and the stop probability sum to 1: they give no share to unseen ways, so the unseen
 mass is always shown with them. Within one topic the trials are independent. Over several topics they are not: if topics
 have several trials at a node, the unit of all intervals there is the topic (`scoring.stochastic.parting`), and a way
-is unseen if only one topic showed it.
+counts as seen once if only one topic showed it.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _INTERVALS = {"wilson": wilson, "jeffreys": jeffreys}
 
 
 class CountedTree(Protocol):
-    """The part of `recordings.trees.tree.ConversationTree` that is used here; its docstring describes the arrays."""
+    """The part of `recordings.trees.tree.ConversationTree` that is used here. That class describes the arrays."""
 
     @property
     def parent(self) -> npt.NDArray[np.int32]: ...
@@ -56,13 +56,16 @@ class CountedTree(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transitions:
-    """Arrays over the N nodes of a tree; probabilities in [0, 1], NaN if nothing was observed.
+    """Transition probabilities over the N nodes of a tree, in [0, 1], NaN if nothing was observed.
 
-    n: (N,) trials that the edge into the node is estimated from: the visits of its parent; for the root all trials.
-    probability, low, high: (N,) of that edge; the root is always reached: 1, without an interval (NaN). reach: (N,)
-    product of the probabilities from the root. stop, stop_low, stop_high: (N,), from the node's own visits. branches:
-    (N,) different children. unseen: (N,) mass beyond them; its n is the node's own visits. level, interval: those of
-    `low` and `high`, if trials are independent. over_topics: True if topics are the unit of any of them.
+    n: (N,) trials that the edge into the node is estimated from: the visits of its parent, or all trials for the root.
+    probability, low, high: (N,) of that edge. The root is always reached: its probability is 1, without interval (NaN).
+    reach: (N,) the product of the probabilities from the root.
+    stop, stop_low, stop_high: (N,) of stopping, from the node's own visits.
+    branches: (N,) the number of different children.
+    unseen: (N,) the mass beyond them; its n is the node's own visits.
+    level, interval: the level and the name of the intervals, if trials are independent.
+    over_topics: True if topics are the unit of any interval.
     """
 
     n: Counts
@@ -89,14 +92,16 @@ def transitions(
     sessions: npt.ArrayLike | None = None,
     withheld: bool = False,
 ) -> Transitions:
-    """All transition probabilities of a tree.
+    """Estimate all transition probabilities of a tree.
 
-    level: confidence, from .5 to .9999. topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`; for
-    topics in clusters, the cluster; None if all trials are of one topic. sessions: (n,) the session of each trial, from
-    0, if sessions go through all topics: distances over topics and over sessions are squared and added. withheld: give
-    no interval of any share, because there are too few units.
+    level: the confidence level, from .5 to .9999.
+    topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`, or the cluster for topics in clusters;
+        None if all trials are of one topic.
+    sessions: (n,) the session of each trial, from 0, if sessions go through all topics. Distances over topics and over
+        sessions are then squared and added.
+    withheld: compute no intervals of shares, because there are too few units.
 
-    Raises InputError for a level out of range or an unknown interval, ValueError for impossible counts.
+    Raises InputError for a level out of range or an unknown interval, and ValueError for impossible counts.
     """
     if interval not in _INTERVALS:
         raise InputError(f"there is no interval {interval!r}", allowed=", ".join(_INTERVALS))
@@ -163,7 +168,10 @@ def transitions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndShares:
-    """Over the E ends that any trial came to: k of the n trials at the node ended so; low, high: of the share."""
+    """Shares of the E ends that any trial came to.
+
+    `k` of the `n` trials at the node ended so, and `low` and `high` are the ends of the share's interval.
+    """
 
     ends: Ends
     k: Counts
@@ -181,10 +189,11 @@ def end_shares(
     *,
     withheld: bool = False,
 ) -> EndShares:
-    """How often conversations end in each way at a node.
+    """Estimate how often conversations end in each way at a node.
 
-    The shares of a node's ends sum to that of stopping, and a single end has its figures. names: (n,) how each trial
-    ended, in the order of `tree.ends`. found: of the tree. topics, sessions, withheld: as for `transitions`.
+    The shares of a node's ends sum to the probability of stopping there, and a single end has the figures of stopping.
+    `names` are (n,), how each trial ended, in the order of `tree.ends`. `found` are the transitions of the tree. All
+    other arguments are as for `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
     every = ends_of(len(visits), places, names)
@@ -200,7 +209,7 @@ def end_shares(
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
 
         def counted(units: npt.ArrayLike) -> tuple[Counts, Counts]:
-            """(several, units) how many trials of each unit ended so, and how many came to the node."""
+            """Count the trials of each unit that ended so, and those that came to the node, as (several, units) each."""
             own = np.asarray(units, dtype=np.int64)
             count = int(own.max()) + 1
             came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
@@ -218,7 +227,10 @@ def end_shares(
 
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
-    """Probability, 0-d, that the next conversation follows no path of the tree; `topics` are as for `transitions`."""
+    """Estimate the probability that the next conversation follows no path of the tree, as 0-d arrays.
+
+    `topics` are as for `transitions`.
+    """
     stops = np.asarray(tree.stops, dtype=np.int64)
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
     if not _several(topics):
@@ -234,7 +246,7 @@ def _several(topics: npt.ArrayLike | None) -> bool:
 
 
 def _add_distances(value: Floats, low: Floats, high: Floats, sessions: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Ends over topics and over sessions, combined: their distances from the value are squared and added."""
+    """Combine the ends over topics and over sessions: their distances from the value are squared and added."""
     least, most = sessions
     return (
         np.maximum(0.0, value - np.hypot(value - low, value - least)),
@@ -247,7 +259,7 @@ class _Bounds(Protocol):
 
 
 def _bounds(interval: _Bounds, k: Counts, n: Counts, level: float) -> tuple[Floats, Floats]:
-    """(low, high), computed once for each pair of counts that occurs: large trees have few different ones."""
+    """Return the low and high ends. Each pair of counts is computed once, since large trees repeat them."""
     width = int(n.max(initial=0)) + 1
     pairs, back = np.unique(k * width + n, return_inverse=True)
     taken, of = pairs // width, pairs % width
