@@ -1,4 +1,4 @@
-"""Scoring: nuggets, measures and their intervals, offline on recordings."""
+"""Scoring: nuggets, measures and their intervals, computed offline from recordings."""
 
 import lazy_loader
 

@@ -31,9 +31,10 @@ NO_COMPARISON = "do not compare"
 class _Covered:
     """The criteria in the SWANs of one system.
 
-    conversations: how many have a SWAN. scored: in how many of them each criterion was scored. left_out: in how many
-    it had something that nobody scored. judged: criteria that a person or model scored. Rules are not counted there:
-    a rule knows where it does not apply, and leaves nothing out.
+    `conversations` is the number that have a SWAN. `scored` counts those in which each criterion was scored, and
+    `left_out` those in which a criterion had items that nobody scored. `judged` are the criteria that a person or model
+    scored. Criteria scored by rules are not among them, since a rule knows where it does not apply and leaves no item
+    out.
     """
 
     conversations: int = 0
@@ -56,12 +57,12 @@ class _Covered:
 
 @dataclass(slots=True)
 class Asked:
-    """The measures asked for, with what was found out about their judgments so far.
+    """The measures asked for, and what scoring has found out about their judgments so far.
 
-    judged: loads the judgments; called only for measures of judgments. assessments: of each conversation so far, if
-    any measure is of judgments. covered: the criteria in the SWANs of each system. scorers: the kinds of sources
-    behind each SWAN and WAN. seen: trial and attempt of each assessed conversation. checked: sentences about models'
-    figures that people checked.
+    `judged` loads the judgments; it is called only for measures of judgments, and only these have `assessments` of
+    conversations. `covered` are the criteria in the SWANs of each system. `scorers` are the kinds of sources behind
+    each SWAN and WAN. `seen` are the trial and attempt of each assessed conversation. `checked` are sentences about
+    models' figures that people checked.
     """
 
     measures: Sequence[Measure]
@@ -78,7 +79,7 @@ class Asked:
         return [measure for measure in self.measures if "judgments" in measure.declaration.needs]
 
     def refuse_unsettled(self) -> None:
-        """Raise InputError if a measure rests on one of several judgments that count alike."""
+        """Raise InputError if a measure depends on one of several judgments with equal precedence."""
         if self._of_judgments:
             schema, judgments = self.judged().schema, self.judged().judgments
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
@@ -93,7 +94,7 @@ class Asked:
         return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
 
     def _set_opinions(self) -> list[Opinion]:
-        """Scores of sets of conversations, which only pooled readings use."""
+        """Return scores of sets of conversations, which only pooled readings use."""
         if not any(measure.form is not None and measure.form.of_sets for measure in self._of_judgments):
             return []
         here = {(one.key.system, one.key.topic) for one in self.assessments}
@@ -105,7 +106,7 @@ class Asked:
         ]
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about whose judgments count, and about judgments that enter no score."""
+        """Return sentences about whose judgments count, and about judgments that enter no score."""
         if not self._of_judgments:
             return ()
         schema, judgments = self.judged().schema, self.judged().judgments
@@ -132,7 +133,7 @@ class Asked:
         return (*self.coverage(), *self._judges(), *notes, *found)
 
     def with_scorers(self, rows: Iterable[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
-        """Yield the rows; those of SWAN, WAN and forms of them name the kinds of their scorers."""
+        """Yield the rows, with the kinds of scorers added to the rows of SWAN, WAN and their forms."""
         made_of = {
             name: self._criterion(measure)
             for measure in self.measures
@@ -159,7 +160,7 @@ class Asked:
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
-        """Correct a weighted mean over all topics (of a type) and trials by people's judgments, if there are enough."""
+        """Correct a weighted mean over all topics (or all of a type) by people's judgments, if there are enough."""
         measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
         weighting = measure.declaration.weighting if measure is not None else None
         if measure is None or weighting is None:
@@ -194,7 +195,7 @@ class Asked:
         )
 
     def _criterion(self, measure: Measure) -> str:
-        """The criterion that the measure rests on, as the schema names it; "" for all of them."""
+        """Return the name of the criterion that the measure depends on; "" for all of them."""
         criterion = measure.declaration.criterion
         return "" if criterion is None else criterion(measure, self.judged().schema)
 
@@ -246,7 +247,7 @@ class Asked:
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
-        """Sentences about the criteria in SWAN and WAN: which they are, and which do not compare or mix judges."""
+        """Return sentences about the criteria in SWAN and WAN, and about which mix judges or do not compare."""
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
     def _asked_criteria(self) -> set[str]:
@@ -284,7 +285,10 @@ class Asked:
                 yield f"{name} was scored by different judges ({each}): a difference in it is one of judges, too."
 
     def _coverage_notes(self) -> tuple[str, ...]:
-        """Sentences about the criteria that each system's SWAN covers; SWANs over different criteria do not compare."""
+        """Return sentences about the criteria that each system's SWAN covers.
+
+        SWANs over different criteria do not compare.
+        """
         if not any(measure.declaration.swan for measure in self.measures):
             return ()
         said = []
@@ -304,7 +308,7 @@ class Asked:
         return tuple(said)
 
     def figures(self, material: Material, default: Collection[str] = ()) -> tuple[Figure, ...]:
-        """The figures of one conversation, each once, without those in `default`, which are computed anyway."""
+        """Compute the figures of one conversation, each once, except those in `default`, which are computed anyway."""
         have = set(default)
         told = False
         found: list[Figure] = []

@@ -1,7 +1,7 @@
-"""The figures of many conversations at once, one column for each measure.
+"""The figures of many conversations at once, with one column for each measure.
 
-A measure is declared by a function of one conversation. A second function (`Declaration.columns`) may compute the same
-figures, to the last bit, for many conversations of one topic type together, many times faster.
+A measure is declared by a function of one conversation. A second function (`Declaration.columns`) may compute identical
+figures for many conversations of one topic type together, many times faster.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One measure over conversations, whose numbers are `at`; other fields, of the same length, are as in `Figure`."""
+    """One measure over the conversations with the numbers `at`.
+
+    All other fields have that length, and are as in `Figure`.
+    """
 
     measure: str
     at: Counts
@@ -46,14 +49,14 @@ class Column:
 
 
 def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
-    """Make a column of figures of single conversations (at least one), each with the number of its conversation."""
+    """Make a column of the figures of single conversations (at least one), given with their numbers."""
     value, worst, best = np.array([(one.value, one.worst, one.best) for _, one in figures]).T
     at, unjudged, unknown = np.array([(at, one.unjudged, one.unknown) for at, one in figures], dtype=np.int64).T
     return Column(measure, at, value, worst, best, unjudged, unknown)
 
 
 def present_means(values: Floats) -> Floats:
-    """(parts,) the mean of the values in each row that are not NaN; NaN if all are. values: (parts, units)."""
+    """Return the (parts,) means of (parts, units) values without NaN; NaN if all values are NaN."""
     seen = ~np.isnan(values)
     counts = seen.sum(axis=1)
     means = np.full(len(values), math.nan)
@@ -65,13 +68,12 @@ def present_means(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Conversations on judged topics of one type, under the same settings, with their relevant nuggets in one
-    sequence.
+    """Conversations of one topic type with judged topics, under the same settings, and their relevant nuggets.
 
-    at: (n,) the number of each conversation. unjudged: (n,) entities that are not in the gold table. limit: (n,) L in
-    the unit of each conversation. The other arrays are (nuggets,), in reading order. of: index of the conversation.
-    turn: a number for each turn of each conversation. entry: index of the gold entry in `entries`. made: results of
-    `once`.
+    `at` are the (n,) numbers of the conversations, `unjudged` their (n,) numbers of entities that are not in the gold
+    table, and `limit` is (n,) L in the unit of each. All other arrays are (nuggets,), in reading order: `of` is the
+    index of the conversation, `turn` numbers all turns of all conversations, and `entry` is the index of the gold entry
+    in `entries`. `made` are results of `once`.
     """
 
     grounds: Sequence[Material]
@@ -88,7 +90,7 @@ class Conversations:
 
     @classmethod
     def gather(cls, grounds: Sequence[Material], at: Sequence[int]) -> Conversations:
-        """Gather at least one conversation. at: the number of each."""
+        """Gather at least one conversation. `at` are the numbers of the conversations."""
         gold, told = grounds[0].gold, ((one.conversation, one.topic) for one in grounds)
         assert gold is not None, "it is known what a good answer contains"
         named = named_entities(told, gold, grounds[0].attributes, grounds[0].settings)
@@ -112,22 +114,22 @@ class Conversations:
 
     @property
     def counts(self) -> Counts:
-        """(n,) numbers of relevant nuggets."""
+        """The numbers of relevant nuggets, (n,)."""
         return np.bincount(self.of, minlength=len(self))
 
     def memberships(self, attribute: str) -> Floats:
-        """(nuggets, groups) shares in an attribute set; the uniform distribution if the gold table gives no group."""
+        """Return (nuggets, groups) shares in an attribute set; uniform if the gold table gives no group."""
         size = len(self.grounds[0].attributes[attribute].groups)
         even = (1.0 / size,) * size
         every = [entry.groups.get(attribute, even) for entry in self.entries]
         return np.array(every, dtype=np.float64).reshape(-1, size)[self.entry]
 
     def unknown(self, attribute: str) -> npt.NDArray[np.bool_]:
-        """(nuggets,) True if the gold table gives no group in an attribute set."""
+        """Return (nuggets,) True if the gold table gives no group in an attribute set."""
         return np.array([attribute not in entry.groups for entry in self.entries], dtype=bool)[self.entry]
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """Return `make()`, computed at most once. what: the key of the result."""
+        """Return `make()`, computed at most once. `what` is the key of the result."""
         if what not in self.made:
             self.made[what] = make()
         found: T = self.made[what]
@@ -147,9 +149,10 @@ class Conversations:
 
 @dataclass(frozen=True)  # without slots, so that derived values are cached
 class Columns:
-    """The conversations of one system and their figures.
+    """The n conversations of one system and their figures.
 
-    keys: (n,) of conversations. order: of measures in tables. nuggets: the figures of a conversation's nuggets.
+    `keys` are the (n,) keys of the conversations, and `order` are the measures in the order of tables. `nuggets`
+    returns the figures of a conversation's nuggets.
     """
 
     system: str
@@ -160,14 +163,14 @@ class Columns:
 
     @cached_property
     def parts(self) -> Mapping[str, Sequence[Column]]:
-        """The columns of each measure; they are over different conversations."""
+        """The columns of each measure, over different conversations."""
         found: dict[str, list[Column]] = {name: [] for name in self.order}
         for column in self.columns:
             found[column.measure].append(column)
         return found
 
     def values(self, measure: str) -> tuple[Counts, Floats]:
-        """(found,) numbers of the conversations that have the measure, ascending, and (found,) its values."""
+        """Return the (found,) numbers of the conversations that have the measure, ascending, and its values."""
         parts = self.parts.get(measure, ())
         at = np.concatenate([np.zeros(0, dtype=np.int64), *(one.at for one in parts)])
         value = np.concatenate([np.zeros(0), *(one.value for one in parts)])
@@ -175,7 +178,7 @@ class Columns:
         return at[order], value[order]
 
     def only(self, names: Collection[str]) -> Columns:
-        """The same with only the measures in `names`."""
+        """Return a copy with only the measures in `names`."""
         return replace(
             self,
             columns=[one for one in self.columns if one.measure in names],
@@ -187,10 +190,11 @@ class Columns:
 class Answers:
     """The labels of one system's answers, over topics, trials and turns.
 
-    turns: (topics,) how many turns each topic can have. useful: (topics, trials, turns) 1.0 for a useful answer, 0.0
-    for another, NaN if nothing was asked or labelled. recovered, failed: (topics, trials) 1.0 if the second answer was
-    useful after a first that was not, and if the first was not useful. invalid: (topics, trials) True if every attempt
-    of the trial failed for reasons of infrastructure.
+    turns: (topics,) the number of turns that each topic can have.
+    useful: (topics, trials, turns) 1.0 for a useful answer, 0.0 for another, NaN if nothing was asked or labelled.
+    recovered, failed: (topics, trials) 1.0 if the second answer was useful after a first that was not, and if the first
+        was not useful.
+    invalid: (topics, trials) True if infrastructure failures ended every attempt of the trial.
     """
 
     turns: npt.NDArray[np.int64]
@@ -201,7 +205,7 @@ class Answers:
 
     @classmethod
     def empty(cls, turns: npt.NDArray[np.int64], trials: int) -> Answers:
-        """Answers without any conversation. turns: (topics,)."""
+        """Return answers without any conversation. `turns` is (topics,)."""
         shape = (len(turns), trials)
         useful = np.full((*shape, int(turns.max(initial=0))), np.nan)
         return cls(turns, useful, np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool))
@@ -209,12 +213,14 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The two sides of a share of a turn, from 1, or of all turns (None), and what was lost of it.
+    """Numerators and denominators of a share, and the trials lost to it, for one turn (from 1) or for all turns (None).
 
-    above, below: (topics, trials) answers that count, and all answers, NaN if there is none. lost: (topics, trials)
-    trials that would have had it and never became valid. whole: (topics,) the most answers lost with one trial.
-    there: (topics,) True for topics that can have it. pooled: it is one ratio of sums, not a mean of shares. fewest:
-    how many units its interval needs, and what the units must have, in words.
+    above, below: (topics, trials) answers that count, and all answers; NaN for a missing trial.
+    lost: (topics, trials) trials that would have had the share and never became valid.
+    whole: (topics,) the largest number of answers lost with one trial.
+    there: (topics,) True for topics that can have the share.
+    pooled: True if the share is one ratio of sums, not a mean of shares.
+    fewest: the number of units that its interval needs, and a phrase for what units must have.
     """
 
     measure: str

@@ -20,11 +20,11 @@ Ranked = tuple[tuple[int, int, int], Column]
 
 
 def default_figures(material: Material) -> tuple[Figure, ...]:
-    """Compute the figures that every run is scored by: of the whole conversation first, then by turn, then by nugget.
+    """Compute the figures that every run is scored by: for the whole conversation, then by turn, then by nugget.
 
-    They are undefined (NaN with n = 0) if the topic has no entry in the gold table or its type names no kind of URL: it
-    is then unknown what a good answer contains. A conversation without relevant nuggets on a judged topic has R = 0 and
-    GF = 0.
+    They are undefined (NaN with n = 0) if the topic has no entry in the gold table, or if its type names no kind of
+    URL, since it is then unknown what a good answer contains. A conversation without relevant nuggets on a judged topic
+    has R = 0 and GF = 0.
     """
     found = [figure for one in _shown(gold=material.gold is not None) for figure in _figures(one, material)]
     whole = [one for one in found if one.whole]
@@ -33,7 +33,7 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
 
 
 def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
-    """Compute the figures of whole conversations in `default_figures` for all conversations of a run at once."""
+    """Compute the whole-conversation figures of `default_figures` for all conversations of a run at once."""
     found: list[Ranked] = []
     for places, many in _alike(grounds):
         columns: list[Column] = []
@@ -56,7 +56,10 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """The measures that can be computed for all conversations at once, as columns; unjudged ones are left out."""
+    """Compute the measures that have a function for many conversations, as columns.
+
+    Unjudged conversations are left out.
+    """
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
     for one in wanted:
@@ -74,12 +77,12 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
 
 
 def in_order(columns: Iterable[Ranked]) -> list[str]:
-    """The names of the measures, in the order in which they first occur from one conversation to the next."""
+    """Return the names of the measures in the order in which they first occur, conversation by conversation."""
     return list(dict.fromkeys(column.measure for _, column in sorted(columns, key=lambda one: one[0])))
 
 
 def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
-    """Yield the places and columns of conversations of one topic type; None if good answers are unknown."""
+    """Yield indices and gathered conversations of each topic type; None instead if good answers are unknown."""
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
     for at, ground in enumerate(grounds):
@@ -91,7 +94,7 @@ def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Convers
 
 
 def _shown(*, gold: bool) -> Iterator[Declaration]:
-    """The measures that every run is scored by, one of each family. gold: True if there is a gold table."""
+    """Return the measures that every run is scored by, one of each family. `gold` is True if there is a gold table."""
     families = set()
     for one in measures():
         if one.shown == "asked" or (not gold and "gold" in one.needs) or (one.family or one.score) is None:
@@ -102,7 +105,7 @@ def _shown(*, gold: bool) -> Iterator[Declaration]:
 
 
 def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
-    """The figures of a family, or that of a measure; a measure of another distribution is called only once."""
+    """Compute the figures of a family, or of one measure. A measure of another distribution is called only once."""
 
     def make() -> tuple[Figure, ...]:
         if declaration.family is not None:
@@ -120,7 +123,7 @@ def nugget_figures(material: Material) -> Sequence[Figure]:
 
 
 def figure(material: Material, measure: Measure) -> Figure | None:
-    """The value of a measure; None if the topic cannot have one."""
+    """Compute the value of a measure; None if the topic cannot have one."""
     declaration, name = measure.declaration, measure.base_name
     if "gold" in declaration.needs and material.gold is None:
         return Figure(name, math.nan, 0, note=material.unscorable)

@@ -1,11 +1,11 @@
 """Divergences between an achieved distribution over groups and the gold one, and DistrSim.
 
-Every function takes p: (..., C) what was achieved, q: (..., C) the gold, C >= 2 groups, rows of probabilities; leading
-axes broadcast. It returns (...) divergences in [0, 1]: 0 if p equals q. A row that is not a distribution (NaN, a
-negative weight, a sum off 1 by more than 1e-6) raises ValueError naming the row. There is no value for no data: the
-caller decides what an empty turn means.
+Every function has two arguments: p, (..., C), the achieved distributions, and q, (..., C), the gold ones, over C >= 2
+groups. Leading axes broadcast. It returns (...) divergences in [0, 1], 0 if p equals q. A row that is not a
+distribution (NaN, a negative weight, a sum off 1 by more than 1e-6) raises ValueError naming the row. There is no value
+for missing data: the caller decides what an empty turn means.
 
-Nominal groups: `jsd`, `rnss`, `variational`. Ordinal groups: `nmd`, `rnod`, `rsnod` and the forms behind them.
+Nominal groups: `jsd`, `rnss`, `variational`. Ordinal groups: `nmd`, `rnod`, `rsnod` and their intermediate forms.
 
 The order-aware divergences (`od`, `rnod` and `nod`) average over the groups to which the gold gives any weight at all.
 By definition they jump when a gold weight rises from 0 to 1e-9, because its group then enters the average. A gold
@@ -32,14 +32,17 @@ _AT_ONCE = 2**13  # rows whose columns stay in the cache of a processor
 
 
 def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Jensen-Shannon divergence in bits: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0; no square root."""
+    """Jensen-Shannon divergence in bits: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0.
+
+    No square root is taken.
+    """
     return _in_parts(_jensen_shannon, *_pair(p, q))
 
 
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Normalised match distance: sum of |cumulated p - cumulated q| over the groups, over C - 1.
 
-    Ordinal groups, symmetric: how far probability must be moved, as a share of the longest distance.
+    For ordinal groups; symmetric. It is how far probability must be moved, as a share of the longest distance.
     """
     return _in_parts(_match_distance, *_pair(p, q))
 
@@ -47,7 +50,8 @@ def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Order-aware divergence ([STC3] Eq. 7): mean over {i : q_i > 0} of the sum over j of |i-j|·(p_j - q_j)².
 
-    Ordinal groups, not symmetric: the average is over the gold's support. Not normalised: in [0, C - 1].
+    For ordinal groups; not symmetric, since the average is over the gold's support. It is not normalised: in [0, C -
+    1].
     """
     return _in_parts(_order_aware, *_pair(p, q))
 
@@ -59,20 +63,20 @@ def sod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
 
 def nod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Normalised order-aware divergence ([STC3] Eq. 9): OD / (C - 1). Ordinal groups, not symmetric."""
+    """Normalised order-aware divergence ([STC3] Eq. 9): OD / (C - 1). For ordinal groups; not symmetric."""
     p, q = _pair(p, q)
     normalised: Floats = _in_parts(_order_aware, p, q) / (p.shape[-1] - 1)
     return normalised
 
 
 def rnod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Root normalised order-aware divergence: sqrt(OD / (C - 1)). Ordinal groups, not symmetric."""
+    """Root normalised order-aware divergence: sqrt(OD / (C - 1)). For ordinal groups; not symmetric."""
     root: Floats = np.sqrt(nod(p, q))
     return root
 
 
 def snod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Symmetric normalised order-aware divergence ([STC3] Eq. 10): SOD / (C - 1). Ordinal groups, symmetric.
+    """Symmetric normalised order-aware divergence ([STC3] Eq. 10): SOD / (C - 1). For ordinal groups.
 
     [STC3] Fig. 4 prints .0380 for its second example; Eq. 10 with its five levels gives .0285, and .0380 results only
     with the divisor 3. This function follows the formula, as the official tools do.
@@ -84,19 +88,19 @@ def snod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
 
 def rsnod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Root symmetric normalised order-aware divergence: sqrt(SNOD). Ordinal groups, symmetric."""
+    """Root symmetric normalised order-aware divergence: sqrt(SNOD). For ordinal groups; symmetric."""
     root: Floats = np.sqrt(snod(p, q))
     return root
 
 
 def rnss(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Root normalised sum of squares: sqrt(sum of (p - q)² / 2). Nominal groups, symmetric."""
+    """Root normalised sum of squares: sqrt(sum of (p - q)² / 2). For nominal groups; symmetric."""
     p, q = _pair(p, q)
     return _within(np.sqrt(np.square(p - q).sum(axis=-1) / 2), 1.0)
 
 
 def variational(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Normalised variational distance: sum of |p - q| / 2. Nominal groups, symmetric."""
+    """Normalised variational distance: sum of |p - q| / 2. For nominal groups; symmetric."""
     p, q = _pair(p, q)
     return _within(np.abs(p - q).sum(axis=-1) / 2, 1.0)
 
@@ -113,7 +117,7 @@ def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Flo
 
 
 def _in_parts(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
-    """Compute the divergences of many rows in blocks, with the same bits as all at once."""
+    """Compute the divergences of many rows in blocks. The results are equal to the last bit to those of one block."""
     if p.ndim != 2 or len(p) <= _AT_ONCE:
         return divergence(p, q)
     parts = [slice(start, start + _AT_ONCE) for start in range(0, len(p), _AT_ONCE)]
@@ -157,7 +161,7 @@ def _distances(groups: int) -> Floats:
 
 
 def _row_sums(rows: Floats) -> Floats:
-    """The sum over the last axis. A few columns are added one by one, faster than numpy and in the same order."""
+    """Sum over the last axis. A few columns are added one by one, which is faster than numpy and has the same order."""
     if rows.shape[-1] >= 8 or rows.size < _MANY:
         sums: Floats = rows.sum(axis=-1)
         return sums

@@ -27,9 +27,10 @@ Shares = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class TurnFairness:
-    """One turn that counts. achieved: (C,) distribution over the groups. similarity: DistrSim in [0, 1].
+    """The fairness of one turn that counts.
 
-    weight: PW(S). nuggets: how many relevant nuggets the distribution is the mean of; 0 if it is the uniform one.
+    `achieved` is (C,), the distribution over the groups, and `similarity` is its DistrSim in [0, 1]. `weight` is PW(S).
+    `nuggets` is the number of relevant nuggets in the distribution, 0 if it is the uniform one.
     """
 
     turn: int
@@ -45,9 +46,9 @@ _Turn = tuple[TurnFairness, float, float]
 
 @dataclass(frozen=True, slots=True)
 class GroupFairness:
-    """GF of one attribute set. value: in [0, 1]; 0 if no turn counts ([GFRC] under Eq. 10), see `turns`.
+    """GF of one attribute set: `value` is in [0, 1], and 0 if no turn counts ([GFRC] under Eq. 10).
 
-    worst, best: bounds on the value, whatever groups the entities of unknown group belong to. For cumulative
+    `worst` and `best` are its bounds, whatever groups the entities of unknown group belong to. For cumulative
     distributions, which share entities, they are wider than necessary.
     """
 
@@ -60,7 +61,7 @@ class GroupFairness:
 
 
 def divergence_names(attribute: AttributeSet, settings: Settings) -> tuple[str, ...]:
-    """The divergences of a set: JSD for nominal groups; RNOD and NMD for ordinal ones, the one that enters GF first."""
+    """Return the divergences of a set: JSD for nominal groups; RNOD and NMD for ordinal ones, the main one first."""
     if attribute.scale == "nominal":
         return ("JSD",)
     return (settings.ordinal, "NMD" if settings.ordinal == "RNOD" else "RNOD")
@@ -75,13 +76,15 @@ def group_fairness(
     *,
     cumulative: bool = False,
 ) -> tuple[GroupFairness, ...]:
-    """GF^m, Eq. 10 with turn weights: one value for each of `divergence_names`.
+    """Compute GF^m, Eq. 10 with turn weights, for each of `divergence_names`.
 
-    nuggets: of one conversation, in reading order. turns: number of each system turn -> position of its first word.
-    limit: L in the unit of the positions; None for words. Turns without relevant nuggets are left out, or with
-    `irrelevant="uniform"` count as a uniform distribution under both methods; with `turn_weight="largest-pw"` their
-    weight is that of their first word, the largest that any nugget in them could have had. The value is 0 if no turn
-    counts, or if all turns that count weigh 0.
+    nuggets: the nuggets of one conversation, in reading order.
+    turns: the position of the first word of each system turn, by turn number.
+    limit: L in the unit of the positions; None for words.
+
+    Turns without relevant nuggets are left out, or with `irrelevant="uniform"` count as a uniform distribution under
+    both methods. With `turn_weight="largest-pw"` such a turn has the weight of its first word, the largest that any
+    nugget in it could have had. The value is 0 if no turn counts, or if all turns that count have weight 0.
     """
     name, size = attribute.name, len(attribute.groups)
     names = divergence_names(attribute, settings)
@@ -137,8 +140,10 @@ def _turn(
     attribute: AttributeSet,
     names: tuple[str, ...],
 ) -> tuple[_Turn, ...]:
-    """A turn that counts, by each of the divergences. here, known: (C,) sums over all its relevant nuggets, and over
-    those of known group. count: how many relevant nuggets there are; 0 stands for the uniform distribution.
+    """Return a turn that counts, for each divergence.
+
+    `here` and `known` are (C,) sums over all its relevant nuggets, and over those of known group. `count` is the number
+    of relevant nuggets; 0 stands for the uniform distribution.
     """
     size = len(attribute.groups)
     row = tuple([one / count for one in here]) if count else (1.0 / size,) * size
@@ -164,7 +169,7 @@ def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
 
 
 def _sum(shares: Iterable[Shares], size: int) -> Shares:
-    """Sum by group, one after the other: the order in which `sum` adds floats differs between Python versions."""
+    """Sum by group, one after the other, since the order in which `sum` adds floats differs between Python versions."""
     whole = [0.0] * size
     for one in shares:
         whole = list(map(operator.add, whole, one))
@@ -172,7 +177,10 @@ def _sum(shares: Iterable[Shares], size: int) -> Shares:
 
 
 def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """GF(C) = Σ w_m·GF^m, weights (1 if not named) scaled to sum 1; Eq. 9. NaN if M is 0 or all weights are 0."""
+    """Compute GF(C) = Σ w_m·GF^m, Eq. 9, with weights scaled to sum 1; a set that is not named has weight 1.
+
+    NaN if M is 0 or all weights are 0.
+    """
     scale = [weights.get(name, 1.0) for name in values]
     if math.fsum(scale) <= 0:
         return math.nan
@@ -180,7 +188,7 @@ def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def summary(relevance: float, fairness: float, alpha: float) -> float:
-    """GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5: a quick summary, in [0, 1]; NaN if either part is NaN."""
+    """Compute GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5, in [0, 1]; NaN if either part is NaN."""
     return alpha * relevance + (1 - alpha) * fairness
 
 
@@ -188,10 +196,11 @@ Floats = npt.NDArray[np.float64]
 
 
 def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str) -> tuple[Floats, Floats]:
-    """(...) worst and (...) best DistrSim in [0, 1] over all distributions that are at least `known` in every group.
+    """Return the (...) lowest and (...) highest DistrSim of distributions that are at least `known` in every group.
 
-    known: (..., C) what the entities of known groups add to the achieved distribution; each row sums to their share, at
-    most 1. gold: (C,). divergence: `JSD`, `RNOD` or `NMD`. If nothing is unknown, both bounds are DistrSim itself.
+    `known` is (..., C), the part of the achieved distribution from entities of known group; each row sums to their
+    share, at most 1. `gold` is (C,), and `divergence` is `JSD`, `RNOD` or `NMD`. If nothing is unknown, both bounds are
+    DistrSim itself.
     """
     rows, wanted = np.asarray(known, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     least = rows.reshape(-1, rows.shape[-1])
@@ -208,12 +217,12 @@ def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str
 
 
 def _by_ratio(least: Floats, gold: Floats, free: Floats) -> Floats:
-    """JSD grows with p/q in each group: p = max(known, level·gold)."""
+    """Minimise JSD, which grows with p/q in each group: p = max(known, level·gold)."""
     return _level_rows(lambda level: np.maximum(least, level * gold), np.zeros_like(free), np.ones_like(free))
 
 
 def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
-    """OD is a sum of w·(p - q)², w the mean distance of a group to the gold's: p = max(known, gold + level/w)."""
+    """Minimise OD, a sum of w·(p - q)² with w a group's mean distance to the gold's: p = max(known, gold + level/w)."""
     places = np.arange(len(gold))
     weights = np.abs(places[:, None] - places)[gold > 0].mean(axis=0)
     weights = np.maximum(weights, 1e-9)
@@ -222,7 +231,7 @@ def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
 
 
 def _by_cumulation(least: Floats, gold: Floats, free: Floats) -> Floats:
-    """NMD is the distance of cumulated sums, which may only grow: their isotonic regression by medians."""
+    """Minimise NMD, the distance of cumulated sums, which may only grow: take their isotonic regression by medians."""
     wanted = (np.cumsum(gold) - np.cumsum(least, axis=1))[:, :-1]
     grown = np.array([_isotonic_fit(row) for row in wanted.tolist()]).reshape(wanted.shape)
     spread = np.concatenate([np.zeros_like(free), np.clip(grown, 0.0, free), free], axis=1)
@@ -240,7 +249,10 @@ def _isotonic_fit(wanted: Sequence[float]) -> list[float]:
 
 
 def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Return `filled(level)` for the level in [low, high] at which each row sums to 1; the sums grow with the level."""
+    """Return `filled(level)` for the level in [low, high] at which each row sums to 1.
+
+    The sums must grow with the level.
+    """
     for _ in range(100):
         middle = (low + high) / 2
         between = middle != high  # else there is no number between the two

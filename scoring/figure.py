@@ -14,8 +14,8 @@ Good = Literal["high", "low", "neither"]
 class Figure:
     """The value of one measure for one conversation.
 
-    measure: its name as printed. value: NaN if undefined. turn: the system turn it is of, from 1; None for the whole
-    conversation. nugget: the nugget it is of; None for all nuggets. n, unjudged, unknown, note, worst, best: see
+    `measure` is its name as printed, and `value` is NaN if undefined. `turn` is the system turn that the value belongs
+    to, from 1, None for the whole conversation; `nugget` is its nugget, None for all nuggets. For the other fields, see
     `scoring.ScoreRow`.
     """
 

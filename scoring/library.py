@@ -1,4 +1,4 @@
-"""All measures. A new one is one line here, or an entry point of another distribution:
+"""All measures. A new measure is one line here, or an entry point of another distribution:
 
 [project.entry-points."harvest.measures"]
 Echo = "echo_measures.echo:ECHO"        # a Declaration of single conversations, by its own name
@@ -111,7 +111,7 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 
 @cache
 def plug_ins() -> tuple[Declaration, ...]:
-    """The measures of other distributions. Raises InputError for an invalid measure, and for a name that is taken."""
+    """Load the measures of other distributions. Raises InputError for an invalid measure or a name that is taken."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
     others = found_in(GROUP, "measures", _OWN)
     return tuple(
@@ -133,17 +133,17 @@ def _check_declaration(name: str, one: Declaration) -> Declaration:
 
 
 def unasked_plug_ins() -> tuple[str, ...]:
-    """The names of those that are computed by default, sorted: the rows of a run then depend on them."""
+    """Return the names of plug-in measures that are computed by default, sorted. The rows of a run depend on them."""
     return tuple(sorted(one.name for one in plug_ins() if one.shown != "asked"))
 
 
 def measures() -> tuple[Declaration, ...]:
-    """All measures of conversations: Harvest's own, then those of other distributions."""
+    """Return all measures of conversations: Harvest's own, then those of other distributions."""
     return (*OF_CONVERSATIONS, *plug_ins())
 
 
 def declared(name: str) -> Declaration | None:
-    """The declaration of the measure that a printed name begins with, as GF in `GF(RATINGS, by=NMD)`; else None."""
+    """Return the declaration of the measure that a printed name begins with, as GF in `GF(ATTRS, by=NMD)`, or None."""
     own = _OWN.get(name.partition("(")[0])
     if own is not None:
         return own
@@ -151,8 +151,9 @@ def declared(name: str) -> Declaration | None:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """Return the range of a measure by its printed name. A form that returns values of its inner measure, rather than
-    shares, has the range of that measure.
+    """Return the range of a measure by its printed name.
+
+    A form whose values are those of its inner measure, rather than shares, has the range of that measure.
     """
     term, found = parse(name), declared(name)
     if found is None:
@@ -162,7 +163,7 @@ def range_of(name: str) -> tuple[float, float]:
 
 
 def good_end(term: Term) -> Good:
-    """The good end of a measure's range, which for a form may be its inner measure's; "high" for an unknown name."""
+    """Return the good end of a measure's range, for some forms the inner measure's; "high" for an unknown name."""
     found = declared(term.name)
     base = term.arguments[0] if term.arguments else None
     inner = good_end(base) if isinstance(base, Term) else "high"
@@ -170,12 +171,12 @@ def good_end(term: Term) -> Good:
 
 
 def single() -> tuple[Declaration, ...]:
-    """The measures of single conversations."""
+    """Return the measures of single conversations."""
     return tuple(one for one in measures() if one.of == "conversation")
 
 
 def list_forms(declarations: Iterable[Declaration]) -> str:
-    """The written forms, for messages that say what is allowed."""
+    """List the written forms, for messages that state what is allowed."""
     return ", ".join(form for one in declarations for form in one.forms)
 
 
@@ -186,10 +187,10 @@ _PARTS = {"turn": "system turn", "nugget": "nugget"}
 def understand(
     term: Term, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> tuple[Measure, ...]:
-    """Read a term: returns one measure, or all three readings of GF.
+    """Return the measures that a term asks for: one, or all three readings of GF.
 
-    schema: for measures of judgments, or a function that loads it if needed. Raises InputError for an unknown measure
-    or parameter and for values out of range.
+    `schema` is for measures of judgments; it may be a function that loads the schema if needed. Raises InputError for
+    an unknown measure or parameter and for values out of range.
     """
     declaration = find(term.name)
     if declaration.of in _PARTS:
@@ -204,7 +205,7 @@ def understand(
 
 
 def find(name: str) -> Declaration:
-    """The measure of that name. Raises InputError for an unknown name, with the nearest one and the list."""
+    """Return the measure of that name. Raises InputError for an unknown name, with the nearest one and the list."""
     known = {one.name: one for one in measures()}
     if name not in known:
         askable = [one.name for one in known.values() if one.of not in _PARTS]

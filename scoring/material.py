@@ -1,4 +1,4 @@
-"""One conversation as measures see it, with what is known about its topic; shared results are computed once."""
+"""One conversation as measures see it, with the gold data on its topic. Results that measures share are cached."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """All that a measure is computed from: a conversation, its topic, and what is known about good answers.
+    """The input of a measure: a conversation, its topic, and gold data on good answers.
 
-    gold: None if nothing is judged. attributes: the attribute sets, by name. settings: of this measure, see `under`.
-    judged: loads the judgments for SWAN; called only by measures that need them. base: the settings of the whole run.
-    made: results of `once` so far, by settings.
+    `gold` is None if nothing is judged. `attributes` are the attribute sets by name. `settings` are those of this
+    measure (see `under`), and `base` those of the whole run. `judged` loads the judgments for SWAN; only measures that
+    need them call it. `made` are results of `once` so far, by settings.
     """
 
     conversation: Conversation
@@ -47,12 +47,15 @@ class Material:
     made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Material:
-        """The same conversation under other settings. Results of `once` are kept, so measures share expensive ones."""
+        """Return this conversation under other settings.
+
+        Results of `once` are kept, so measures share expensive ones.
+        """
         same = settings is self.settings or settings == self.settings
         return self if same else replace(self, settings=settings)
 
     def aside(self) -> Material:
-        """A copy with its own results of `once`, which are freed together with the copy."""
+        """Return a copy with its own results of `once`, which are freed together with the copy."""
         return replace(self, made=[(settings, dict(made)) for settings, made in self.made])
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
@@ -72,7 +75,7 @@ class Material:
 
     @property
     def unscorable(self) -> str:
-        """Why it is unknown what a good answer contains; "" if it is known."""
+        """The reason why it is unknown what a good answer contains; "" if it is known."""
         if self.gold is None:
             return "no gold table"
         if self.topic.type.url is None:
@@ -83,7 +86,7 @@ class Material:
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:
-        """Every link to an entity of the topic's kind, in reading order."""
+        """All links to an entity of the topic's kind, in reading order."""
         return self.once(
             "nuggets",
             lambda: find_nuggets(
@@ -108,22 +111,22 @@ class Material:
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """Everything that was exchanged, in order, with the positions of its words, or characters."""
+        """All user turns and replies in order, with the positions of their words or characters."""
         return self.once("passages", lambda: passages(self.conversation, self.settings.unit))
 
     @property
     def unit(self) -> Unit:
-        """The unit of its positions and lengths."""
+        """The unit of positions and lengths in this conversation."""
         return self.passages[0].unit if self.passages else "words"
 
     @property
     def patience(self) -> int:
-        """L in that unit."""
+        """L in the unit of this conversation."""
         return self.settings.limit(self.unit)
 
     @property
     def assessment(self) -> Assessment:
-        """The items and scores of every criterion under the run's settings: no parameter changes what was judged."""
+        """The items and scores of every criterion under the run's settings. No parameter changes what was judged."""
         return self.under(self.base).once("assessment", self._assess)
 
     @property

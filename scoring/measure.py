@@ -5,8 +5,8 @@
     plainly       reads a written form by the parameters and arguments that the measure declares
 
 A measure is one file with one declaration (`scoring.measures`, `scoring.forms`) and one line in `scoring.library`.
-Everything else reads the declaration: what can be asked for, tables and legends, thresholds, trees, `harvest measures`
-and the documentation. Other distributions can add measures of single conversations, too.
+Everything else is derived from the declaration: what can be asked for, tables and legends, thresholds, trees, `harvest
+measures` and the documentation. Other distributions can also add measures of single conversations.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Shown = Literal["always", "all", "asked"]
 
 
 def a_number(value: Value) -> float:
-    """The value of a parameter that must be a number. Raises InputError for another value."""
+    """Return the value of a parameter that must be a number. Raises InputError for another value."""
     if not isinstance(value, float):
         raise InputError(f"{value} is not a number")
     return value
@@ -58,9 +58,9 @@ def a_number(value: Value) -> float:
 class Parameter:
     """A parameter of a measure, written in brackets as name=value.
 
-    meaning: in one phrase. default: None if the parameter must be given, or if leaving it out means no value. setting:
-    the scoring setting that it replaces, whose value is its default; "" for none. value: converts what is written, and
-    raises InputError for a value that is not allowed.
+    `meaning` is one phrase. `default` is None if the parameter must be given, or if leaving it out means no value.
+    `setting` is the scoring setting that the parameter replaces, whose value is then its default; "" for none. `value`
+    converts the written value, and raises InputError for one that is not allowed.
     """
 
     name: str
@@ -78,30 +78,43 @@ Score: TypeAlias = "Callable[[Material, Measure], Figure]"
 class Declaration:
     """The declaration of one measure: all that tables, docs, intervals and the command line know about it.
 
-    name: as it is written. sentence: what it says about a system, in one sentence. of: what has a value. formula: one
-    line. source: paper and equation. undefined: when it is NaN. example: one that can be asked for. n: what its n
-    counts. needs, parameters, range, good: see their types; good may be a function of the term and of the good end of
-    its inner measure. written: its written forms, if the name alone is not enough. arguments: least and greatest number
-    of arguments.
+    name: the name as written.
+    sentence: what the measure says about a system, in one sentence.
+    of: the kind of thing that has a value.
+    formula, source: one line for the formula; paper and equation.
+    undefined: when the value is NaN.
+    example: a written form that can be asked for.
+    n: what its n counts.
+    needs, parameters, range, good: see their types. `good` may be a function of the term and of its inner measure's
+        good end.
+    written: the written forms, if the name alone is not enough.
+    arguments: the least and the largest number of arguments.
 
-    legend: a few words for the legend of tables; "" if its name is enough. percentage: shown in percent. has_top:
-    whether a topic's score can reach the end of the range; if not, intervals use another top. called: words for its
-    lowest and highest values in a sentence, for example ("fastest", "slowest"); None for best and worst. event: 1 if
-    something happened and 0 if not, so its mean is a share of conversations. shown: where its rows are. aside: True for
-    terms whose rows are in tables only with --all. aside_words: the name of these rows.
+    legend: a few words for the legend of tables; "" if the name is enough.
+    percentage: True if values are shown in percent.
+    has_top: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
+    called: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"); None for best and
+        worst.
+    event: True if the value is 1 if something happened and 0 if not, so that its mean is a share of conversations.
+    shown: where its rows are.
+    aside, aside_words: True for terms whose rows are in tables only with --all, and the name of these rows.
 
-    score: its value for one conversation; called only if what it needs is known. applies: whether a topic can have it.
-    family: all figures of the measures that share this function, for runs that are scored by default. columns: computes
-    the figures of score, or family, of whole conversations for many conversations at once, in the same order and to the
-    last bit; None to compute them one by one, as is always done for measures of other distributions. column: the name
-    of its column; None for its own. read: reads a written form; None for `plainly`. rows: makes the rows of a measure
-    over many conversations. tallies: makes both sides of a share over trials from the labels of a system's answers.
-    notes: sentences about the conversations of a run, printed if the measure is asked for.
+    score: computes the value for one conversation; called only if what the measure needs is available.
+    applies: whether a topic can have the measure.
+    family: computes all figures of the measures that share this function, for runs that are scored by default.
+    columns: computes the whole-conversation figures of `score` or `family` for many conversations at once, in the same
+        order and equal to the last bit. With None, they are computed one by one, as always for other distributions.
+    column: the name of its column; None for its own name.
+    read: reads a written form; None for `plainly`.
+    rows: makes the rows of a measure over many conversations.
+    tallies: makes both sides of a share over trials from the labels of a system's answers.
+    notes: makes sentences about the conversations of a run, printed if the measure is asked for.
 
-    For measures of judgments: criterion: the one criterion it rests on, as the schema names it; None for all.
-    of_values: it rests on the values that things were given, not on scores. weighting: that of a weighted mean of the
-    scores of its criterion, so that people's judgments can correct those of models. swan: of a mean over criteria,
-    which of them enter it. of_sets: the form also includes criteria that are scored once for a topic.
+    criterion: the one criterion that a measure of judgments depends on, as the schema names it; None for all.
+    of_values: True if it depends on the values that things were given, not on scores.
+    weighting: the weighting of a mean of the scores of one criterion, so that people's judgments can correct models'.
+    swan: for a mean over criteria, which of them enter it.
+    of_sets: True if the form also includes criteria that are scored once for a topic.
     """
 
     name: str
@@ -142,7 +155,7 @@ class Declaration:
     of_sets: bool = False
 
     def better(self, term: Term, inner: Good = "high") -> Good:
-        """The good end of the measure's range, as it is written. inner: the good end of its inner measure."""
+        """Return the good end of the measure's range for a term. `inner` is the good end of its inner measure."""
         return self.good(term, inner) if callable(self.good) else self.good
 
     @property
@@ -152,25 +165,25 @@ class Declaration:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The ways it is written."""
+        """The written forms of the measure."""
         return self.written or (self.name,)
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name; None if it has none."""
+        """Return the parameter of that name, or None."""
         return next((one for one in self.parameters if one.name == name), None)
 
     def stands_aside(self, term: Term) -> bool:
-        """True if its rows are in tables only with --all."""
+        """Return True if the term's rows are in tables only with --all."""
         return self.shown == "all" or self.aside(term)
 
     @property
     def scored(self) -> bool:
-        """True if it is made of scores by criteria, so that its rows name the kinds of sources that gave them."""
+        """True if the measure consists of scores by criteria, so that its rows name the kinds of scorers."""
         return self.swan is not None or (self.criterion is not None and not self.of_values)
 
     @property
     def words(self) -> bool:
-        """True if it counts the words before what it values, so that longer texts score lower."""
+        """True if the measure counts the words before each nugget, so that longer texts score lower."""
         return any(one.setting == "patience" for one in self.parameters)
 
 
@@ -178,7 +191,8 @@ class Declaration:
 class Asking:
     """The context in which a written form is read.
 
-    criteria: loads the schema, only for measures of judgments (it is slow). inner: reads an inner measure.
+    `criteria` loads the schema, which is slow and needed for measures of judgments only. `inner` reads an inner
+    measure.
     """
 
     settings: Settings
@@ -195,10 +209,10 @@ class Asking:
 class Measure:
     """A measure as somebody asked for it, for example `CVaR(R)`.
 
-    term: as it is printed. base: the measure of one conversation (or of trials) in it (`R`). declaration: of the base.
-    form: the measure over many conversations (`CVaR`); None for the mean. number: beta or the bound of a form; NaN if
-    it has none. within: whether the form is computed within topics. settings: with the parameters written in the term.
-    base_name: `base` as it is printed.
+    `term` is the form that is printed. `base` is the term of the measure of one conversation (or of trials) in it
+    (`R`), `base_name` is that term as printed, and `declaration` its declaration. `form` is the measure over many
+    conversations (`CVaR`), None for the mean. `number` is beta or the bound of a form, NaN if it has none. `within` is
+    True if the form is computed within topics. `settings` include the parameters written in the term.
     """
 
     term: Term
@@ -219,12 +233,12 @@ class Measure:
         return str(self.term)
 
     def __str__(self) -> str:
-        """The term, so that no message shows how the measure is stored."""
+        """Return the term, so that no message shows how the measure is stored."""
         return self.name
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the greatest possible value."""
+        """The lowest and the highest possible value."""
         if self.form is not None and self.form.event:
             return self.form.range
         return self.declaration.range
@@ -235,7 +249,7 @@ class Measure:
         return self.term.turn
 
     def number_of(self, name: str) -> float:
-        """The number written for a parameter; if there is none, that of its setting, or its default."""
+        """Return the number written for a parameter or, without one, the value of its setting, or its default."""
         given = self.base.get(name)
         if given is not None:
             return a_number(given)
@@ -247,7 +261,10 @@ class Measure:
 
 
 def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """Read a term by the parameters, settings and arguments that its measure declares. Raises InputError."""
+    """Read a term by the parameters, settings and arguments that its measure declares.
+
+    Raises InputError if the term does not fit the declaration.
+    """
     refuse_parameters(term, [one.name for one in declaration.parameters])
     settings = under_parameters(declaration, term, asking.settings)
     refuse_arguments(declaration, term)
@@ -255,7 +272,7 @@ def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measu
 
 
 def under_parameters(declaration: Declaration, term: Term, settings: Settings) -> Settings:
-    """The settings with the parameters of a term. Raises InputError for a value out of range."""
+    """Return the settings with the parameters of a term. Raises InputError for a value out of range."""
     for name, value in term.parameters:
         declared = declaration.parameter(name)
         if declared is None:

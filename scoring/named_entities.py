@@ -1,8 +1,8 @@
 """The relevant entities in many conversations, as columns: a fast version of `scoring.nuggets`.
 
-Only what values of conversations need is kept: turn, position and gain of each entity, and its groups in the gold
-table. Plain addresses are found by `topics.links.url_ends`. The few answers that need more care, with pictures for
-example, are read by `find_nuggets`, which gives the same result for every answer.
+Only what the values of conversations need is kept: turn, position and gain of each entity, and its groups in the gold
+table. Plain addresses are found by `topics.links.url_ends`. The few answers that need more care, for example those with
+pictures, are read by `find_nuggets`, which would give the same result for every answer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,10 +26,12 @@ _UNJUDGED = -1  # in place of the grade, for an unjudged entity
 class NamedEntities:
     """The N relevant entities in C conversations with S system turns, in reading order, without repetitions.
 
-    turns, named: (C + 1,) where the turns and the entities of each conversation begin, and where the last ones end.
-    unjudged: (C,) entities that are not in the gold table. limit: (C,) L in the unit of each conversation. turn: (N,)
-    index of the turn with the entity, among S. position: (N,) WC(n). gain: (N,) g(n). entry: (N,) index of its gold
-    entry in `entries`.
+    turns, named: (C + 1,) indices at which the turns and the entities of each conversation begin, then the end.
+    unjudged: (C,) numbers of entities that are not in the gold table.
+    limit: (C,) L in the unit of each conversation.
+    turn: (N,) index among the S turns of the turn with the entity.
+    position, gain: (N,) WC(n) and g(n).
+    entry: (N,) index of the gold entry in `entries`.
     """
 
     turns: list[int] = field(default_factory=lambda: [0])
@@ -82,7 +84,7 @@ class _Reader:
         found.limit.append(self._settings.limit(unit))
 
     def _read(self, conversation: Conversation, topic: Topic) -> int | None:
-        """The number of unjudged entities; None if an answer needs more care, after reading only some of the turns."""
+        """Return the number of unjudged entities, or None, possibly after some turns, if an answer needs more care."""
         kind, unjudged = topic.type.url, 0
         assert kind is not None
         keys, judged = self._keys.setdefault(topic.id, {}), self._judged.setdefault(topic.id, {})
@@ -152,9 +154,9 @@ class _Reader:
 
 
 def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
-    """Each mention of an entity as (end, entity): those in the text in order, then those outside of it, with end -1.
+    """Return each mention of an entity as (end, entity): in the text in order, then outside of it, with end -1.
 
-    None if the answer needs more care. keys: the entity of each address seen so far; new ones are added.
+    Returns None if the answer needs more care. `keys` maps each address seen so far to its entity; new ones are added.
     """
     if "![" in answer.text:
         return None  # the address of a picture is no entity

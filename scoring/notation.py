@@ -1,12 +1,12 @@
-"""How a measure is written: `R`, `GF(RATINGS, by=RNOD)`, `SWAN(weights=linear(L=1250))`, `CVaR(R, beta=0.25)`.
+"""The notation of measures: `R`, `GF(RATINGS, by=RNOD)`, `SWAN(weights=linear(L=1250))`, `CVaR(R, beta=0.25)`.
 
-    parse(text)   the term in a text; InputError with the column of a fault
-    str(term)     the canonical form: parse(str(term)) == term, and equal terms are written alike
+    parse(text)   the term that a string contains. InputError gives the column of a fault
+    str(term)     the canonical form: parse(str(term)) == term, and equal terms have equal strings
 
 A term is a name, followed in brackets by its arguments and then its parameters as name=value. A value is a number, a
 term, or a product of terms (`linear(L=1250)*last_turn`), which is a term called `*`. `%useful S1` is short for
-`%useful(turn=1)`. Tables print measures in this notation, and the command line reads it: every printed measure can be
-asked for.
+`%useful(turn=1)`. Tables print measures in this notation, and the command line reads it, so every printed measure can
+be asked for.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A name with its arguments, in order, and its (name, value) parameters, sorted by name so that terms are equal.
+    """A name with its arguments, in order, and its (name, value) parameters, sorted by name so that terms compare.
 
-    name: letters, digits, `_`, `-` and `%`, before `,` and `)` also with a `*` at its end, or `*` for a product.
+    The name consists of letters, digits, `_`, `-` and `%`, and before `,` or `)` may end in `*`. A product is called
+    `*`.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Term:
         object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
 
     def get(self, name: str) -> Value | None:
-        """The parameter's value; None if it is not given."""
+        """Return the parameter's value; None if it is not given."""
         return dict(self.parameters).get(name)
 
     def __str__(self) -> str:
@@ -82,7 +83,7 @@ def parse(text: str) -> Term:
 
 
 def parse_all(text: str) -> tuple[Term, ...]:
-    """Parse a list of terms separated by commas; () for an empty text. Raises InputError as `parse` does."""
+    """Parse a list of terms separated by commas; an empty string has none. Raises InputError as `parse` does."""
     reader = _Reader(text)
     found: list[Term] = []
     while not reader.done:
@@ -198,7 +199,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def number_text(value: float) -> str:
-    """A number as measures are written with it: exact, and whole numbers without a point."""
+    """Format a number for the notation of measures: exact, and whole numbers without a decimal point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 

@@ -3,9 +3,8 @@
     find_nuggets(conversation, topic, ...)   one Nugget for each link to an entity, in reading order
     position_weight(position, patience)      the weight of a nugget at that position
 
-An entity is identified by its canonical URL, never by its title. From its second occurrence on, within and across
-turns, it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not
-two.
+An entity is identified by its canonical URL, never by its title. If it occurs again, within a turn or in a later one,
+it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not two.
 """
 
 import re
@@ -38,13 +37,16 @@ _NONE: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 class Nugget:
     """One link to an entity in a system turn.
 
-    turn: number from 1. start, end: characters of the answer's text (end exclusive); for a link outside the text they
-    are the characters it is given as a source of, or both -1 if the system does not say what it supports (a card, a
-    footnote); its position is then that of the turn's last word.
-    position: WC(n), from 1, of its last word, or character, in the whole conversation. entity: canonical key. url: as
-    written. grade: relevance in the gold table; None if the entity is not judged. gain: g(n) in [0, 1]; 0 for unjudged
-    entities and duplicates. memberships: group distribution by attribute set, for relevant nuggets only. unknown:
-    attribute sets for which the gold table gives no group; the uniform distribution is used instead.
+    turn: the number of the turn, from 1.
+    start, end: character offsets in the answer's text, `end` exclusive. For a link outside the text (a card, a
+        footnote), they are those of the passage that it is a source of, or both -1 if the system does not say what it
+        supports; its position is then that of the turn's last word.
+    position: WC(n), from 1, of its last word, or character, in the whole conversation.
+    entity, url: the canonical key, and the URL as written.
+    grade: relevance in the gold table; None if the entity is not judged.
+    gain: g(n) in [0, 1]; 0 for unjudged entities and duplicates.
+    memberships: group distributions by attribute set, for relevant nuggets only.
+    unknown: attribute sets for which the gold table gives no group. The uniform distribution is used for them.
     """
 
     turn: int
@@ -83,9 +85,9 @@ def find_nuggets(
     settings: Settings,
     spoken: Sequence[Passage] | None = None,
 ) -> tuple[Nugget, ...]:
-    """Find every link to an entity of the topic's kind, in reading order; () if the topic's type names no kind of URL.
+    """Find every link to an entity of the topic's kind, in reading order. A type that names no kind of URL has none.
 
-    gold: with None, every nugget is unjudged. spoken: `passages(conversation)`, if they are known already. Raises
+    Without `gold`, every nugget is unjudged. `spoken` is `passages(conversation)`, if that is computed already. Raises
     InputError for a grade that has no gain.
     """
     kind = topic.type.url
@@ -122,7 +124,7 @@ def _memberships(
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield (entity, url, start, end, position) of each link of one answer: links with a place in the text first."""
+    """Yield (entity, url, start, end, position) of each link of one answer: first links with a position in the text."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):
@@ -151,7 +153,7 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
 def _with_sources(
     answer: Answer, kind: UrlKind, spans: list[tuple[str, str, int, int]]
 ) -> list[tuple[str, str, int, int]]:
-    """Add links beside the text that are sources of a part, if their entity is not linked there, in reading order."""
+    """Insert outside links that are sources of a passage, unless their entity is linked in that passage."""
     lacked: dict[str, tuple[str, str, int, int]] = {}
     inside = {entity for entity, *_ in spans}
     for source in sorted((one for one in answer.sources if one.start >= 0), key=lambda one: one.start):
@@ -164,10 +166,10 @@ def _with_sources(
 
 
 def position_weight(position: npt.ArrayLike, patience: int | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
+    """Compute pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
 
-    position: (...) WC(n) from 1. patience: L, at least 1, in the unit of the positions: one number, or (...). Returns
-    (...) in [0, 1]. Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
+    `position` is (...) WC(n) from 1, and `patience` is L, at least 1, in the unit of the positions: one number, or
+    (...). Returns (...) in [0, 1]. Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
     """
     places = np.asarray(position, dtype=np.float64)
     if not (np.all(np.asarray(patience) >= 1) and np.all(places >= 1)):

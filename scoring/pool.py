@@ -33,22 +33,22 @@ class Scores(Protocol):
     design: Design
 
     def values(self, measure: str) -> Floats:
-        """(topics, trials) values of a measure of conversations, NaN where a trial has no value."""
+        """Return the (topics, trials) values of a measure of conversations; NaN for a trial without a value."""
         ...
 
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
-        """(topics, trials) True if every attempt of the trial failed for reasons of infrastructure."""
+        """Trials of which every attempt failed for reasons of infrastructure, (topics, trials) bool."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """All that a measure over many conversations can use of one system.
+    """The input of a measure over many conversations of one system.
 
-    assessments: of conversations of several systems, if judgments were asked for. resampler: under the design of
-    `scores`. seed: of the random numbers drawn here. planned: the planned number of trials of each topic; 0 if that
-    is unknown.
+    `assessments` are of conversations of several systems, if judgments were asked for. `resampler` has the design of
+    `scores`. `seed` is for the random numbers that measures draw. `planned` is the planned number of trials of each
+    topic, 0 if unknown.
     """
 
     scores: Scores
@@ -72,7 +72,7 @@ class Part:
 
 
 def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
-    """Yield each topic type, then all topics. each: also yield each single topic, before the types."""
+    """Yield each topic type, then all topics. With `each`, every single topic comes before the types."""
     types: dict[str, list[int]] = {}
     for row, topic in enumerate(topics):
         types.setdefault(topic.type.name, []).append(row)
@@ -84,7 +84,10 @@ def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A measure's value over some topics (None within one), NaN if undefined, and the number `n` of things."""
+    """A measure's value over a part of the topics, NaN if undefined, and the number `n` of things that it counts.
+
+    `topics` is the number of topics with a value, None within one topic.
+    """
 
     part: Part
     value: float

@@ -65,17 +65,20 @@ def score(
 ) -> ScoreTable:
     """Score finished conversations. Returns every row, with intervals; an undefined value is NaN with its n.
 
-    conversations: one valid conversation for each finished trial, in any order. gold: with None only usefulness is
-    scored, and a note says so. turns: how many user turns the protocol can take, for all topics or by (system, topic
-    id); None for the most that were recorded of each system, including missing ones. A topic with more recorded turns
-    has as many as were recorded. invalid: trials whose every attempt failed for reasons of infrastructure. planned: all
-    trials of the run; a note counts those that are neither finished nor invalid, and no figure includes them. rng: two
-    numbers are drawn from it, so the same recording and seed give the same table. measures: computed in addition to the
-    default ones (see `scoring.library`); only: keep nothing else in the table. judged: the basis of SWAN, or a function
-    that loads it if a measure needs it; None for the schema that comes with Harvest and the judgments of rules.
-    trial_intervals: whether the figures over a single trial's topics get intervals; without them a run of many trials
-    takes two thirds of the time. continued: systems whose sessions go on from topic to topic: the i-th trial of every
-    topic is of the i-th session.
+    conversations: one valid conversation for each finished trial, in any order.
+    gold: the gold table. Without it only usefulness is scored, and a note says so.
+    turns: the number of user turns that the protocol can take, for all topics or by (system, topic id). None for the
+        most that were recorded of each system, including missing ones. Recorded turns beyond the number are scored too.
+    invalid: trials of which every attempt failed for reasons of infrastructure.
+    planned: all trials of the run. A note counts those that are neither finished nor invalid; no figure includes them.
+    rng: two numbers are drawn from it, so the same recording and seed give the same table.
+    measures, only: measures to compute in addition to the default ones (see `scoring.library`), and whether to keep
+        only these in the table.
+    judged: the basis of SWAN, or a function that loads it if a measure needs it; None for the schema that comes with
+        Harvest and the judgments of rules.
+    trial_intervals: whether figures over one trial of each topic get intervals. Without, many trials take a third less
+        time.
+    continued: systems with sessions from topic to topic, in which the i-th trial of every topic is of the i-th session.
 
     Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is not
     in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
@@ -185,7 +188,10 @@ def score(
 
 
 def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
-    """Yield the rows of measures over many conversations; InputError if a run plans too few trials for a worst case."""
+    """Yield the rows of measures over many conversations.
+
+    Raises InputError if a run plans too few trials for a worst case.
+    """
     for measure in measures:
         rows = (measure.form or measure.declaration).rows
         for reading in rows(measure, pool) if rows is not None else ():
@@ -259,7 +265,10 @@ def _single_rows(
 
 @cache
 def _by_rules() -> Judged:
-    """Cached, and called only if a measure is asked for: reading the shipped schema takes a while."""
+    """Return the shipped schema, judged by rules.
+
+    It is read at most once, and only if a measure needs it, since it is slow.
+    """
     return Judged(load_schema(SHIPPED), Judgments())
 
 

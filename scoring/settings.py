@@ -1,4 +1,4 @@
-"""The scoring settings, each declared once: audit files, options of commands and messages are made from the class."""
+"""The scoring settings, each declared once. Audit files, command options and messages are derived from the class."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _GRADE = re.compile(r"L?([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several words. earlier: words that older audits and runs use, each with the current word for it."""
+    """A setting that is one of several words. `earlier` maps words of older audits and runs to the current ones."""
 
     words: tuple[str, ...]
     earlier: Mapping[str, str] = field(default_factory=dict)
 
     def accept(self, name: str, value: Any) -> str:
-        """The current word for `value`. Raises InputError for an unknown word."""
+        """Return the current word for `value`. Raises InputError for an unknown word."""
         found = self.earlier.get(value, value) if isinstance(value, str) else value
         if found not in self.words:
             close = did_you_mean(value, self.words) if isinstance(value, str) else ""
@@ -41,7 +41,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from `least` to `most`, both included. of: the unit, for messages. example: for messages."""
+    """A setting that is a number from `least` to `most`, both included.
+
+    `of` (the unit) and `example` are for messages.
+    """
 
     least: float
     most: float
@@ -55,7 +58,7 @@ class Number:
         return f"{what} from {_number(self.least)} to {_number(self.most)}{example}"
 
     def accept(self, name: str, value: Any) -> Any:
-        """The value unchanged. Raises InputError if it is not a number in the range (NaN is not)."""
+        """Return the value unchanged. Raises InputError if it is not a number in the range (NaN is not)."""
         if not self.holds(value):
             raise _refusal(name, value, str(self))
         return value
@@ -70,13 +73,16 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """A number for each name; for other names the measure's own default holds. of: what the names refer to."""
+    """A setting with a number for each name, such as an attribute set or a system; `of` is what the names refer to.
+
+    Names without a number have the measure's own default.
+    """
 
     number: Number
     of: str
 
     def accept(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An immutable copy. Raises InputError for a number out of range."""
+        """Return an immutable copy. Raises InputError for a number out of range."""
         for key, number in value.items():
             if not self.number.holds(number):
                 raise _refusal(name, f"{key}: {_shown(number)}", f"{self.number} for each {self.of}", quoted=False)
@@ -88,13 +94,16 @@ class ByName:
 
 @dataclass(frozen=True, slots=True)
 class ByGrade:
-    """A number for each relevance grade, a whole number from 0 that may be written `L1`; grade 0 has 0."""
+    """A setting with a number for each relevance grade, a whole number from 0 that may be written `L1`.
+
+    Grade 0 has 0.
+    """
 
     number: Number
     of: str
 
     def accept(self, name: str, value: Mapping[Any, Any]) -> Mapping[int, float]:
-        """An immutable copy with whole numbers as keys. Raises InputError for an invalid grade or number."""
+        """Return an immutable copy with whole numbers as keys. Raises InputError for an invalid grade or number."""
         found: dict[int, float] = {0: 0.0}
         for written, number in value.items():
             read = _GRADE.fullmatch(written) if isinstance(written, str) else None
@@ -117,7 +126,7 @@ Kind: TypeAlias = Choice | Number | ByName | ByGrade
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name in audits and Python, a few words of help, and the placeholder for its value."""
+    """One setting: its name in audits and Python, its help text, and the placeholder for its value."""
 
     name: str
     default: Any
@@ -127,7 +136,7 @@ class Setting:
 
     @property
     def option(self) -> str:
-        """The option of commands, for example `--turn-weight`; in the singular if it is given once for each name."""
+        """The command option, for example `--turn-weight`; in the singular if it is given once for each name."""
         plural = isinstance(self.kind, (ByName, ByGrade))
         return f"--{(self.name.removesuffix('s') if plural else self.name).replace('_', '-')}"
 
@@ -141,7 +150,7 @@ def setting(default: _T, kind: Kind, help: str, *, metavar: str = "") -> _T:  # 
 
 
 def declared_settings(settings: type) -> Mapping[str, Setting]:
-    """The settings that a dataclass declares, by name, in its order."""
+    """Return the settings that a dataclass declares, by name, in its order."""
     found = {}
     for one in dataclasses.fields(settings):
         kind, words, metavar = one.metadata[_DECLARED]
@@ -178,22 +187,27 @@ TurnWeight = Literal["one", "largest-pw"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The parameters of the measures, checked on construction; the defaults are those of [GFRC] §3.2.
+    """The parameters of the measures, checked on construction. The defaults are those of [GFRC] §3.2.
 
-    patience: L in words: how far a user reads (5 minutes at 250 words a minute). patience_characters: L for
-    conversations that are measured in characters (2 minutes at 500 a minute, [GFRC] §2.2). unit: which conversations
-    are measured in characters: those whose answers are written without blanks between words (see `scoring.words`),
-    all, or none. gains: gain of each relevance grade; a grade of the gold table that is missing here is an error. An
-    entity is relevant if its gain is above 0. alpha: weight of R in GFR(C). weights: w_m by attribute set, 1 for sets
-    that are not named; only ratios matter. ordinal: the divergence of ordinal attribute sets in GF; the other one is
-    printed next to it. irrelevant: whether GF leaves out turns without relevant entities or counts them as a uniform
-    distribution. turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn. input_prices,
-    output_prices: of a million tokens that a system reads and writes, by system, in any one currency. level:
-    confidence level of every interval. replications: number of bootstrap draws. estimand: what intervals over several
-    topics describe: topics like these, or these topics and their trials alone. resample: how intervals over topics
-    are made, see `scoring.inference.bootstrap`. shares: the interval of %useful, ave%useful and %recovery:
-    `unseen-topic`, as in `scoring.inference.unseen_topic` (called `wilson` in older audits and runs), or `bootstrap`,
-    with `resample` as for means.
+    patience: L in words: how far a user reads (5 minutes at 250 words a minute).
+    patience_characters: L for conversations that are measured in characters (2 minutes at 500 a minute, [GFRC] §2.2).
+    unit: which conversations are measured in characters: those whose answers are written without blanks between words
+        (see `scoring.words`), all, or none.
+    gains: the gain of each relevance grade. A grade of the gold table that is missing here is an error. An entity is
+        relevant if its gain is above 0.
+    alpha: the weight of R in GFR(C).
+    weights: w_m by attribute set, 1 for sets that are not named. Only ratios matter.
+    ordinal: the divergence of ordinal attribute sets in GF. The other divergence is printed next to it.
+    irrelevant: whether GF leaves out turns without relevant entities or counts them as a uniform distribution.
+    turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
+    input_prices, output_prices: prices of a million tokens that a system reads and writes, by system, in any one
+        currency.
+    level: the confidence level of every interval.
+    replications: the number of bootstrap draws.
+    estimand: whether intervals over several topics describe topics like these, or these topics and their trials alone.
+    resample: how intervals over topics are made, see `scoring.inference.bootstrap`.
+    shares: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in `scoring.inference.unseen_topic`
+        (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as for means.
     """
 
     patience: int = setting(
@@ -258,7 +272,7 @@ class Settings:
 
     @classmethod
     def of(cls, *given: Mapping[str, Any]) -> Settings:
-        """Make settings from the values in `given`; later mappings override earlier ones, and None counts as not given.
+        """Make settings from mappings. Later mappings override earlier ones, and None counts as not given.
 
         Grades that are not named keep their default gain. Raises InputError for an unknown setting or a value that is
         not allowed.
@@ -274,11 +288,14 @@ class Settings:
         return cls(**values)
 
     def limit(self, unit: Unit) -> int:
-        """L in the given unit."""
+        """Return L in the given unit."""
         return self.patience if unit == "words" else self.patience_characters
 
     def gain(self, grade: int, place: Place | None = None) -> float:
-        """The gain of a relevance grade, in [0, 1]. Raises InputError, with its place, for one without a gain."""
+        """Return the gain of a relevance grade, in [0, 1].
+
+        Raises InputError, with the grade's place, if it has none.
+        """
         try:
             return self.gains[grade]
         except KeyError:
@@ -290,7 +307,7 @@ class Settings:
             ) from None
 
     def as_json(self) -> dict[str, object]:
-        """A JSON value that names every parameter, kept with the scores."""
+        """Return a JSON value that names every parameter, to be stored with the scores."""
         return {name: declared.kind.as_json(getattr(self, name)) for name, declared in SETTINGS.items()}
 
 
@@ -304,10 +321,10 @@ def scoring_settings(
     gold: GoldTable | None,
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings of an audit (`scoring`), overridden by `changes`; grades that are not named keep their default gain.
+    """Return the settings of an audit (`scoring`), overridden by `changes`.
 
-    Raises InputError for a setting out of range, a weight of an attribute set that `topics` does not define, and a
-    grade in `gold` without a gain.
+    Grades that are not named keep their default gain. Raises InputError for a setting out of range, a weight of an
+    attribute set that `topics` does not define, and a grade in `gold` without a gain.
     """
     settings = Settings.of(scoring, changes or {})
     check_weights(settings, topics)

@@ -49,7 +49,7 @@ _Grid = tuple[Counts, Counts]
 
 
 class _Mean(NamedTuple):
-    """The mean of one part, with its bounds and counts. left_out: valid conversations without a value."""
+    """The mean of one part, with its bounds and counts. `left_out` counts valid conversations without a value."""
 
     value: float
     worst: float
@@ -63,7 +63,7 @@ class _Mean(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The values of a measure over (topics, trials), NaN where there is none, with their bounds and counts."""
+    """The values of a measure over (topics, trials), NaN if missing, with their bounds and counts."""
 
     values: Floats
     worst: Floats
@@ -72,7 +72,10 @@ class _Cells:
     unknown: Counts
 
     def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
-        """The mean of each part. expected: (parts, topics, trials) True for conversations that should have a value."""
+        """Return the mean of each part.
+
+        `expected` is True for conversations that should have a value: (parts, topics, trials).
+        """
         values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
         seen = ~np.isnan(values)
         n = seen.sum(axis=(1, 2))
@@ -88,7 +91,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some topics and trials of the system, and what identifies the rows over them."""
+    """Some topics and trials of a system, and the topic, type and trial that identify the rows over them."""
 
     topics: Sequence[int]
     trials: Sequence[int]
@@ -109,13 +112,13 @@ class Part:
 class SystemScores:
     """Collects the conversations of one system and makes the rows over them.
 
-    topics: in the order of the topic set. trials: numbers, ascending. turns: how many user turns the protocol can take,
-    by topic. design: how trials depend on each other. Call `add` once for each valid conversation, `fill` once with the
-    figures of all, and `lose` once for each trial that never became valid.
+    Call `add` once for each valid conversation, `fill` once with the figures of all, and `lose` once for each trial
+    that never became valid. `topics` are in the order of the topic set, and `trials` are numbers, ascending. `turns` is
+    the number of user turns that the protocol can take, by topic, and `design` is how trials depend on each other.
 
-    answers: the labels so far. valid: (topics, trials) valid trials so far. cells: by measure. unlabelled: replies
-    without a label so far, which are not counted. not_asked: conversations so far that ended well before the protocol's
-    last turn. unknown_ends: conversations so far whose recording does not say how they ended.
+    `answers` are the labels so far, `valid` the (topics, trials) valid trials, and `cells` the values by measure.
+    `unlabelled` counts replies without a label, `not_asked` conversations that ended well before the protocol's last
+    turn, and `unknown_ends` those whose recording does not say how they ended.
     """
 
     def __init__(
@@ -171,12 +174,11 @@ class SystemScores:
                 cells.unjudged[at], cells.unknown[at] = part.unjudged, part.unknown
 
     def lose(self, topic: str, trial: int) -> None:
-        """Add a trial whose every attempt failed for reasons of infrastructure."""
+        """Add a trial of which every attempt failed for reasons of infrastructure."""
         self.answers.invalid[self._row[topic], self._column[trial]] = True
 
     def heed_time(self) -> str:
-        """Widen the intervals over trials if trials near each other in time are alike; return a sentence about it, or
-        "".
+        """Widen intervals over trials if trials near in time are alike, and return a sentence about it, or "".
 
         The test uses the share of useful answers and the first measures, with p corrected for their number.
         """
@@ -193,17 +195,17 @@ class SystemScores:
         return f"{self.system}, {name}: {most.note}." if most.note else ""
 
     def values(self, measure: str) -> Floats:
-        """(topics, trials) values of a measure of conversations, NaN where a trial has no value."""
+        """Return the (topics, trials) values of a measure of conversations; NaN for a trial without a value."""
         cells = self.cells.get(measure)
         return np.full(self._shape, np.nan) if cells is None else cells.values.copy()
 
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
-        """(topics, trials) True if every attempt of the trial failed for reasons of infrastructure."""
+        """Trials of which every attempt failed for reasons of infrastructure, (topics, trials) bool."""
         return self.answers.invalid.copy()
 
     def tallies(self) -> list[Tally]:
-        """The two sides of each share over trials, in the order of tables."""
+        """Return the two sides of each share over trials, in the order of tables."""
         return [one for made in measures() if made.tallies is not None for one in made.tallies(self.answers)]
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
@@ -230,7 +232,7 @@ class SystemScores:
         return [*self.types().items(), (None, range(len(self.topics)))]
 
     def types(self) -> dict[str, list[int]]:
-        """The rows of the topics of each type; types are in the order in which they first occur."""
+        """Return the rows of the topics of each type, in the order in which types first occur."""
         types: dict[str, list[int]] = {}
         for row, topic in enumerate(self.topics):
             types.setdefault(topic.type.name, []).append(row)
@@ -252,7 +254,7 @@ class SystemScores:
     def _shares(
         self, parts: Sequence[Part], at: _Grid, one: Tally, resampler: Resampler | None
     ) -> Iterator[list[ScoreRow]]:
-        """Yield a list for each part: the row of its share, or nothing if its topics cannot have one."""
+        """Yield, for each part, a list with the row of its share, or an empty list if its topics cannot have one."""
         sides = [np.ascontiguousarray(side[at]) for side in (one.above, one.below, one.lost)]
         if parts[0].one:  # the trials are the units
             sides = [side.transpose(0, 2, 1) for side in sides]
@@ -372,7 +374,7 @@ class SystemScores:
 
 
 def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
-    """The fields of a row that describe an interval. level: its confidence, left out if there is no interval."""
+    """Return the fields of a row that describe an interval, whose confidence is `level`."""
     known = bool(interval.method)
     return {
         "low": interval.low,
@@ -384,9 +386,10 @@ def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
 
 
 def means_over_topics(values: Floats) -> Floats:
-    """(parts,) the mean over topics of each topic's mean over its trials, without NaN cells.
+    """Return the (parts,) means over topics of each topic's mean over its trials, without NaN cells.
 
-    values: (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on that.
+    `values` are (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on
+    that.
     """
     seen = ~np.isnan(values)
     counts = seen.sum(axis=2)

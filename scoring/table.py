@@ -24,17 +24,22 @@ _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processo
 class ScoreRow:
     """One value and what explains it. A key that does not apply is None (NaN for numbers that may be undefined).
 
-    measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`. system,
-    topic, topic_type, trial, turn, entity: what the value is of; None means over all of them. value: NaN if undefined;
-    `%…` measures are shares in [0, 1]. n: the number of things the value is computed from: relevant nuggets for R,
-    turns that count for GF, answers in the denominator for `%…` measures, conversations for means. topics: the number
-    of topics, for figures over several. low, high, level: the interval, NaN without one. interval: its method.
-    resampled: what was resampled for it: `topics`, `topics+trials` or `nothing`. invalid: trials that failed for
-    reasons of infrastructure and are in no number here. worst, best: for `%…` measures, the value if all of those had
-    been useless, or useful; for GF and GFR, the least and the greatest value possible, whatever groups the entities of
-    unknown group belong to. unjudged: entities that are not in the gold table, which count as nonrelevant. unknown:
-    relevant nuggets of unknown group, which count as uniform. position, grade, gain: of one nugget. note: what else a
-    reader must know. scorers: for SWAN and WAN, the kinds of sources that scored, for example `people, rules`.
+    measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
+    system, topic, topic_type, trial, turn, entity: what the value belongs to; None means over all of them.
+    value: NaN if undefined; `%…` measures are shares in [0, 1].
+    n: the number of things the value is computed from: relevant nuggets for R, turns that count for GF, answers in the
+        denominator for `%…` measures, conversations for means.
+    topics: the number of topics, for figures over several.
+    low, high, level: the interval and its confidence; NaN without an interval.
+    interval, resampled: the method of the interval, and what it resampled: `topics`, `topics+trials` or `nothing`.
+    invalid: the number of trials that failed for reasons of infrastructure and are in no number here.
+    worst, best: for `%…` measures, the value if all invalid trials had been useless, or useful; for GF and GFR, the
+        lowest and the highest value possible, whatever groups the entities of unknown group belong to.
+    unjudged: the number of entities that are not in the gold table, which count as nonrelevant.
+    unknown: the number of relevant nuggets of unknown group, which count as uniform.
+    position, grade, gain: properties of one nugget.
+    note: a remark for readers.
+    scorers: for SWAN and WAN, the kinds of sources that scored, for example `people, rules`.
     """
 
     measure: str
@@ -64,18 +69,18 @@ class ScoreRow:
     scorers: str | None = None
 
     def shown(self, value: float) -> str:
-        """`value` as people read this measure, see `shown_value`."""
+        """The value as tables print it, see `shown_value`."""
         return shown_value(self.measure, value)
 
     @property
     def label(self) -> str:
-        """The measure as people read it, with turn or scorers: `%useful S1`, `WAN(Sufficiency, people, rules)`."""
+        """The measure as tables print it, with turn or scorers: `%useful S1`, `WAN(Sufficiency, people, rules)`."""
         if self.scorers:
             return str(_with_scorers(parse(self.measure), self.scorers))
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def as_json(self) -> dict[str, object]:
-        """A JSON value with every key; NaN becomes null, and floats have 12 decimals."""
+        """Return a JSON value with every key; NaN becomes null, and floats have 12 decimals."""
         value: dict[str, object] = dict(zip(_NAMES, _values(self), strict=True))
         for name in _FLOATS:
             number = getattr(self, name)
@@ -84,20 +89,20 @@ class ScoreRow:
 
 
 def shown_value(measure: str, value: float) -> str:
-    """A value as people read the measure: percent for %-measures, four decimals otherwise, `n/a` if undefined."""
+    """Format a value for tables: percent for %-measures, four decimals otherwise, `n/a` if undefined."""
     if math.isnan(value):
         return "n/a"
     return f"{decimal(100 * value, 1)}%" if is_percentage(measure) else decimal(value, 4)
 
 
 def is_percentage(measure: str) -> bool:
-    """True if people read values of the measure as percentages."""
+    """Return True if tables print values of the measure as percentages."""
     found = declared(measure)
     return found is not None and found.percentage
 
 
 def has_top(measure: str) -> bool:
-    """True if a topic's score can reach the end of the measure's range."""
+    """Return True if a topic's score can reach the end of the measure's range."""
     found = declared(measure)
     return found is None or found.has_top
 
@@ -129,7 +134,7 @@ Single = Literal["conversation", "topic", "trial"]
 
 @dataclass(frozen=True)  # without slots, so that the rows are cached
 class Late:
-    """Rows that are made when they are first needed, by `make`, with intervals if its argument is True."""
+    """Rows that are made when they are first needed. `make` adds intervals if its argument is True."""
 
     of: Single
     make: Callable[[bool], Iterable[ScoreRow]]
@@ -140,12 +145,12 @@ class Late:
         return tuple(self.make(True))
 
     def stream(self) -> Iterable[ScoreRow]:
-        """The same rows without keeping them."""
+        """Return the rows with intervals without keeping them."""
         return vars(self).get("rows") or self.make(True)
 
     @cached_property
     def values(self) -> tuple[ScoreRow, ...]:
-        """The rows without intervals, which are most of the work, and without notes about intervals."""
+        """Return the rows without notes about intervals and without intervals, which take most of the time."""
         return self.rows if self.of == "conversation" else tuple(self.make(False))
 
 
@@ -153,10 +158,10 @@ class Late:
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 
-    parts: the rows over all trials and all topics (of a type), and makers of the others. The others are most of a table
-    and most of the work, and tables for people contain few of them. notes: sentences about what is missing or was left
-    out. coverage: the notes that say what the figures are over, and belong above them. each: the figures of single
-    conversations as columns, by system.
+    `parts` are the rows over all trials and all topics (or all of a type), and makers of the other rows. Those are most
+    of a table and take most of the time, and tables for people contain few of them. `notes` are sentences about what is
+    missing or was left out. `coverage` are the notes about what the figures are over, which belong above them. `each`
+    are the figures of single conversations as columns, by system.
     """
 
     parts: Sequence[ScoreRow | Late]
@@ -171,29 +176,32 @@ class ScoreTable:
         return tuple(row for one in self.parts for row in ((one,) if isinstance(one, ScoreRow) else one.rows))
 
     def stream(self) -> Iterator[ScoreRow]:
-        """Yield all rows without keeping them: a table has about thirty of each conversation."""
+        """Yield all rows without keeping them: a table has about thirty for each conversation."""
         for one in self.parts:
             yield from (one,) if isinstance(one, ScoreRow) else one.stream()
 
     @cached_property
     def joint(self) -> tuple[ScoreRow, ...]:
-        """The rows over all trials and over all topics, or all of a type; no other row is made."""
+        """The rows over all trials and over all topics, or all of a type. No other row is made."""
         return tuple(one for one in self.parts if isinstance(one, ScoreRow))
 
     def single(self, of: Single) -> Iterator[ScoreRow]:
-        """Yield the rows of single conversations, topics or trials, without intervals; no other row is made."""
+        """Yield the rows of single conversations, topics or trials, without intervals. No other row is made."""
         return (row for one in self.parts if isinstance(one, Late) and one.of == of for row in one.values)
 
     def as_json(self) -> dict[str, object]:
-        """The `harvest-scores/1` document: format, settings, notes and rows. The same scores give the same value."""
+        """Return the `harvest-scores/1` document: format, settings, notes and rows.
+
+        Equal scores give equal documents.
+        """
         return {**self.head_json(), "rows": [row.as_json() for row in self.rows]}
 
     def head_json(self) -> dict[str, object]:
-        """The document without its rows."""
+        """Return the document without its rows."""
         return {"format": FORMAT, "settings": self.settings.as_json(), "notes": list(self.notes)}
 
     def only(self, names: Collection[str]) -> ScoreTable:
-        """The table with the rows of some measures. names: `%useful` for all turns of it, `%useful S1` for one."""
+        """Return the table with the rows of some measures: `%useful` for all its turns, `%useful S1` for one."""
         kept = frozenset(names)
         return replace(
             self,

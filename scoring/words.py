@@ -1,23 +1,21 @@
 """Lengths of texts and positions in a conversation, in words or in characters.
 
     unit_of(texts, choice)    the unit that a conversation, or one turn, is measured in
-    length(text, unit)        how long a text is
-    unit_starts(text)         where each character that counts begins
-    passages(conversation)    what was exchanged, with positions
+    length(text, unit)        the length of a text
+    unit_starts(text)         the index at which each character that counts begins
+    passages(conversation)    user turns and replies, with positions
 
 [GFRC] counts words of English (§3.2: L = 1,250 words, 250 a minute), and characters of Japanese (§2.2, after the 1CLICK
 tasks: L = 1,000 characters, 500 a minute). A word is a run of characters between whitespace, as in `str.split()`. A
 character is what a reader sees as one: combining marks, invisible characters and whitespace do not count, so a text has
-the same length in every normal form. An address counts as one character, as it is one word: nobody reads it letter by
-letter.
+the same length in every normal form. An address counts as one character, and as one word, since nobody reads it
+character by character.
 
 *Which unit.* All of a conversation is measured in one unit. If its answers mix scripts with and without blanks between
-words, the unit is the one whose text takes longer to read: characters if there are more letters of scripts without
-blanks than twice as many words of other scripts (500 and 250 a minute). Addresses do not count in this. On a tie, words
-count.
+words, the unit is the one whose text takes longer to read: characters if those of scripts without blanks are more than
+twice as many as words of other scripts (500 and 250 a minute). Addresses do not count in this. On a tie, words count.
 
-Positions count from 1 over everything that was exchanged, user turns included, because typing costs the user time too
-([GFRC] §3.2).
+Positions count from 1 over all turns, user turns included, because typing costs the user time too ([GFRC] §3.2).
 """
 
 import re
@@ -57,7 +55,7 @@ _UNSEEN = frozenset({"Mn", "Mc", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
-    """The unit for these texts together: `choice`, or by script the unit whose text takes longer to read."""
+    """Return the unit for these texts together: `choice`, or by script the unit whose text takes longer to read."""
     if choice != "by-script":
         return choice
     several = tuple(texts)
@@ -72,12 +70,12 @@ def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
 
 
 def length(text: str, unit: Unit) -> int:
-    """The length of a text in a unit; 0 if it has no word, or no visible character."""
+    """Return the length of a text in a unit; 0 if it has no word, or no visible character."""
     return len(text.split()) if unit == "words" else len(unit_starts(text))
 
 
 def unit_starts(text: str) -> list[int]:
-    """The start of each character that counts, in order; an address is one character."""
+    """Return the start of each character that counts, in order. An address is one character."""
     found: list[int] = []
     at = 0
     for mention in find_urls(text):
@@ -94,7 +92,7 @@ def _is_visible(character: str) -> bool:
 
 
 def word_count(text: str) -> int:
-    """The number of words in `text`; 0 for an empty text."""
+    """Return the number of words in `text`; 0 for an empty text."""
     return len(text.split())
 
 
@@ -102,8 +100,8 @@ def word_count(text: str) -> int:
 class Passage:
     """One side of one turn, with the positions of its words, or characters, in the conversation.
 
-    turn: number from 1. speaker: `user` or `system`. unit: of the conversation. before: how many words, or characters,
-    of the conversation come before it. words: its own length in that unit.
+    `turn` is a number from 1, and `speaker` is `user` or `system`. `unit` is that of the conversation. `before` is the
+    number of words, or characters, of the conversation before this passage, and `words` its own length in that unit.
     """
 
     turn: int
@@ -124,10 +122,10 @@ class Passage:
         return max(1, self.before + self.words)
 
     def positions(self, ends: Sequence[int]) -> list[int]:
-        """Positions in the conversation of the last word, or character, that each character span touches.
+        """Return the positions in the conversation of the last word, or character, in each span of characters.
 
-        ends: (spans,) the end of each span in `text`, exclusive. Returns (spans,) positions, each at least 1. A span of
-        whitespace alone touches no word and gets the position of the word before it.
+        `ends` are the (spans,) ends of the spans in `text`, exclusive. Positions are (spans,), each at least 1. A span
+        of whitespace alone contains no word and gets the position of the word before it.
         """
         if self.unit == "characters":
             starts = unit_starts(self.text)
@@ -143,12 +141,12 @@ class Passage:
 
 
 def conversation_unit(conversation: Conversation, choice: UnitChoice = "by-script") -> Unit:
-    """The unit that a conversation is measured in, chosen by all of its answers together."""
+    """Return the unit that a conversation is measured in, chosen by all of its answers together."""
     return unit_of((turn.reply.answer.text for turn in conversation.turns if turn.reply is not None), choice)
 
 
 def passages(conversation: Conversation, choice: UnitChoice = "by-script") -> tuple[Passage, ...]:
-    """Everything that was exchanged, in order: each user turn, followed by the reply if there was one."""
+    """Return everything that was exchanged, in order: each user turn, followed by the reply if there was one."""
     unit = conversation_unit(conversation, choice)
     found: list[Passage] = []
     before = 0

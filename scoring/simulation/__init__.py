@@ -1,1 +1,1 @@
-"""Statistics of users: the behaviour of real ones, of simulated ones, and the distance between the two."""
+"""Statistics of users: the behaviour of real and of simulated users, and the distance between the two."""

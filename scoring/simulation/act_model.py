@@ -1,4 +1,4 @@
-"""A user's next decision as probabilities of acts and of leaving, estimated from dialogues with back-off.
+"""A model of a user's next decision: probabilities of acts and of leaving, estimated from dialogues with back-off.
 
 A decision is looked up in rows, from the most specific to the most general:
 
@@ -7,17 +7,17 @@ A decision is looked up in rows, from the most specific to the most general:
     any decision except the opening
     all outcomes equally likely
 
-The opening has a row of its own (START), then all acts equally likely: STOP is not possible there.
+The opening has its own row (START), then all acts equally likely: STOP is not possible there.
 
     witten-bell     each row is mixed with the one after it: (n(act) + T · p'(act)) / (n + T), with T the different
                     outcomes seen in the row and p' from the rows after it
     additive        the first row that was seen is used alone: (n(act) + w) / (n + w · V), with V the possible outcomes
 
 A row that was never seen has the probabilities of the rows after it. A row with the same counts as the next one is
-skipped: it is the same evidence, and would be counted twice. Probabilities sum to 1. A decision after an unknown answer
-falls back on the rows over all answers; a row of its own would predict every end of a log in which only last answers
-are missing. These are the probabilities of `simulators.act_table`, computed independently (a test checks that both
-agree).
+skipped, since the same evidence would be counted twice. Probabilities sum to 1. A decision after an unknown answer uses
+the rows over all answers; a separate row for unknown answers would predict every end of a log in which only last
+answers are missing. These are the probabilities of `simulators.act_table`, computed independently (a test checks that
+both agree).
 
 Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (method C), in the interpolated form.
 """
@@ -42,10 +42,11 @@ STOP = "stop"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision.
+    """A user's decision and what came before it.
 
-    before: the user's acts so far, oldest first, after START. answer: the label of the last answer; None without one,
-    or if unknown. act: the next act, or STOP, which is impossible at the opening: every dialogue has a user turn.
+    `before` are the user's acts so far, oldest first, after START. `answer` is the label of the last answer, None if
+    there is none or it is unknown. `act` is the next act, or STOP, which is impossible at the opening: every dialogue
+    has a user turn.
     """
 
     before: tuple[str, ...]
@@ -58,7 +59,7 @@ class Decision:
 
     @property
     def turn(self) -> int:
-        """The number of user turns before: 0 at the opening."""
+        """The number of user turns before the decision: 0 at the opening."""
         return len(self.before) - 1
 
 
@@ -94,7 +95,7 @@ Context = tuple[tuple[str, ...], str | None]
 
 
 class Predictor(Protocol):
-    """A model that gives probabilities of a decision. `outcomes` are V in number, the acts and then STOP."""
+    """A model that assigns probabilities to the V `outcomes` of a decision: the acts, then STOP."""
 
     @property
     def outcomes(self) -> tuple[str, ...]: ...
@@ -118,7 +119,7 @@ class Smoothing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniformModel:
-    """The random floor: all outcomes equally likely, and at the opening all acts."""
+    """The random floor: all outcomes are equally likely, or all acts at the opening."""
 
     acts: tuple[str, ...]
 
@@ -135,7 +136,7 @@ class UniformModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActModel:
-    """An estimated model: (V,) `counts` of outcomes by the last `order` acts (0 to 2), and the answer if `given`."""
+    """An estimated model: (V,) `counts` of outcomes after the last `order` acts (0 to 2), and the answer if `given`."""
 
     acts: tuple[str, ...]
     order: int

@@ -1,9 +1,9 @@
 """The noise floor of real users: the distance between two random halves of them.
 
-A simulated user need not be closer to real ones than real ones are to each other. How close those are depends on their
-number, so there is no fixed limit: the dialogues are split into halves many times, and the distance between real and
-simulated dialogues is also measured between the halves. For a fair comparison, as many simulated dialogues as a half
-has are drawn and compared with a half:
+A simulated user need not be closer to real users than those are to each other. How close real users are depends on
+their number, so there is no fixed limit: the dialogues are split into halves many times, and the distance between real
+and simulated dialogues is also measured between the halves. For a fair comparison, as many simulated dialogues as are
+in a half are drawn and compared with a half:
 
     floor       D(half, other half)
     matched     D(half, as many simulated dialogues, drawn without replacement)
@@ -59,11 +59,13 @@ class Spread:
 class Floor:
     """The noise floor of a distance.
 
-    floor: between two groups of real dialogues. matched: between one of them and as many simulated dialogues. size:
-    the median number of dialogues in a group. users: the median number of users in the group with the fewest. verdict:
-    `within` if the median of `matched` is at most the upper end of the middle 95% of `floor`, else `beyond`;
-    `undecided` if either has no value, or a group has fewer than FEWEST users: the floor would then describe those
-    few, not people in general.
+    `floor` is the distance between two groups of real dialogues, and `matched` that between one of them and as many
+    simulated dialogues. `size` is the median number of dialogues in a group, and `users` the median number of users in
+    the group with the fewest.
+
+    The verdict is `within` if the median of `matched` is at most the upper end of the middle 95% of `floor`, else
+    `beyond`. It is `undecided` if either has no value, or if a group has fewer than FEWEST users: the floor would then
+    describe those few, not people in general.
     """
 
     floor: Spread
@@ -79,14 +81,17 @@ class Floor:
 
 
 def nothing_measured(floor: Floor) -> Floor:
-    """Return the floor of the same groups if nothing can be measured."""
+    """Return a copy of the floor for a measure without any value in these groups."""
     return Floor(Spread.of(()), Spread.of(()), floor.size, floor.users)
 
 
 def random_halves(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, *, size: int | None = None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return two groups without a common user, cut to `size`, by default half of all. ValueError for too few."""
+    """Return two groups without a common user, cut to `size`, which is half of all by default.
+
+    Raises ValueError for too few dialogues or users.
+    """
     first, second = _fill_groups(dialogues, rng, size)
     half = min(len(first), len(second)) if size is None else size
     if half < 1 or min(len(first), len(second)) < half:
@@ -121,7 +126,8 @@ def noise_floor(
 ) -> dict[str, Floor]:
     """Return the floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
-    `views` are measures of a part of dialogues: they cut the three groups of a split to the part that all have.
+    Measures in `views` use only a part of each dialogue: their view cuts the three groups of a split to the part that
+    all of them have.
     """
     views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}

@@ -5,8 +5,8 @@ they were observed (Kaplan-Meier): S(t) = Π over k ≤ t of (1 - d_k / n_k), wi
 and n_k users whose decision after k turns was observed. A dialogue cut off at L turns is in n_k for k < L: it is
 unknown whether its user would have left after L.
 
-Source: E. L. Kaplan, P. Meier, JASA 53, 1958; intervals by the log(-log) transform of Greenwood's variance, as in
-J. D. Kalbfleisch, R. L. Prentice, The Statistical Analysis of Failure Time Data, 2nd ed. 2002, §1.4.
+Source: E. L. Kaplan, P. Meier, JASA 53, 1958; intervals by the log(-log) transform of Greenwood's variance, as in J. D.
+Kalbfleisch, R. L. Prentice, The Statistical Analysis of Failure Time Data, 2nd ed. 2002, §1.4.
 """
 
 import math
@@ -25,11 +25,11 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survival:
-    """A survival curve, in arrays over t = 0 … T user turns, T the longest dialogue.
+    """A survival curve, as arrays over t = 0 … T user turns, with T the longest dialogue.
 
-    `share` is S(t), with S(0) = 1 and NaN from where no decision was observed (unless all had left before). `low` and
-    `high` are NaN if S is 0, 1 or NaN. `left` is d_t and `at_risk` n_t, all dialogues at t = 0. `level` is the
-    confidence of the interval.
+    `share` is S(t), with S(0) = 1. It is NaN from the first t after which no decision was observed, unless all users
+    had left before. `low` and `high` are the ends of its interval at confidence `level`, NaN if S is 0, 1 or NaN.
+    `left` is d_t, and `at_risk` is n_t, all dialogues at t = 0.
     """
 
     share: Floats
@@ -52,7 +52,7 @@ class Survival:
 
 
 def survival(dialogues: Sequence[Dialogue], *, level: float = 0.95) -> Survival:
-    """Return the curve of at least one dialogue. Raises ValueError for none, or for a level outside (0, 1)."""
+    """Return the survival curve of at least one dialogue. Raises ValueError for none, or for a level outside (0, 1)."""
     if not dialogues or not 0 < level < 1:
         raise ValueError("a survival curve needs at least one dialogue, and a level inside (0, 1)")
     lengths = np.array([one.length for one in dialogues])
@@ -84,11 +84,11 @@ def survival(dialogues: Sequence[Dialogue], *, level: float = 0.95) -> Survival:
 class LengthGap:
     """The distance between the lengths of two groups; all NaN if a side has no dialogue.
 
-    ks: Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. wasserstein: Σ |S1(t) - S2(t)|, in user
-    turns: the mean change in turns that makes the groups equal. horizon: both are over t = 0 … horizon, where both
-    curves are known; without censoring these are all lengths. Both are NaN if the horizon is 0: one side then has no
-    user who was observed to decide. beyond: the larger share of users who remain at the horizon: 0 if nothing was cut
-    off.
+    `ks` is the Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. `wasserstein` is Σ |S1(t) - S2(t)|,
+    the mean change in user turns that makes the groups equal. Both are over t = 0 … `horizon`, the last t for which
+    both curves are known; without censoring these are all lengths. Both are NaN if the horizon is 0, since no decision
+    of a user was then observed on one side. `beyond` is the larger share of users who remain at the horizon, 0 if
+    nothing was cut off.
     """
 
     ks: float
@@ -127,6 +127,6 @@ def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
 
 
 def _horizon(curves: Sequence[Survival]) -> int:
-    """Return the last t for which all curves are known. A curve at 0 is known for all later t."""
+    """Return the last t for which all curves are known. A curve that has reached 0 is known for all later t."""
     known = [curve.known for curve in curves if curve.share[curve.known] > 0]
     return min(known) if known else max(curve.known for curve in curves)

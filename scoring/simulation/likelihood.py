@@ -1,7 +1,7 @@
 """How well models predict users' decisions: log-likelihood and perplexity on dialogues they were not fitted on.
 
-Users are dealt into folds as a whole (a person with all their dialogues, else the dialogue); a model is fitted on all
-folds but one and predicts the decisions of that one. Every decision is predicted once.
+Whole users are dealt into folds (a person with all their dialogues, else the dialogue). A model is fitted on all folds
+but one and predicts the decisions of that one, so that every decision is predicted once.
 """
 
 import math
@@ -28,10 +28,11 @@ Fit = Callable[[Sequence[Dialogue]], Predictor | Bits]
 class HeldOut:
     """Figures of one model on held-out dialogues.
 
-    bits: mean over decisions of -log2 of the probability of the actual outcome; inf if a model gave it 0. perplexity:
-    2^bits, the number of equally likely outcomes that would be as hard to guess. gain: bits of the first model minus
-    those of this one, on the same decisions: above 0 if this one is better. low, high: its percentile interval,
-    resampling users; NaN for the first model and if bits are inf. n, units: the numbers of decisions and users.
+    `bits` is the mean over decisions of -log2 of the probability of the actual outcome, inf if the model gave it 0.
+    `perplexity` is 2^bits, the number of equally likely outcomes that would be as hard to guess. `gain` is the bits of
+    the first model minus those of this one, on the same decisions: above 0 if this one is better. `low` and `high` are
+    its percentile interval, resampling users; NaN for the first model and if bits are inf. `n` and `units` are the
+    numbers of decisions and users.
     """
 
     bits: float
@@ -55,7 +56,10 @@ def decision_bits(model: Predictor, decision: Decision) -> float:
 
 
 def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return (dialogues,) folds of whole users from 0; ValueError below two folds or for fewer users than folds."""
+    """Deal whole users into folds and return each dialogue's fold, from 0.
+
+    Raises ValueError for fewer than two folds, or fewer users than folds.
+    """
     units = sorted({one.unit for one in dialogues})
     if not 2 <= folds <= len(units):
         raise ValueError(f"{len(units)} users cannot be dealt into {folds} folds")

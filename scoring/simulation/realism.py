@@ -89,9 +89,9 @@ class ScoreGap:
 class Measured:
     """One distance.
 
-    value: between all real and all simulated dialogues, NaN if nothing can be compared. floor: the distance between
-    people, with its own verdict. p: of the test on all users, for this distance alone. said: a verdict that overrides
-    the test, because it does not depend on the number of users.
+    `value` is the distance between all real and all simulated dialogues, NaN if nothing can be compared. `floor` is the
+    distance between people, with its own verdict. `p` is from the test on all users, for this distance alone. `said` is
+    a verdict that overrides the test, because it does not depend on the number of users.
     """
 
     value: float
@@ -115,11 +115,10 @@ class Measured:
 class Realism:
     """All figures of a comparison.
 
-    real, simulated: the dialogues compared. behaviour: by the names of BEHAVIOUR. lengths: the distance between the
-    lengths of all dialogues, with its horizon. foresight: by the names of FORESIGHT. scores, score_floor: None if
-    fewer than two real users or no simulated one have a score; p of the scores is within systems. together: p of all
-    distances of behaviour at once. ranking_floor: None for fewer than two systems with scores on both sides. wordings:
-    None if a side has acts only.
+    `behaviour` and `foresight` are by the names of BEHAVIOUR and FORESIGHT, and `together` is the p of all distances of
+    behaviour at once. `lengths` is for all dialogues, up to its horizon. `scores` and `score_floor` are None if fewer
+    than two real users or no simulated one have a score; their p is within systems. `ranking_floor` is None for fewer
+    than two systems with scores on both sides, and `wordings` if a side has acts only.
     """
 
     real: Sequence[Dialogue]
@@ -139,7 +138,8 @@ class Realism:
     def verdict(self) -> str:
         """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`.
 
-        `undecided` if a measure with a value is; else by `together`, since one p among several may be chance.
+        It is `undecided` if a measure with a value is. Otherwise `together` decides, since one p among several may be
+        chance.
         """
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:
@@ -150,7 +150,7 @@ class Realism:
 
 
 def distances(order: int = 1) -> dict[str, Distance]:
-    """Return the functions behind BEHAVIOUR. `order` is the number of last acts in transitions, 1 or 2."""
+    """Return the functions that compute BEHAVIOUR. Transitions depend on the last `order` acts, 1 or 2."""
     return {
         "JSD(acts)": act_divergence,
         "JSD(transitions)": lambda a, b: transition_divergence(a, b, order=order).value,
@@ -171,9 +171,9 @@ def realism(
     replications: int = 2000,
     smoothing: Smoothing | None = None,
 ) -> Realism:
-    """Compare simulated dialogues with real ones. `seed` is that of splits, folds and resampling.
+    """Compare simulated dialogues with real ones. `seed` determines splits, folds and resampling.
 
-    Raises InputError if the real dialogues are of fewer than two users, or a side has none.
+    Raises InputError if fewer than two users have real dialogues, or if a side has none.
     """
     users = len({one.unit for one in real})
     if users < 2 or not simulated:
@@ -262,7 +262,7 @@ class TransitionDivergence:
     """A divergence of transitions.
 
     `value` is in bits, in [0, 1], NaN if a side has no decision. `rows` is the number of rows that occur on either
-    side, and `alone` the weight of those on one side only; each of these counts as 1 bit.
+    side. `alone` is the weight of rows that occur on one side only, each of which counts as 1 bit.
     """
 
     value: float
@@ -273,11 +273,11 @@ class TransitionDivergence:
 def transition_divergence(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], *, order: int = 1, given: bool = False
 ) -> TransitionDivergence:
-    """Return the weighted mean over rows of the Jensen-Shannon divergence of what follows, in bits.
+    """Return the mean over rows of the Jensen-Shannon divergence between next decisions, in bits.
 
-    A row is what came before a decision (the last `order` acts; with `given`, also the last answer), and what follows
-    is an act or STOP. A row's weight is the mean of its shares of the decisions of both sides. Counts are not
-    smoothed: small samples diverge by chance, which the split-half floor accounts for.
+    A row is the last `order` acts before a decision and, with `given`, the last answer. The next decision is an act or
+    STOP. A row's weight is the mean of its shares of the decisions of both sides. Counts are not smoothed: small
+    samples diverge by chance, which the split-half floor accounts for.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
@@ -298,11 +298,10 @@ def transition_divergence(
 
 
 def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order: int = 1) -> float:
-    """Return the distance between recorded decisions and a known transition matrix, in [0, 1]; NaN without a
-    decision.
+    """Return the distance between recorded decisions and a known transition matrix; NaN without a decision.
 
-    It is the mean over rows, weighted by frequency, of the Jensen-Shannon divergence in bits, for recovery tests:
-    simulate from `known`, then measure the distance.
+    It is the mean over rows, weighted by frequency, of the Jensen-Shannon divergence in bits, in [0, 1]. Recovery tests
+    simulate from `known`, then measure it.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
@@ -389,7 +388,7 @@ def score_gap(
 
 
 def _statistics(both: Floats, first: npt.NDArray[np.bool_]) -> Floats:
-    """Return (k,) T for k labellings of `both`, (n + m,) scores. `first`, (k, n + m), selects the first group."""
+    """Return (k,) T for (k, n + m) labellings of (n + m,) scores. The label is True in the first group."""
     order = np.argsort(both, kind="stable")
     ranked, labels = both[order], first[:, order]
     n = first.sum(axis=1)  # of each labelling: users have different numbers of dialogues

@@ -1,12 +1,12 @@
 """Tests of whether real and simulated users differ, on all users: the distances of `realism`, by relabelling users.
 
-The split-half floor compares a distance with that between people; it uses groups of half the size, and so it can miss
-what all dialogues together show. Here each distance is computed over all dialogues, and again with whole users dealt to
-the two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among those who talked to
-the same systems, and scores are compared within each system.
+The split-half floor compares a distance with that between people. It uses groups of half the size, so it can miss what
+all dialogues together show. Here each distance is computed over all dialogues, and again with whole users dealt to the
+two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among those who talked to the
+same systems, and scores are compared within each system.
 
-Every distance is a function of sums over users, so that a deal costs one product of matrices. They are those of
-`scoring.simulation.realism`, `lengths` and `score_gap`, computed independently (a test checks that both agree).
+Every distance is a function of sums over users, so that a deal costs one product of matrices. The distances are those
+of `scoring.simulation.realism` and `lengths`, computed independently (a test checks that both agree).
 """
 
 import math
@@ -31,7 +31,7 @@ _SCORES = 64  # different scores that are told apart within a system; more are p
 def behaviour_test(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, order: int, draws: int
 ) -> Relabelled:
-    """Test acts, transitions, KS and W1 of lengths, in this order."""
+    """Test acts, transitions, and the KS and W1 distances of lengths, in this order."""
     # Lengths are compared over the turns that both sides cover, and this range must not change from deal to deal.
     cut = to_horizon([real, simulated])
     sides = [by_user(side) for side in (real, simulated)]
@@ -84,7 +84,7 @@ def behaviour_test(
 def scores_test(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, draws: int
 ) -> Relabelled:
-    """Test whether scores differ within common systems, by the sum of Cramér and von Mises' statistics over systems."""
+    """Test whether scores differ within common systems, by the Cramér-von Mises statistic summed over systems."""
     common = {one.system for one in real} & {one.system for one in simulated}
     kept = [[one for one in side if one.system in common and not math.isnan(one.score)] for side in (real, simulated)]
     if not all(kept):
@@ -120,7 +120,7 @@ def scores_test(
 
 
 def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, list[Dialogue]]:
-    """Return the dialogues of each user, ordered by name. With `apart` a user counts once for each system."""
+    """Return the dialogues of each user, ordered by name. With `apart`, a user counts once for each system."""
     found: dict[str, list[Dialogue]] = {}
     for one in sorted(dialogues, key=lambda one: (one.unit, one.system)):
         found.setdefault(f"{one.unit} {one.system}" if apart else one.unit, []).append(one)
@@ -132,8 +132,8 @@ def strata_of(
 ) -> tuple[list[str], list[str]] | None:
     """Return the strata within which users are dealt; None if no stratum has users of both sides.
 
-    Users of the same systems are a stratum if both sides have some; all others form one. None occurs, for example, if
-    people have one system each and simulated users all.
+    Users of the same systems are a stratum if both sides have some; all others form one stratum. None occurs, for
+    example, if people have one system each and simulated users have all.
     """
     one, other = ([repr(sorted({one.system for one in held})) for held in side.values()] for side in (first, second))
     common = set(one) & set(other)
@@ -170,7 +170,7 @@ def divergence(first: Floats, second: Floats) -> Floats:
 
 
 def _transitions(first: Floats, second: Floats) -> Floats:
-    """Return (B,) weighted divergences of (B, R, V) counts. A row on one side only counts as 1 bit."""
+    """Return (B,) weighted divergences of (B, R, V) counts. A row that occurs on one side only counts as 1 bit."""
     totals = [side.sum(axis=(1, 2)) for side in (first, second)]
     shares = [side.sum(axis=2) / total[:, None] for side, total in zip((first, second), totals)]
     apart = divergence(first, second)
@@ -180,7 +180,7 @@ def _transitions(first: Floats, second: Floats) -> Floats:
 
 
 def _survival(left: Floats, cut: Floats) -> Floats:
-    """Return (B, T + 1) shares that remain after 0 … T turns, from those who left or were cut off; NaN if unknown."""
+    """Return (B, T + 1) shares of users that remain after 0 … T turns; NaN if unknown."""
     gone = np.cumsum(left + cut, axis=1)
     everybody = gone[:, -1:]
     at_risk = everybody - np.concatenate([np.zeros_like(everybody), gone[:, :-1]], axis=1) - cut

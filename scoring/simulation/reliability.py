@@ -6,7 +6,7 @@ scores.
 
 How well two groups of people agree on the order depends on their number. So τ between real and simulated users is
 compared with τ between halves of the real ones (`ranking_floor`): a simulated user need not agree with people more than
-people do.
+people do with each other.
 
 Sources: M. G. Kendall, Biometrika 33, 1945 (τ-b); S. Labhishetty, C. Zhai, "An Exploration of Tester-based Evaluation
 of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
@@ -31,12 +31,12 @@ _SAME = "nearly every draw gives the same order, so that its ends would be one p
 
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
-    """The agreement on the order of systems.
+    """The agreement of real and simulated users on the order of systems.
 
-    tau: τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two, or if one side's means are
-    equal. low, high: percentile interval; NaN with tau, or if (nearly) all draws agree. systems: the systems
-    compared, with their real and simulated means. resampled: `topics`, `users` or `dialogues`. note: a remark for
-    readers.
+    `tau` is τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two, or if one side's means
+    are equal. `low` and `high` are its percentile interval, NaN with `tau`, or if (nearly) all draws agree. `systems`
+    are the systems compared, with their real and simulated means. `resampled` is `topics`, `users` or `dialogues`, and
+    `note` is a remark for readers.
     """
 
     tau: float
@@ -67,11 +67,12 @@ def ranking_agreement(
     level: float = 0.95,
     replications: int = 2000,
 ) -> RankingAgreement:
-    """Return the agreement on the systems with scored dialogues on both sides.
+    """Measure the agreement over the systems with scored dialogues on both sides.
 
     Topics are resampled, jointly for all systems and both sides, if every scored dialogue names one and all systems
-    have the same topics on both sides; else the users of each side with all their dialogues; or, if every dialogue is
-    another user's, dialogues within each system. A draw that leaves a system without dialogues is dropped.
+    have the same topics on both sides. Otherwise the users of each side are resampled with all their dialogues or, if
+    every dialogue has a different user, dialogues within each system. A draw that leaves a system without dialogues is
+    dropped.
     """
     sides: tuple[dict[str, list[Dialogue]], ...] = ({}, {})
     for own, side in zip(sides, (real, simulated)):
@@ -169,14 +170,14 @@ def _over_dialogues(
 
 @dataclass(frozen=True, slots=True)
 class RankingFloor:
-    """The floor of the order of systems.
+    """The noise floor of the order of systems.
 
-    floor: τ-b between random halves of the real users. matched: between one half and a random group of simulated users
-    with about as many dialogues. people: the smallest number of real users per system in a half. p: of the hypothesis
-    that systems differ as much for simulated users as for real ones, with users dealt to the sides within systems; a
-    simulated user that is equally stricter with all systems does not count as different. NaN if it cannot be tested.
-    needed: the number of real users per system with whom halves would agree better than by chance (τ above 0 in 97.5%
-    of halves), if systems differ as observed; None if halves agree already, or no number is known.
+    `floor` is τ-b between random halves of the real users, and `matched` that between one half and a random group of
+    simulated users with about as many dialogues. `people` is the smallest number of real users per system in a half.
+    `p` tests whether systems differ as much for simulated users as for real ones, with users dealt to the sides within
+    systems; a simulated user that is equally stricter with all systems does not count as different. It is NaN if this
+    cannot be tested. `needed` is the number of real users per system at which halves would agree better than by chance
+    (τ above 0 in 97.5% of halves), if systems differ as observed; None if halves agree already, or no number is known.
     """
 
     floor: Spread
@@ -187,11 +188,11 @@ class RankingFloor:
 
     @property
     def verdict(self) -> str:
-        """The verdict: `beyond`, `within` or `undecided`.
+        """`beyond`, `within` or `undecided`.
 
-        It is `beyond` if the median of `matched` is below the lower end of the middle 95% of `floor`, `within` if it
-        is not and halves of people agree, and `undecided` if they do not agree, or are too few: halves of a handful of
-        people say more about these people than about systems.
+        The verdict is `beyond` if the median of `matched` is below the lower end of the middle 95% of `floor`. It is
+        `within` if it is not and halves of people agree. It is `undecided` if halves do not agree, or have too few
+        users: they would say more about these people than about systems.
         """
         if not self.floor.n or not self.matched.n or self.people < _FEWEST:
             return "undecided"
@@ -213,7 +214,7 @@ def ranking_floor(
     splits: int = 200,
     draws: int = 2000,
 ) -> RankingFloor | None:
-    """Return the floor of the order of systems; None for fewer than two systems with scores on both sides."""
+    """Compute the noise floor of the order of systems; None for fewer than two systems with scores on both sides."""
     scored = [[one for one in side if not math.isnan(one.score)] for side in (real, simulated)]
     systems = sorted({one.system for one in scored[0]} & {one.system for one in scored[1]})
     if len(systems) < 2:

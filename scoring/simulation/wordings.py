@@ -1,8 +1,8 @@
 """The words of simulated users and people: their length, variety, questions, courtesy, slips and language.
 
-A user can behave as people do and still speak like a machine: at one length, without a slip, always courteous. Each
-measure is a mean or a distribution over user turns, compared with the difference between halves of the real users, and
-tested by relabelling whole users, as behaviour is (`scoring.inference.relabelled`).
+A user can behave as people do and still speak like a machine: always at the same length, without a slip, always
+courteous. Each measure is a mean or a distribution over user turns. It is compared with the difference between halves
+of the real users, and tested by relabelling whole users, as behaviour is (`scoring.inference.relabelled`).
 
     words           Kolmogorov-Smirnov distance of the number of words in a turn
     letters         difference of the mean length of a word, a plain measure of how hard words are
@@ -12,7 +12,7 @@ tested by relabelling whole users, as behaviour is (`scoring.inference.relabelle
     questions       difference in the share of turns that ask
     courtesy        difference in the share of turns with a greeting, thanks or please
     slips           difference in the share of words seen once that are one letter from a frequent one
-    languages       Jensen-Shannon divergence of the languages of turns that can be told
+    languages       Jensen-Shannon divergence of the languages of turns whose language can be detected
 
 Variety and repeats do not grow with the number of words. Slips only suggest typing errors: no dictionary is needed, and
 a rare word may be similar to a frequent one.
@@ -74,7 +74,7 @@ _ALPHA = 0.05  # of the test over all four figures together
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """One measure, with its means on each side (NaN for a distribution), the distance `value`, and its own p.
+    """One measure, with its mean on each side (NaN for a distribution), the distance `value`, and its own p.
 
     `low` and `high` are the middle 95% of the difference between halves of the real users.
     """
@@ -89,7 +89,7 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """The measures by name, p of all `together`, and the numbers of turns and of users with words on each side."""
+    """The measures by name, the p of all of them `together`, and numbers of turns and users with words on each side."""
 
     measures: Mapping[str, Worded]
     together: float
@@ -112,7 +112,10 @@ def compare_wordings(
     splits: int = 200,
     draws: int = 999,
 ) -> Wordings | None:
-    """Compare the words of both sides; None if a side has no turn with words, or the real side fewer than two users."""
+    """Compare the words of both sides.
+
+    Returns None if a side has no turn with words, or the real side fewer than two users.
+    """
     spoken = [[one for one in side if any(turn.said for turn in one.turns)] for side in (real, simulated)]
     sides = [by_user(side) for side in spoken]
     if len(sides[0]) < 2 or not sides[1]:
@@ -224,7 +227,7 @@ def _word_bucket(word: str) -> int:
 
 
 def _find_slips(counted: Mapping[str, int]) -> frozenset[str]:
-    """Return words seen once from which removing, adding, replacing or swapping one letter makes a frequent word."""
+    """Find words seen once that become a frequent word by removing, adding, replacing or swapping one character."""
     frequent = [word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST]
     by_length: dict[int, list[str]] = {}
     for word in frequent:

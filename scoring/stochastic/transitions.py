@@ -209,7 +209,7 @@ def end_shares(
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
 
         def counted(units: npt.ArrayLike) -> tuple[Counts, Counts]:
-            """Count the trials of each unit that ended so, and those that came to the node, as (several, units) each."""
+            """Count the trials of each unit that ended so and those that came to the node, as (several, units)."""
             own = np.asarray(units, dtype=np.int64)
             count = int(own.max()) + 1
             came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
