@@ -18,11 +18,10 @@ from protocols.rules.rule import Rule
 from protocols.states import Edge, SimulatedUser, State, Target
 from protocols.wording import Fault, Wording, faults, occurrence
 from topics.cut_text import Said
-from topics.document import Document, StrictModel
+from topics.document import Document, StrictModel, written_form
 from topics.errors import InputError, Place
 from topics.suggestions import did_you_mean, nearest
 from topics.unseen_characters import says_something
-from topics.written_form import written_form
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-protocol/1"

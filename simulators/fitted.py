@@ -32,9 +32,8 @@ from simulators.act_table import START, ActTable
 from simulators.hidden import user as hidden
 from simulators.phrasing import Words
 from simulators.stopping.library import StopOption
-from topics.document import Document, StrictModel, read_document
+from topics.document import Document, StrictModel, read_document, written_form
 from topics.errors import InputError, Place
-from topics.written_form import written_form
 from topics.yaml_values import Loc
 
 FORMAT, HIDDEN = "harvest-user/2", "harvest-user/3"

@@ -133,7 +133,7 @@ class AttributeSet:
         if self.scale not in ("ordinal", "nominal"):
             raise ValueError(f"scale must be ordinal or nominal, not {self.scale!r}")
         if len(self.groups) < 2:
-            raise ValueError(f"a set needs at least two groups, and has {len(self.groups)}")
+            raise ValueError(f"an attribute set needs at least two groups, but has {len(self.groups)}")
         if len({_fold_name(group) for group in self.groups}) < len(self.groups) or not all(
             map(_fold_name, self.groups)
         ):
@@ -171,7 +171,7 @@ class AttributeSet:
         is not understood or is ambiguous."""
         text = raw.strip()
         if not text:
-            raise ValueError("no value")
+            raise ValueError("there is no value")
         if text.startswith("("):
             return self._vector(text)
         if _fold_name(text) in self._group_places:
@@ -213,7 +213,7 @@ class AttributeSet:
         try:
             ranges = quantity(text)
         except ValueError as fault:
-            raise ValueError(f"{fault}; or one of the groups {', '.join(self.groups)}") from None
+            raise ValueError(f"{fault} and not one of the groups {', '.join(self.groups)}") from None
         reached = {group for part in ranges for group in self._groups_reached(part)}
         if len(reached) > 1:
             names = " or ".join(repr(self.groups[i]) for i in sorted(reached))
@@ -232,7 +232,7 @@ class AttributeSet:
             raise ValueError(f"{text!r} begins with ( but does not end with )")
         cells = [cell.strip() for cell in text[1:-1].split(",")]
         if len(cells) != len(self.groups):
-            raise ValueError(f"{text!r} has {len(cells)} shares, {self.name} has {len(self.groups)} groups")
+            raise ValueError(f"{text!r} has {len(cells)} shares, but {self.name} has {len(self.groups)} groups")
         wrong = next((cell for cell in cells if not _SHARE.fullmatch(cell)), None)
         if wrong is not None:
             raise ValueError(f"{wrong!r} in {text!r} is not a share such as 0, 1/2 or 0.25")

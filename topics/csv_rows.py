@@ -45,7 +45,7 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
                 line, line_start = line + 1, start + end.end()
             if position < len(text) and text[position] not in ends:
                 raise InputError(
-                    "text after a closing quotation mark",
+                    "text follows a closing quotation mark",
                     place=place_in(text, path, position),
                     advice='write a quotation mark inside a quoted cell twice: ""',
                 )
@@ -99,7 +99,9 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
         try:
             return data.decode("utf-16")
         except UnicodeDecodeError as fault:
-            raise InputError(f"incomplete UTF-16: {fault.reason}", place=Place(path), advice=advice) from None
+            raise InputError(
+                f"the file is incomplete UTF-16: {fault.reason}", place=Place(path), advice=advice
+            ) from None
     try:
         return decode(data, path, kind)
     except InputError as fault:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from os import PathLike
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from topics.counting import pluralize
@@ -22,8 +22,23 @@ from topics.errors import InputError, Place
 from topics.json_file import JsonValue, NotJsonError, read_json_value
 from topics.suggestions import nearest
 from topics.text_file import read_text
-from topics.written_form import MISWRITTEN
 from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_scalar, read_yaml
+
+# The kind of the error: pydantic's own name for it.
+MISWRITTEN = "string_pattern_mismatch"
+
+
+def written_form(expression: str, words: str) -> AfterValidator:
+    """Return a validator for strings that `expression` matches completely. `words` says in errors what it allows."""
+    compiled = re.compile(expression)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise PydanticCustomError(MISWRITTEN, "must be {pattern}", {"pattern": words})
+        return text
+
+    return AfterValidator(check)
+
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 # The kinds of our files by the name of their format, for messages.
@@ -308,9 +323,9 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
     try:
         value = read_json_value(path)
     except NotJsonError as fault:
-        raise InputError(f"is not {what}: {fault.what}", place=fault.place, advice=write) from None
+        raise InputError(f"the file is not {what}: {fault.what}", place=fault.place, advice=write) from None
     if not value.has("format"):
-        raise InputError(f"is not {what}", place=Place.of(path), advice=write)
+        raise InputError(f"the file is not {what}", place=Place.of(path), advice=write)
     return validated_json(value, model)
 
 

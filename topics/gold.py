@@ -193,7 +193,7 @@ class _Reader:
             last = row[min(len(row), len(self.columns) + 1) - 1]
             raise self.error(
                 last,
-                f"the row has {len(row)} cells, the header has {len(self.columns)}",
+                f"the row has {len(row)} cells, but the header has {len(self.columns)}",
                 advice="put cells that contain commas in quotation marks",
             )
         cells = dict(zip(self.columns, row))
@@ -229,7 +229,7 @@ class _Reader:
 
     def entity(self, cell: Cell, topic: Topic) -> str:
         if not cell.text:
-            raise self.error(cell, "no entity")
+            raise self.error(cell, "the entity is missing")
         kind = topic.type.url
         if kind is None:
             return " ".join(cell.text.split())
@@ -249,8 +249,8 @@ class _Reader:
         if name not in topic.type.attributes:
             raise self.error(
                 cell,
-                f"{name} does not apply to topics of the type {topic.type.name}, so this cell must be empty",
-                allowed=", ".join(topic.type.attributes) or "no attribute at all",
+                f"{name} does not apply to topics of the type {topic.type.name}; the cell must be empty",
+                allowed=", ".join(topic.type.attributes) or "no attributes",
             )
         known = self.memberships.get((name, cell.text))
         if known is None:

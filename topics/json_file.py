@@ -90,7 +90,9 @@ class JsonValue:
         if key not in self.value:
             shown = ", ".join(map(repr, list(self.value)[:8]))
             more = ", …" if len(self.value) > 8 else ""
-            raise self.error(f"the object has no {key!r}" + (f" (it has {shown}{more})" if shown else ": it is empty"))
+            raise self.error(
+                f"the object has no {key!r}" + (f" (it has {shown}{more})" if shown else ", which is empty")
+            )
         return JsonValue(self.value[key], (*self.loc, key), self._source)
 
     def keys(self) -> tuple[str, ...]:
@@ -108,7 +110,7 @@ class JsonValue:
         if not isinstance(self.value, str) or not self.value:
             raise self.error(f"{_kind(self.value)} instead of text", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
-            raise self.error(f"{self.value!r} is not known here", allowed=", ".join(allowed))
+            raise self.error(f"{self.value!r} is not a known value", allowed=", ".join(allowed))
         return self.value
 
     def index(self) -> int:
@@ -330,7 +332,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
     except ValueError:  # Python refuses whole numbers of more digits than it could write
         raise InputError(
-            "not valid JSON: a number with thousands of digits", place=Place(source.path, source.line)
+            "not valid JSON: a number has thousands of digits", place=Place(source.path, source.line)
         ) from None
     except RecursionError:
         raise InputError(

@@ -38,7 +38,7 @@ def searchable(pattern: str) -> str:
         raise ValueError("matches only the empty text")
     if ways > _MOST_WAYS_SEARCHED:
         raise ValueError(
-            f"can be tried in {ways} ways from one place, more than {_MOST_WAYS_SEARCHED}; make repeats shorter"
+            f"can be matched in {ways} ways from one position, more than {_MOST_WAYS_SEARCHED}; make repeats shorter"
         )
     if longest > _LONGEST_FOUND:
         raise ValueError(f"can match {longest} characters, more than {_LONGEST_FOUND}; make repeats shorter")
@@ -50,7 +50,7 @@ def matchable(pattern: str) -> str:
     ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:
         raise ValueError(
-            "can be tried in too many ways on one text; write {0,40} or similar for all but one or two of * and +"
+            "can be matched in too many ways on one text; write {0,40} or similar for all but one or two of * and +"
         )
     return pattern
 

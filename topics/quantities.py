@@ -41,7 +41,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     """
     plain = _SPACES.sub(" ", text.strip()).lower()
     if len(plain) > 100:
-        raise ValueError("too long for a number")
+        raise ValueError("the text is too long for a number")
     for pattern, kind in ((_UP_TO, "to"), (_FROM, "from"), (_BELOW, "below"), (_ABOVE, "from"), (_OR_MORE, "from")):
         bound = pattern.fullmatch(plain)
         if bound:
@@ -58,7 +58,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     lows, highs = _number_readings(between[1], text), _number_readings(between[2], text)
     ranges = tuple(Range(low, high) for low in lows for high in highs if low <= high)
     if not ranges:
-        raise ValueError(f"{text!r} has its larger number first")
+        raise ValueError(f"{text!r} is a range that begins with the larger number")
     return ranges
 
 

@@ -120,11 +120,13 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
                 f"{place.path[:40]!r}… has {len(place.path):,} characters and is not the path of a file",
                 advice="give the path of a file with this text",
             ) from None
-        raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
+        raise InputError(f"the file cannot be read: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
         raise InputError(f"this is not a path: {fault}") from None
     if 0 <= largest < len(data):
-        raise InputError(f"larger than {largest // 2**20} MiB: not {kind}", place=place, advice=advice)
+        raise InputError(
+            f"the file is larger than {largest // 2**20} MiB, which is too large for {kind}", place=place, advice=advice
+        )
     return data
 
 

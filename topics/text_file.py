@@ -33,7 +33,7 @@ def decode(data: bytes, path: str, kind: str) -> str:
     if nul >= 0:
         before = data[:nul].decode("utf-8", "replace").removeprefix("\ufeff")
         raise InputError(
-            "a NUL byte: a binary file, or text in UTF-16",
+            "the file contains a NUL byte, so it is binary or UTF-16",
             place=place_in(before, path, len(before)),
             allowed=f"{kind} in UTF-8",
             advice="save it as UTF-8 text",
@@ -44,7 +44,7 @@ def decode(data: bytes, path: str, kind: str) -> str:
         # positions are counted without the byte order mark, which utf-8-sig removes first
         valid = fault.object[: fault.start].decode("utf-8", "replace").removeprefix("\ufeff")
         raise InputError(
-            f"byte 0x{fault.object[fault.start]:02x} is not UTF-8",
+            f"the byte 0x{fault.object[fault.start]:02x} is not UTF-8",
             place=place_in(valid, path, len(valid)),
             allowed=f"{kind} in UTF-8",
             advice="save the file as UTF-8",
@@ -55,7 +55,7 @@ def refuse_binary(data: bytes, path: str, kind: str) -> None:
     """Raise InputError for the data of a well-known kind of binary file."""
     for opening, called in _BINARY.items():
         if data.startswith(opening):
-            what = f"{called}, and not text"
+            what = f"the file is {called}, not text"
             advice = f"give {kind}: unpack the file, or let the program that wrote it export text"
             raise InputError(what, place=Place(path, 1, 1), allowed=f"{kind} in UTF-8", advice=advice)
 

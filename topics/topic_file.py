@@ -11,14 +11,13 @@ from pydantic import AfterValidator, Field
 
 from topics.attributes import AttributeSet, normalise, uniform
 from topics.cut_text import Phrase, Said
-from topics.document import Document, StrictModel
+from topics.document import Document, StrictModel, written_form
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
 from topics.quantities import quantity
 from topics.suggestions import did_you_mean
 from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
 from topics.unseen_characters import named, says_something, unseen_in
-from topics.written_form import written_form
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
@@ -29,7 +28,7 @@ Name = Annotated[str, Field(max_length=ID_LONGEST), written_form(ID_PATTERN, ID_
 def _of_sane_size(number: int | float) -> int | float:
     """Refuse whole numbers in JSON and YAML that no float can represent."""
     if not -1e300 < number < 1e300:
-        raise ValueError("too large a number")
+        raise ValueError("the number is too large")
     return number
 
 
@@ -186,14 +185,14 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
     for words, key in ((entry.request, ("request",)), *((turn, ("turns", i)) for i, turn in enumerate(entry.turns))):
         if words.strip() and not says_something(words):
             seen = ", ".join(map(named, unseen_in(words)))
-            raise document.error((*loc, *key), f"this text has only invisible characters: {seen}", advice="write words")
+            raise document.error((*loc, *key), f"the text has only invisible characters: {seen}", advice="write words")
     if not entry.request.strip() and not entry.turns:
         raise document.error(
             loc, f"topic {entry.id!r} has neither a request nor turns", advice="say what the user wants"
         )
     for i, turn in enumerate(entry.turns):
         if not turn.strip():
-            raise document.error((*loc, "turns", i), "an empty turn")
+            raise document.error((*loc, "turns", i), "the turn is empty")
     return Topic(
         id=entry.id,
         type=kind,
@@ -242,7 +241,7 @@ def _make_kind(entry: _Url, name: str) -> UrlKind:
 def _read_attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet:
     loc: Loc = ("attributes", name)
     if name in ("topic", "entity", "grade", "title"):
-        raise document.error(loc, f"{name!r} is a column of every gold table, so no attribute set can be called that")
+        raise document.error(loc, f"{name!r} is a column of every gold table and cannot name an attribute set")
     bounds: list[float] = []
     for i, bound in enumerate(entry.bounds):
         if isinstance(bound, str):

@@ -109,7 +109,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
     except (ValueError, OverflowError):  # PyYAML passes \UXXXXXXXX to chr() unchecked
         place = reader.place(loader.get_mark() if loader else None)
         raise InputError(
-            "an escape that is not a character", place=place, allowed="\\U00000000 to \\U0010FFFF"
+            "the text contains an escape that is not a character", place=place, allowed="\\U00000000 to \\U0010FFFF"
         ) from None
     if node is None:
         raise InputError("the file is empty", place=Place(path, 1, 1))
@@ -178,7 +178,7 @@ class _Reader:
         if isinstance(event, yaml.CollectionStartEvent):
             self.depth += 1
             if self.depth > _DEEPEST:
-                raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
+                raise InputError(f"the file is nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
     def value(self, node: yaml.Node, loc: Loc, column: int = -1, brackets: str = "") -> object:
         """Return the value of a node. `column` is that of its key or dash, from 0; `brackets` is `[` or `{` around it,

@@ -11,10 +11,9 @@ from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
 from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Kind, Number
-from topics.document import Document, StrictModel
+from topics.document import Document, StrictModel, written_form
 from topics.identity import generator
 from topics.topic import Topic
-from topics.written_form import written_form
 
 # Shares are rounded to twelve digits: a smaller one would have three significant digits or none.
 _LEAST_SHARE = 1e-9

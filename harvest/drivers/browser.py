@@ -32,9 +32,8 @@ from harvest.pages.witness.judgement import Acquaintance
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine
 from recordings.conversations.conversation import SystemTurn
-from topics.document import StrictModel, refusal
+from topics.document import StrictModel, refusal, written_form
 from topics.errors import InputError
-from topics.written_form import written_form
 
 # Default seconds from one turn to the next; a site on this machine needs none.
 PACE = 2.0

@@ -97,7 +97,7 @@ class _Collected:
                 label = value["label"].text(LABELS) if value.has("label") else None
                 self.predict(value, name, dialogue, turn, _read_prediction(at, weights, label))
         else:
-            raise value.error("neither annotations nor predictions of breakdown", allowed=_KINDS)
+            raise value.error("the file has neither annotations nor predictions of breakdown", allowed=_KINDS)
 
     def _take_compact(self, value: JsonValue, file: Path) -> None:
         system = value["subset"].text() if value.has("subset") else file.stem
@@ -121,7 +121,7 @@ class _Collected:
             if turn.has("labels"):
                 entries = turn["labels"].elements()
                 if len(entries) != 1:
-                    raise turn["labels"].error(f"{len(entries)} labels for one turn", allowed="exactly one")
+                    raise turn["labels"].error(f"the turn has {len(entries)} labels", allowed="exactly one label")
                 (entry,) = entries
                 weights = [entry[f"prob-{label}"].weight() for label in LABELS]
                 said_label = entry["breakdown"].text(LABELS)
@@ -140,7 +140,7 @@ class _Collected:
         if (dialogue, turn) in turns:
             raise at.error(
                 f"turn {turn} of dialogue {dialogue!r} is predicted twice in {name!r}",
-                advice="put each submission into a folder of its own",
+                advice="put each submission into a separate folder",
             )
         turns[dialogue, turn] = predicted
 
@@ -160,9 +160,9 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
                     collected.take(one, file, name)
     if not collected.gold:
         raise InputError(
-            "no annotated turn in " + ", ".join(str(path) for path in paths),
+            "there is no annotated turn in " + ", ".join(str(path) for path in paths),
             allowed=_KINDS,
-            advice="give the files of annotations too: predictions alone cannot be evaluated",
+            advice="add the files of annotations, because predictions alone cannot be evaluated",
         )
     notes: list[str] = []
     for name, turns in collected.submissions.items():
@@ -195,7 +195,7 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
 def _three(at: JsonValue) -> list[JsonValue]:
     entries = at.elements()
     if len(entries) != len(LABELS):
-        raise at.error(f"{len(entries)} numbers instead of three", allowed="[O, T, X]")
+        raise at.error(f"there are {len(entries)} numbers instead of three", allowed="[O, T, X]")
     return entries
 
 

@@ -99,7 +99,7 @@ def breakdown_rows(
     for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
     """
     if not 0 < level < 1:
-        raise InputError(f"level {level} is not a confidence level", allowed="a number between 0 and 1")
+        raise InputError(f"{level} is not a confidence level", allowed="a number between 0 and 1")
     turns = sorted(material.gold, key=lambda turn: (turn.dialogue, turn.turn))  # independent of the order of files
     counts = np.array([turn.counts for turn in turns], dtype=np.int64)
     gold = shares(counts)

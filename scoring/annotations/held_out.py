@@ -25,14 +25,14 @@ def splits(
     numbers = _numbers(units)
     count = int(numbers.max(initial=-1)) + 1
     if count < 2:
-        raise ValueError(f"{count} unit cannot be split: nothing would be left to learn from")
+        raise ValueError(f"at least two units are needed for a split, not {count}")
     if folds is None:
         dealt, parts = np.arange(count), count
     else:
         if not 2 <= folds <= count:
-            raise ValueError(f"{folds} folds of {count} units: from 2 to {count} are possible")
+            raise ValueError(f"{count} units can be divided into 2 to {count} folds, not {folds}")
         if rng is None:
-            raise ValueError("folds are dealt by a generator: pass rng")
+            raise ValueError("folds are drawn at random, so `rng` is required")
         dealt, parts = np.empty(count, dtype=np.int64), folds
         dealt[rng.permutation(count)] = np.arange(count) % folds
     of_row = dealt[numbers]

@@ -94,7 +94,7 @@ class _Collected:
                 raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
             self.claims.setdefault(path.stem, []).append(value)
         else:
-            raise value.error("neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
+            raise value.error("the file has neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
 
     def annotate(self, at: JsonValue, dialogue: AnnotatedDialogue) -> None:
         if dialogue.name in self.gold:
@@ -115,9 +115,9 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
                 collected.take(one, path)
     if not collected.gold:
         raise InputError(
-            "no annotated dialogue in " + ", ".join(str(path) for path in paths),
+            "there is no annotated dialogue in " + ", ".join(str(path) for path in paths),
             allowed=_KINDS,
-            advice="give the files of annotations too: predictions alone cannot be evaluated",
+            advice="add the files of annotations, because predictions alone cannot be evaluated",
         )
     submissions, notes = [], []
     for name, claims in collected.claims.items():
@@ -135,7 +135,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
 def _names(value: JsonValue) -> tuple[str, ...]:
     names = tuple(element.text() for element in value.elements())
     if len(names) < 2 or len(set(names)) != len(names):
-        raise value.error("at least two different names are needed")
+        raise value.error("the list needs at least two names, all of them different")
     return names
 
 
@@ -162,13 +162,13 @@ def _question(value: JsonValue, name: str) -> str:
 def _count_grades(value: JsonValue, names: tuple[str, ...]) -> Row:
     counts = [element.index() for element in value.elements()]
     if len(counts) != len(names):
-        raise value.error(f"{len(counts)} counts instead of {len(names)}", allowed=", ".join(names))
+        raise value.error(f"there are {len(counts)} counts instead of {len(names)}", allowed=", ".join(names))
     return _read_shares(value, counts)
 
 
 def _read_shares(value: JsonValue, counts: Sequence[int]) -> Row:
     if not sum(counts):
-        raise value.error("nobody annotated this", advice="leave it out")
+        raise value.error("nobody annotated this part", advice="leave it out")
     return tuple(count / sum(counts) for count in counts)
 
 
@@ -196,7 +196,9 @@ def _official(value: JsonValue) -> AnnotatedDialogue:
 
 def _same_blocks(at: JsonValue, found: int, needed: int) -> None:
     if found != needed:
-        raise at.error(f"{found} blocks, and the dialogue has {needed}", allowed="one entry for each turn, in order")
+        raise at.error(
+            f"there are {found} blocks, but the dialogue has {needed}", allowed="one entry for each turn, in order"
+        )
 
 
 def _submission(
@@ -233,7 +235,7 @@ def _submission(
 def _distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
     unknown = [key for key in value.keys() if key not in names]  # noqa: SIM118
     if unknown:
-        raise value[unknown[0]].error(f"{unknown[0]!r} is not known here", allowed=", ".join(names))
+        raise value[unknown[0]].error(f"{unknown[0]!r} is not a known name", allowed=", ".join(names))
     row = tuple(value[name].weight() for name in names)
     if not abs(sum(row) - 1) <= _TOLERANCE:
         raise value.error(

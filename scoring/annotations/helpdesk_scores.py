@@ -36,7 +36,7 @@ def helpdesk_rows(
     perfect predictor. n counts dialogues; intervals resample them.
     """
     if not 0 <= alpha <= 1:
-        raise InputError(f"alpha {alpha} is not a weight", allowed="0 to 1")
+        raise InputError(f"alpha is {alpha}, which is not a weight", allowed="a number from 0 to 1")
     taken = {submission.name for submission in material.submissions} & set(BASELINES)
     if taken:
         raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file")

@@ -30,7 +30,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     found = plainly(declaration, term, asking)
     if _ends(term) not in TRANSITIONS:
         known = ", ".join(f"({source}, {_END if target == '-' else target})" for source, target in TRANSITIONS)
-        raise InputError(f"{term}: there is no such transition", allowed=known)
+        raise InputError(f"{term} is not a transition", allowed=known)
     return found
 
 

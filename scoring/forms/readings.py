@@ -47,7 +47,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     of = f"{FAIRNESS.name}(SET)"
     pooled = [SWAN.name, *WAN.forms, of]
     allowed = ", ".join([*(f"{POOLED.name}({one})" for one in pooled), f"{OF_POOLED.name}({of})"])
-    raise InputError(f"{term} is not a reading of a measure", allowed=allowed)
+    raise InputError(f"{term} is not a pooled reading of a measure", allowed=allowed)
 
 
 def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:

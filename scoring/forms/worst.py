@@ -43,13 +43,13 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     if declaration is CVAR and end == "neither":
         raise InputError(
             f"{term}: neither end of {base.term} is worse, so it has no {declaration.name}",
-            advice=f"a quantile of either end: Q({base.term}, beta=0.9), which one conversation of ten exceeds",
+            advice=f"ask for a quantile: one conversation in ten exceeds Q({base.term}, beta=0.9)",
         )
     other = {MINIMUM: ("low", MAXIMUM, "smallest"), MAXIMUM: ("high", MINIMUM, "greatest")}.get(declaration)
     if other is not None and end == other[0]:
         raise InputError(
             f"{term}: the {other[2]} value of {base.term} is the best one",
-            advice=f"{other[1].name}({base.term}), the worst that was observed",
+            advice=f"ask for {other[1].name}({base.term}), the worst value that was observed",
         )
     if not declaration.parameters:
         return (replace(base, term=term, form=declaration),)
@@ -63,10 +63,10 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
             f"{term}: {key.name} is missing or not a number", allowed=f"{term.name}({base.term}, {key.name}=0.25)"
         )
     if key is _SHARE and not 0 < number <= 1:
-        raise InputError(f"{term}: {key.name} is the share of the worst conversations", allowed="above 0, at most 1")
+        raise InputError(f"{term}: {key.name} is not a share of conversations", allowed="above 0, at most 1")
     within = term.get("within")
     if within is not None and str(within) != "topics":
-        raise InputError(f"{term}: within={within}", allowed="within=topics")
+        raise InputError(f"{term}: within={within} is not allowed", allowed="within=topics")
     return (replace(base, term=term, form=declaration, number=number, within=within is not None),)
 
 

@@ -71,7 +71,7 @@ def shares(counts: npt.ArrayLike) -> Floats:
     rows = np.asarray(counts, dtype=np.float64)
     whole = rows.sum(axis=-1, keepdims=True)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (whole > 0).all()):
-        raise ValueError("counts must be finite, not negative, and not all 0")
+        raise ValueError("counts must be finite and not negative, and some must be above 0")
     found: Floats = rows / whole
     return found
 
@@ -105,7 +105,7 @@ def figures(
     said = labels_of(p) if labels is None else np.asarray(labels, dtype=np.int64)
     true = labels_of(q) if gold_labels is None else np.asarray(gold_labels, dtype=np.int64)
     if not p.shape == q.shape == (*said.shape, len(LABELS)) == (*true.shape, len(LABELS)):
-        raise ValueError(f"shapes do not fit: {p.shape}, {q.shape}, {said.shape}, {true.shape}")
+        raise ValueError(f"the shapes do not match: {p.shape}, {q.shape}, {said.shape}, {true.shape}")
     one = np.ones(len(p))
     found = [Figure(ACCURACY.name, ACCURACY, (said == true).astype(np.float64), one, len(p))]
     for name, positive in _POSITIVE.items():
@@ -146,7 +146,7 @@ def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[F
     rows = np.asarray(counts, dtype=np.int64)
     sizes = rows.sum(axis=-1)
     if (sizes < 2).any():
-        raise ValueError("a turn with one annotator has no halves")
+        raise ValueError("the annotators of a turn with only one cannot be halved")
     o = rng.hypergeometric(rows[..., 0], rows[..., 1] + rows[..., 2], sizes // 2)
     t = rng.hypergeometric(rows[..., 1], rows[..., 2], sizes // 2 - o)
     first = np.stack([o, t, sizes // 2 - o - t], axis=-1)

@@ -67,7 +67,7 @@ def detection_over(
     """
     h, s, f, n = (np.asarray(part, dtype=np.float64) for part in (hits, signals, false_alarms, noises))
     if not h.shape == s.shape == f.shape == n.shape == (len(units),):
-        raise ValueError("each unit needs four counts")
+        raise ValueError("hits, signals, false alarms and noises need one count per unit")
     whole = signal_detection(*(round(float(part.sum())) for part in (h, s, f, n)), level=level)
     seen = int(((s + n) > 0).sum())
     if math.isnan(whole.d_prime) or (s.max() <= 1 and n.max() <= 1 and not np.any((s > 0) & (n > 0))):

@@ -76,5 +76,5 @@ def minus_log2(mean: float) -> float:
     if math.isnan(mean):
         return math.nan
     if not 0 <= mean <= 1:
-        raise ValueError(f"a mean divergence lies in [0, 1], not {mean}")
+        raise ValueError(f"a mean divergence must lie in [0, 1], not be {mean}")
     return -math.log2(mean) + 0.0 if mean > 0 else math.inf

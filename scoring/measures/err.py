@@ -22,7 +22,7 @@ def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
     if not np.isfinite(highest) or highest <= 0:
         raise ValueError(f"the highest gain must be a number above 0, not {highest}")
     if not np.all((found >= 0) & (found <= highest)):
-        raise ValueError(f"gains lie between 0 and the highest gain, {highest:g}")
+        raise ValueError(f"gains must lie between 0 and the highest gain, {highest:g}")
     stops: Floats = found / (highest + 1)
     return stops
 
@@ -34,7 +34,7 @@ def decay(gains: npt.ArrayLike, highest: float) -> Floats:
     """
     stops = stop_probability(gains, highest)
     if stops.ndim == 0:
-        raise ValueError("gains need a last axis: the ranks")
+        raise ValueError("gains need a last axis for the ranks")
     going_on = np.cumprod(1.0 - stops, axis=-1)
     reached = np.concatenate([np.ones((*stops.shape[:-1], 1)), going_on], axis=-1)[..., : stops.shape[-1]]
     shares: Floats = stops * reached

@@ -30,11 +30,11 @@ def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
     it is 0 if either is 0 and NaN if either is NaN. Raises ValueError for values out of range.
     """
     if not math.isfinite(beta) or beta <= 0:
-        raise ValueError(f"beta is a number above 0, not {beta}")
+        raise ValueError(f"beta must be a number above 0, not {beta}")
     if math.isnan(s_flat) or math.isnan(t_flat):
         return math.nan
     if not (0 <= s_flat <= 1 and 0 <= t_flat <= 1):
-        raise ValueError(f"S-flat and T-flat lie in [0, 1], not {s_flat} and {t_flat}")
+        raise ValueError(f"S-flat and T-flat must lie in [0, 1], but are {s_flat} and {t_flat}")
     if s_flat == 0 or t_flat == 0:
         return 0.0
     square = beta * beta
@@ -44,7 +44,7 @@ def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
 def _beta(value: Value) -> float:
     beta = a_number(value)
     if beta <= 0:
-        raise InputError(f"{beta:g} is not allowed", allowed="a number above 0")
+        raise InputError(f"beta cannot be {beta:g}", allowed="a number above 0")
     return beta
 
 

@@ -43,7 +43,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     name, by = attribute_of(term), term.get("by")
     if not name:
         if str(by) == "JSD":
-            raise InputError(f"{term}: by is the divergence of ordinal sets", allowed="RNOD, NMD")
+            raise InputError(f"{term}: JSD is not a divergence for ordinal sets", allowed="RNOD, NMD")
         return found
     known = asking.topics.attributes
     attribute = known.get(name)

@@ -22,7 +22,7 @@ def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTEN
     satisfied. Raises ValueError for gains or p out of range.
     """
     if not 0 < persistence <= 1:
-        raise ValueError(f"persistence lies in (0, 1], not {persistence}")
+        raise ValueError(f"persistence must lie in (0, 1], not be {persistence}")
     shares = decay(gains, highest)
     value: npt.NDArray[np.float64] = (shares * persistence ** np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value

@@ -54,7 +54,7 @@ NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by fo
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
     """Return the mean divergence of one side's (blocks, T) distributions over its T types; NaN without blocks."""
     if len(predicted) != len(gold):
-        raise ValueError(f"{len(predicted)} predicted blocks and {len(gold)} gold ones")
+        raise ValueError(f"there are {len(predicted)} predicted blocks, but {len(gold)} gold blocks")
     if not len(gold):
         return math.nan
     each = divergence(np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64))

@@ -34,13 +34,13 @@ def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) 
     """
     place: Mapping[str, int] = {name: at for at, name in enumerate(nuggets)}
     if len(place) < len(nuggets):
-        raise ValueError("a gold nugget is named twice")
+        raise ValueError("a gold nugget appears twice")
     found = np.full(len(nuggets), math.nan)
     for name, offset in matches:
         if name not in place:
             raise ValueError(f"{name!r} is not a gold nugget")
         if not offset >= 0:
-            raise ValueError(f"{name}: an offset counts from 0, not {offset}")
+            raise ValueError(f"{name}: the offset must be at least 0, not {offset}")
         found[place[name]] = np.fmin(found[place[name]], offset)
     return found
 
@@ -55,9 +55,9 @@ def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
     """Return W-recall: the weight of the nuggets in the text (offset not NaN) over all weight; NaN if that is 0."""
     shares, places = np.asarray(weights, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if shares.shape != places.shape:
-        raise ValueError(f"{shares.size} weights for {places.size} nuggets")
+        raise ValueError(f"there are {shares.size} weights for {places.size} nuggets")
     if not np.all(np.isfinite(shares) & (shares >= 0)):
-        raise ValueError("weights of nuggets are numbers from 0")
+        raise ValueError("weights of nuggets must be finite and not negative")
     whole = shares.sum()
     return float(shares[~np.isnan(places)].sum() / whole) if whole > 0 else math.nan
 

@@ -49,12 +49,12 @@ def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.Array
     heavy, long = _nuggets(weights, lengths)
     places = np.asarray(offsets, dtype=np.float64)
     if places.shape != heavy.shape:
-        raise ValueError(f"{places.size} offsets for {heavy.size} nuggets")
+        raise ValueError(f"there are {places.size} offsets for {heavy.size} nuggets")
     if not np.isfinite(patience) or patience <= 0:
-        raise ValueError(f"patience is a number of characters above 0, not {patience}")
+        raise ValueError(f"patience must be a number of characters above 0, not {patience}")
     found = ~np.isnan(places)
     if np.any(places[found] < 0):
-        raise ValueError("offsets count from 0")
+        raise ValueError("offsets must not be negative")
     best = _worth(heavy, pseudo_minimal_offsets(heavy, long), patience)
     return _worth(heavy[found], places[found], patience) / best if best > 0 else math.nan
 
@@ -73,7 +73,7 @@ def _nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Fl
     if heavy.ndim != 1 or heavy.shape != long.shape:
         raise ValueError(f"weights and lengths must have the same shape, not {heavy.shape} and {long.shape}")
     if not (np.all(np.isfinite(heavy) & (heavy >= 0)) and np.all(np.isfinite(long) & (long >= 0))):
-        raise ValueError("weights and vital string lengths are numbers from 0")
+        raise ValueError("weights and vital string lengths must be finite and not negative")
     return heavy, long
 
 

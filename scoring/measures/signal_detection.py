@@ -67,9 +67,9 @@ def signal_detection(hits: int, signals: int, false_alarms: int, noises: int, *,
     """
     for kept, trials in ((hits, signals), (false_alarms, noises)):
         if not 0 <= kept <= trials:
-            raise ValueError(f"{kept} answers kept of {trials}: counts go from 0 to the number of trials")
+            raise ValueError(f"{kept} answers cannot be kept in {trials} trials")
     if not 0 < level < 1:
-        raise ValueError(f"level must be inside (0, 1), not {level}")
+        raise ValueError(f"level must lie between 0 and 1, not be {level}")
     rates = (hits / signals if signals else math.nan, false_alarms / noises if noises else math.nan)
     if not signals or not noises:
         missing = "no right answer was challenged wrongly" if not signals else "no wrong answer was challenged rightly"

@@ -29,9 +29,9 @@ def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float
     """
     long, places = np.asarray(lengths, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if long.shape != places.shape:
-        raise ValueError(f"{long.size} lengths for {places.size} nuggets")
+        raise ValueError(f"there are {long.size} lengths for {places.size} nuggets")
     if not np.all(np.isfinite(long) & (long >= 0)) or not math.isfinite(text_length) or text_length < 0:
-        raise ValueError("lengths are numbers from 0")
+        raise ValueError("lengths must be finite and not negative")
     return float(long[~np.isnan(places)].sum() / text_length) if text_length > 0 else math.nan
 
 

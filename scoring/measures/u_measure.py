@@ -1,4 +1,4 @@
-"""U-measure of a trailtext: the gains of everything a user read, each discounted by how much was read before it.
+"""U-measure of a trailtext, and two expectations of it: U-IA over intents, and the M-measure of a two-layered summary.
 
     U = (1/N) · sum over the pieces of g · max(0, 1 - pos/L)
 
@@ -7,13 +7,21 @@ conversation, a summary and the pages behind its links. U uses neither ranks nor
 comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2; for scripts without blanks
 between words, pos and L count characters, with L = 1000 ([GFRC] §2.2).
 
-Source: Sakai and Dou, SIGIR 2013 (U with N = 1); [GFRC] Eq. 2 for the same discount.
+U-IA is for a query that different users mean differently: the intent is latent, one branch at the root of all possible
+paths, after which one trailtext can earn different gains.
+
+The M-measure is for a summary with links in its first layer, each of which is for one intent and opens a text of the
+second layer. A user with intent i reads the first layer up to the end of the link to i, then the text behind it, then
+the rest of the first layer. That is the trailtext of i, and its probability is that of the intent.
+
+Sources: Sakai and Dou, SIGIR 2013 (U with N = 1, U-IA); [GFRC] Eq. 2 for the discount; Kato et al., NTCIR-11
+MobileClick, 2014 (M). [SWAN] §3 names U-IA and M as the ancestors of stochastic SWAN.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,9 +54,9 @@ def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
     """
     places = np.asarray(positions, dtype=np.float64)
     if not math.isfinite(patience) or patience <= 0:
-        raise ValueError(f"patience is a length above 0, not {patience}")
+        raise ValueError(f"patience must be a length above 0, not {patience}")
     if not np.all(places >= 0):
-        raise ValueError("positions count from 0")
+        raise ValueError("positions must not be negative")
     worth: Floats = np.maximum(0.0, 1.0 - places / patience)
     return worth
 
@@ -59,7 +67,7 @@ def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
     position = 0.0
     for piece in trailtext:
         if not math.isfinite(piece.length) or piece.length < 0:
-            raise ValueError(f"a piece has a length from 0, not {piece.length}")
+            raise ValueError(f"the length of a piece must be at least 0, not {piece.length}")
         position += piece.length
         if piece.nugget is not None:
             found.setdefault(piece.nugget, position)
@@ -76,11 +84,11 @@ def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *
     """
     worth, discount = np.asarray(gains, dtype=np.float64), linear_discount(positions, patience)
     if worth.shape != discount.shape:
-        raise ValueError(f"{worth.size} gains at {discount.size} positions")
+        raise ValueError(f"there are {worth.size} gains for {discount.size} positions")
     if not np.all(np.isfinite(worth) & (worth >= 0)):
-        raise ValueError("gains are numbers from 0")
+        raise ValueError("gains must be finite and not negative")
     if not math.isfinite(normaliser) or normaliser <= 0:
-        raise ValueError(f"the normaliser is a number above 0, not {normaliser}")
+        raise ValueError(f"the normaliser must be a number above 0, not {normaliser}")
     return float((worth * discount).sum() / normaliser)
 
 
@@ -91,13 +99,50 @@ def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> 
     """
     shares, values = np.asarray(probabilities, dtype=np.float64), np.asarray(utilities, dtype=np.float64)
     if shares.shape != values.shape:
-        raise ValueError(f"{shares.size} probabilities for {values.size} utilities")
+        raise ValueError(f"there are {shares.size} probabilities for {values.size} utilities")
     if not shares.size:
         return math.nan
     if not np.all(shares >= 0) or abs(shares.sum() - 1) > 1e-6 * (1 + 1e-6):
-        raise ValueError(f"probabilities are from 0 and sum to 1, not to {shares.sum():.9g}")
+        raise ValueError(f"probabilities must not be negative and must sum to 1, not to {shares.sum():.9g}")
     possible = shares > 0
     return float((shares[possible] * values[possible]).sum())
+
+
+def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
+    """Return U-IA = Σ P(i)·U_i over (I,) intents; NaN for I = 0, and if a possible intent has no U."""
+    return expected_utility(intents, utilities)
+
+
+def trailtext(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> tuple[Piece, ...]:
+    """Return the pieces that a user with this intent reads, in order.
+
+    A piece of the first layer with a `link` equal to the intent opens `second[link]`, once. Without an intent, or
+    without a link for it, only the first layer is read. Raises ValueError for a link to a missing text.
+    """
+    return tuple(_read_pieces(first, second, intent))
+
+
+def _read_pieces(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> Iterator[Piece]:
+    followed = False
+    for piece in first:
+        yield piece
+        if piece.link is None:
+            continue
+        if piece.link not in second:
+            raise ValueError(f"the second layer has no text for the link to {piece.link!r}")
+        if piece.link == intent and not followed:
+            followed = True
+            yield from second[piece.link]
+
+
+def m_measure(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
+    """Return M, the sum over the trailtexts t of P(t)·U(t).
+
+    `probabilities` are (T,) and sum to 1; `utilities` are (T,) with one common normaliser. M lies between the smallest
+    and the largest U; NaN for T = 0, and if a possible trailtext has no U. As the normaliser is common, M is both the
+    mean of the scores and the score of the mean.
+    """
+    return expected_utility(probabilities, utilities)
 
 
 def _score(material: Material, measure: Measure) -> Figure:

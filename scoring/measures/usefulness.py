@@ -326,7 +326,7 @@ def _effective_answers(parts: Floats, weights: Floats, value: float, answers: fl
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
     found = plainly(declaration, term, asking)
     if term.turn is None and term.get("turn") is not None:
-        raise InputError(f"{term}: turn is the number of a system turn", allowed="a whole number from 1")
+        raise InputError(f"{term}: `turn` is not the number of a system turn", allowed="a whole number from 1")
     return found
 
 

@@ -30,15 +30,15 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
         raise InputError(f"{term}: {fault.what}", allowed=", ".join(known) or None) from None
     if not criterion.values:
         raise InputError(
-            f"{term}: {criterion.name} has scores and no values",
+            f"{term}: {criterion.name} has scores, not values",
             allowed=", ".join(known) or f"no criterion of the schema {schema.name!r}",
-            advice=f"write WAN({criterion.name.replace(' ', '_')}), or give another --schema",
+            advice=f"write WAN({criterion.name.replace(' ', '_')}), or choose another --schema",
         )
     names = criterion.value_names
     if len(term.arguments) > 1:
         chosen = criterion.value_of(str(term.arguments[1]))
         if chosen is None:
-            raise InputError(f"{term}: {criterion.name} has no such value", allowed=", ".join(names))
+            raise InputError(f"{term}: {criterion.name} does not have this value", allowed=", ".join(names))
         names = (chosen,)
     of = Term(criterion.name.replace(" ", "_"))
     terms = [Term(declaration.name, (of, Term(name))) for name in names]

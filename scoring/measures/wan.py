@@ -69,13 +69,13 @@ def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool
         raise InputError(f"{term}: {fault.what}", allowed=known) from None
     if criterion.level == "set" and not sets:
         raise InputError(
-            f"{term}: {criterion.name} is scored once for all conversations of a topic together",
+            f"{term}: {criterion.name} has only one score for all conversations of a topic",
             allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
             advice=f"write pooled({term})",
         )
     if criterion.values:
         own = criterion.name.replace(" ", "_")
-        raise InputError(f"{term}: {own} has values and no scores", advice=f"write share_of({own})")
+        raise InputError(f"{term}: {own} has values, not scores", advice=f"write share_of({own})")
     term = Term(term.name, (Term(criterion.name.replace(" ", "_")),), term.parameters)
     return with_weights(declaration, term, asking)
 

@@ -51,7 +51,7 @@ class ColumnFile:
 
     def empty(self, what: str) -> InputError:
         """Return the error for a file without content."""
-        return InputError(f"the file holds no {what}", place=Place(self.path, 1, 1), allowed=self.kind)
+        return InputError(f"the file contains no {what}", place=Place(self.path, 1, 1), allowed=self.kind)
 
     def probability(self, line: int, cell: int, text: str) -> float:
         """Return a number from 0 to 1. Raises InputError at its cell for any other text."""

@@ -69,13 +69,13 @@ def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
             name = Path(given).name.removesuffix(suffix).rpartition(".")[2]
         if not _NAME.fullmatch(name):
             raise InputError(
-                f"the file's name gives its attribute set no name: {quote_cell(name)}",
+                f"the name of an attribute set cannot be taken from the file name: {quote_cell(name)}",
                 place=Place(path),
                 allowed="letters, digits, _ and -",
-                advice=f"say NAME=FILE, for example RATINGS={path}",
+                advice=f"name the set with NAME=FILE, for example RATINGS={path}",
             )
         if name in found:
-            raise InputError(f"two files for attribute set {name}: {found[name]} and {path}")
+            raise InputError(f"the attribute set {name} has two files: {found[name]} and {path}")
         found[name] = path
     return found
 
@@ -95,9 +95,9 @@ def read_groups(
         other = "gold distribution" if name not in golds else "membership file"
         if name not in golds or name not in memberships:
             raise InputError(
-                f"attribute set {name} has no {other}",
+                f"the attribute set {name} has no {other}",
                 place=Place(fspath(path)),
-                advice="give both --membership and --gold; NAME=FILE says what a file belongs to",
+                advice="give both --membership and --gold, as NAME=FILE if the file names differ",
             )
     for name in scales:
         if name not in golds:
@@ -122,7 +122,7 @@ def _gold(path: str | PathLike[str]) -> list[float]:
     if not shares:
         raise file.empty("probabilities")
     if len(shares) < 2:
-        raise file.fault(line, 0, "the distribution has one group", allowed="two groups or more, a line each")
+        raise file.fault(line, 0, "the distribution has only one group", allowed="two or more groups, one per line")
     if abs(sum(shares) - 1) > _TOLERANCE:
         raise file.fault(line, 0, f"the probabilities sum to {sum(shares):.9g}", allowed="a sum of 1, within 1e-6")
     return shares
@@ -146,7 +146,7 @@ def _memberships(path: str | PathLike[str], size: int, gold: str) -> Mapping[str
         documents = found.setdefault(topic, {})
         if document in documents:
             raise file.fault(
-                line, 1, f"{quote_cell(document)} appears twice for topic {topic}", advice="keep the line that is right"
+                line, 1, f"{quote_cell(document)} appears twice for topic {topic}", advice="keep only the correct line"
             )
         documents[document] = row
     if not found:

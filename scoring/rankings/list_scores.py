@@ -53,7 +53,7 @@ class Qrels:
                     advice="give every grade a gain, for example --gains "
                     + ",".join(f"L{one}={2**one - 1}" for one in range(1, min(grade, 9) + 1)),
                 )
-        raise InputError("the file was changed while it was read", advice="start again")
+        raise InputError("the file changed while it was being read", advice="start again")
 
 
 def read_qrels(path: str | PathLike[str]) -> Qrels:
@@ -80,7 +80,7 @@ def read_qrels(path: str | PathLike[str]) -> Qrels:
                 line,
                 1,
                 f"{quote_cell(document)} is judged twice for topic {topic}",
-                advice="keep the line that is right",
+                advice="keep only the correct line",
             )
         judged[document] = int(grade[1])
     if not found:

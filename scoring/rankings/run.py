@@ -55,7 +55,7 @@ def read_run(path: str | PathLike[str]) -> Run:
         first = False
         if len(cells) != 6:
             if cells[0].startswith(_OPENING):
-                raise file.fault(line, 0, f"{_OPENING} is below the first line", allowed="on the first line only")
+                raise file.fault(line, 0, f"{_OPENING} is not on the first line", allowed="on the first line only")
             raise file.fault(
                 line, 6, f"the line has {len(cells)} columns", allowed="six: topic Q0 document rank score name"
             )
@@ -74,8 +74,8 @@ def read_run(path: str | PathLike[str]) -> Run:
                     line,
                     5,
                     f"the run is called {quote_cell(name)} above and {quote_cell(tag)} here",
-                    allowed="one run a file",
-                    advice="split the file, or give every line one name",
+                    allowed="one run per file",
+                    advice="split the file, or use one name in all lines",
                 )
             name = tag
         here = lists.get(topic)

@@ -317,7 +317,7 @@ def of_system(
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:
-        raise ValueError(f"conversations of {', '.join(sorted(strange))} among those of {system}")
+        raise ValueError(f"some conversations of {system} belong to {', '.join(sorted(strange))}")
     each = every_wan(own, schema)
     topics = sorted({one.key.topic for one in own})
     parts: dict[str, Wan] = {}

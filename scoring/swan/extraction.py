@@ -170,7 +170,9 @@ def extract_nuggets(
         inside = [Candidate(one.start, one.end, "E", "entity", entity=one.entity) for one in here if one.in_text]
         own = [*extractor.candidates(passage, tuple(earlier))]
         if any(one.type == "E" for one in own):
-            raise ValueError(f"the extractor {extractor.version} returned an entity: those are found by their URL")
+            raise ValueError(
+                f"the extractor {extractor.version} returned an entity, but entities are found by their URLs"
+            )
         placed = [
             *place_nuggets(passage, own, version=extractor.version),
             *place_nuggets(passage, inside, version="urls/1"),

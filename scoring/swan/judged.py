@@ -173,7 +173,9 @@ class Judgments:
                     groups.setdefault((target.turn, target.speaker, version), []).append((one, place))
                 case _:
                     missing = (target.turn, target.speaker) not in sides
-                    raise RunError("no such turn" if missing else "a nugget is of type F or O", place=place)
+                    raise RunError(
+                        "the turn does not exist" if missing else "the nugget is not of type F or O", place=place
+                    )
         found: list[Nugget] = []
         for (turn, speaker, version), group in groups.items():
             found += _placed_nuggets(sides[turn, speaker], group, version)
@@ -217,12 +219,12 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
                 )
     versions = _versions(layer for _, layer in own) if name else set()
     if len(versions) > 1:
-        raise InputError(f"{name!r} found nuggets in several versions", allowed=", ".join(sorted(versions)))
+        raise InputError(f"there are several versions of the nuggets of {name!r}", allowed=", ".join(sorted(versions)))
     if name and not versions:
         raise InputError(
             f"there is no layer with nuggets of {name!r}",
             allowed=", ".join(sorted(_versions(layers) | {_BY_RULES[1]})),
-            advice="harvest annotate RUN --extract FILE makes one with a model",
+            advice="extract nuggets with a model: harvest annotate RUN --extract FILE",
         )
     return found
 

@@ -123,7 +123,7 @@ class Schema:
             return folded[_fold_name(name)]
         hint = did_you_mean(name, (one.name for one in self.criteria))
         raise InputError(
-            f"no criterion called {name!r} in the schema {self.name!r}{hint}",
+            f"the schema {self.name!r} has no criterion called {name!r}{hint}",
             allowed=", ".join(one.name for one in self.criteria),
         )
 
@@ -165,25 +165,27 @@ def read_schema(document: Document) -> Schema:
     """Return the schema in `document`. Raises InputError, with line and column, for any fault."""
     file = document.validated(_SchemaFile)
     if not file.criteria:
-        raise document.error(("criteria",), "criteria: at least one is required")
+        raise document.error(("criteria",), "criteria: the list is empty")
     seen: dict[tuple[str, str | int], int] = {}
     for i, one in enumerate(file.criteria):
         for key, value in (("name", _fold_name(one.name)), ("number", one.number)):
             first = seen.setdefault((key, value), i)
             if first != i:
-                raise document.error(("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same")
+                raise document.error(
+                    ("criteria", i, key), f"{key}: criterion {first + 1} of the file has the same {key}"
+                )
         loc = ("criteria", i, "name")
         if one.name != one.name.strip() or one.name.isdecimal():
-            raise document.error(loc, "name: a name that is a number, or has white space around it")
+            raise document.error(loc, "name: the name is a number or has white space around it")
         if one.name.casefold() in _RESERVED:
             raise document.error(
-                loc, f"name: {one.name!r} means something else in judgments", advice="take another name"
+                loc, f"name: {one.name!r} has another meaning in judgments", advice="choose another name"
             )
         if not one.name.isprintable() or _STEERING.search(one.name):
             raise document.error(
                 loc,
-                "name: a criterion is named on one line, and as in WAN(Correctness)",
-                allowed="letters and other characters, but no line end and none of ( ) , = *",
+                "name: the name cannot be written on one line in measures such as WAN(Correctness)",
+                allowed="any characters except line ends and ( ) , = *",
             )
     return Schema(
         file.name, tuple(_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)), file.about
@@ -195,12 +197,12 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         where = (*loc, "nuggets") if one.nuggets is not None else (*loc, "level")
         raise document.error(
             where,
-            "nuggets: required for level nugget, and not allowed for other levels",
+            "nuggets: this key is required for the level nugget and not allowed for other levels",
             allowed="nuggets: F, O or both",
         )
     if one.sampling not in SAMPLINGS:
         raise document.error(
-            (*loc, "sampling"), f"sampling: {one.sampling!r} is not known", allowed=", ".join(SAMPLINGS)
+            (*loc, "sampling"), f"sampling: {one.sampling!r} is not a known sampling", allowed=", ".join(SAMPLINGS)
         )
     try:
         weighting = parse_weighting(one.weighting)
@@ -210,9 +212,7 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         what = "a set of conversations" if one.level == "set" else "a whole conversation"
         raise document.error((*loc, "weighting"), f"{what} has no position", allowed="uniform")
     if not one.scorers:
-        raise document.error(
-            (*loc, "scorers"), "scorers: at least one is required", allowed=f"{', '.join(JUDGES)}, or a rule"
-        )
+        raise document.error((*loc, "scorers"), "scorers: the list is empty", allowed=f"{', '.join(JUDGES)}, or a rule")
     judges: list[str] = []
     rules: list[Rule] = []
     set_rules: list[SetRule] = []
@@ -230,7 +230,8 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
             ) from None
         if rule.level != one.level:
             raise document.error(
-                (*loc, "scorers", i), f"the rule {rule} scores a {rule.level}, and the criterion has level {one.level}"
+                (*loc, "scorers", i),
+                f"the rule {rule} has the level {rule.level}, but the criterion has the level {one.level}",
             )
         if isinstance(rule, SetRule):
             set_rules.append(rule)
@@ -264,31 +265,35 @@ def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
         name for name, used in (("values", one.values is not None), ("speaker", one.speaker == "user")) if used
     ]
     if one.speaker == "user" and one.level != "turn":
-        raise document.error((*loc, "speaker"), "speaker: user turns are judged one by one", allowed="level: turn")
+        raise document.error(
+            (*loc, "speaker"), "speaker: a criterion of user turns must have the level turn", allowed="level: turn"
+        )
     if people_alone and tuple(one.scorers) != ("human",):
         raise document.error(
-            (*loc, "scorers"), f"scorers: a criterion with {people_alone[0]} is for people", allowed="[human]"
+            (*loc, "scorers"), f"scorers: only people can judge a criterion with {people_alone[0]}", allowed="[human]"
         )
     if one.values is None:
         return
     if one.level == "set":
-        raise document.error((*loc, "values"), "values: a set of conversations has a score", allowed="another level")
+        raise document.error(
+            (*loc, "values"), "values: a set of conversations can have only a score", allowed="another level"
+        )
     for key, usual in (("weight", 1.0), ("weighting", "uniform")):
         if getattr(one, key) != usual:
             raise document.error((*loc, key), f"{key}: shares of values are not weighted", advice="leave it out")
     names = [name.casefold() for name in one.values]
     if not 2 <= len(names) <= _MOST_VALUES:
-        raise document.error((*loc, "values"), f"values: there are {len(names)}", allowed=f"2 to {_MOST_VALUES}")
+        raise document.error((*loc, "values"), f"values: there are {len(names)} values", allowed=f"2 to {_MOST_VALUES}")
     if len(set(names)) < len(names):
         raise document.error(
-            (*loc, "values"), "values: two of them differ in capitals only", advice="give one of them another name"
+            (*loc, "values"), "values: two values differ only in capitals", advice="give one of them another name"
         )
     for name in one.values:
         if not _VALUE.fullmatch(name) or name.casefold() in _NO_VALUES:
             raise document.error(
                 (*loc, "values", name),
                 f"values: {name[:40]!r} cannot be the name of a value",
-                allowed="a letter, then letters, digits, _, - and %, also with a * at the end; not unsure, na, all",
+                allowed="a letter, then letters, digits, _, - or %, with an optional * at the end; not unsure, na, all",
             )
 
 

@@ -78,12 +78,12 @@ def _disagreement(found: list[_Unsettled], judgments: Judgments) -> RunError:
     second = next(one for one in others if one.value != first.value)
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
-        f"{' and '.join(named)} judged {things} differently ({listed}), and nobody adjudicated: {places}. "
+        f"{' and '.join(named)} judged {things} differently ({listed}) and nobody adjudicated: {places}. "
         f"Of the first, {first.by} says {_value_text(first.value)}, and {second.by} {_value_text(second.value)} "
         f"({second.place})",
         place=first.place,
-        advice="let somebody decide (harvest annotate RUN --export FILE --criterion NAME --adjudicate), or say whose "
-        f"judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",
+        advice="let somebody decide (harvest annotate RUN --export FILE --criterion NAME --adjudicate), or specify "
+        f"whose judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",
     )
 
 

@@ -21,7 +21,7 @@ from scoring.swan.item import Scored
 from scoring.swan.weighting import Places, Weighting
 
 Floats = npt.NDArray[np.float64]
-_OUTSIDE = "a score lies in [0, 1], and one for {} is {!r}"
+_OUTSIDE = "a score for {} is {!r}, which is not in [0, 1]"
 _AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many small steps
 
 
@@ -132,7 +132,7 @@ def pool_wans(wans: Iterable[Wan]) -> Wan:
     parts = tuple(wans)
     names = {part.criterion for part in parts}
     if len(names) != 1:
-        raise ValueError(f"pooled items are of one criterion, here of {', '.join(sorted(names)) or 'none'}")
+        raise ValueError(f"only items of one criterion can be pooled, not of {', '.join(sorted(names)) or 'none'}")
     return Wan(
         parts[0].criterion,
         math.fsum(part.numerator for part in parts),
@@ -156,7 +156,7 @@ def swan(wans: Mapping[str, Wan], weights: Mapping[str, float]) -> Swan:
     asked = {name: weights.get(name, 1.0) for name in wans}
     wrong = [name for name, weight in asked.items() if not (weight >= 0 and math.isfinite(weight))]
     if wrong:
-        raise ValueError(f"a criterion weight is not negative: {', '.join(wrong)}")
+        raise ValueError(f"these criteria have negative or infinite weights: {', '.join(wrong)}")
     counted = [name for name, weight in asked.items() if weight > 0]
     covered = tuple(name for name in counted if not math.isnan(wans[name].value))
     whole = math.fsum(asked[name] for name in covered)

@@ -115,9 +115,9 @@ class Linear:
 
     def __post_init__(self) -> None:
         if self.L < 1:
-            raise ValueError(f"L counts words from 1, not {self.L}")
+            raise ValueError(f"L must be at least 1 word, not {self.L}")
         if self.Lc < 1:
-            raise ValueError(f"Lc counts characters from 1, not {self.Lc}")
+            raise ValueError(f"Lc must be at least 1 character, not {self.Lc}")
 
     def weights(self, places: Places) -> Floats:
         if places.characters is None or not places.characters.any():
@@ -151,7 +151,7 @@ class Anchored:
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
-            raise ValueError(f"rate is above 0 and at most 1, not {self.rate:g}")
+            raise ValueError(f"rate must be above 0 and at most 1, not {self.rate:g}")
 
     def weights(self, places: Places) -> Floats:
         powers: Floats = self.rate**places.seen
@@ -170,7 +170,7 @@ class Product:
 
     def __post_init__(self) -> None:
         if len(self.factors) < self.fewest:
-            raise ValueError("a product has at least two factors")
+            raise ValueError("a product needs at least two factors")
 
     def weights(self, places: Places) -> Floats:
         found = np.ones(len(places))
@@ -207,11 +207,15 @@ def _factor(part: str, whole: str) -> Weighting:
             for key, value in given.items():
                 if not re.fullmatch("[0-9]{1,9}", value):
                     unit = "words" if key == "L" else "characters"
-                    raise ValueError(f"{key} is a whole number of {unit}, from 1 to 999999999")
+                    raise ValueError(f"{key} must be a whole number of {unit} from 1 to 999999999")
             return Linear(**{key: int(value) for key, value in given.items()})
         if name == "anchored" and given.keys() <= {"rate"}:
             return Anchored(**{key: float(value) for key, value in given.items()})
     except ValueError as fault:
-        reason = str(fault) if "invalid literal" not in str(fault) and "convert" not in str(fault) else "no such number"
+        reason = (
+            str(fault)
+            if "invalid literal" not in str(fault) and "convert" not in str(fault)
+            else "its parameter is not a number"
+        )
         raise ValueError(f"{whole!r} is not a weighting: {reason}; allowed: {_ALLOWED}") from None
     raise ValueError(f"{whole!r} is not a weighting; allowed: {_ALLOWED}")

@@ -25,10 +25,9 @@ from simulators.streams import Streams
 from simulators.user import User, route_by
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.cut_text import Said
-from topics.document import StrictModel, read_document
+from topics.document import StrictModel, read_document, written_form
 from topics.identity import content_hash
 from topics.topic import Topic
-from topics.written_form import written_form
 from topics.yaml_values import Loc
 
 _Text = Annotated[Said, Field(max_length=100_000), written_form(r"(?s)\s*\S.*", "a text with words")]

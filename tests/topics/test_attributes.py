@@ -140,7 +140,7 @@ def test_what_is_unambiguous_is_understood(raw: str, expected: int) -> None:
         ("up to 100", "could mean"),
         ("over 10K", "could mean '10K <= x < 1M' or '1M <= x'"),
         ("10K-2M", "could mean"),
-        ("20K-10K", "has its larger number first"),
+        ("20K-10K", "begins with the larger number"),
         ("1,23,45", "not grouped as in a number"),
         ("1.2.3", "not grouped"),
         ("1,,000", "not grouped"),
@@ -203,7 +203,7 @@ def test_a_vector_is_taken_in_exact_fractions(raw: str, vector: tuple[float, ...
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        ("(0,0,1)", "has 3 shares, RATINGS has 4 groups"),
+        ("(0,0,1)", "has 3 shares, but RATINGS has 4 groups"),
         ("(0,0,0,0)", "sum to 0, not to 1"),
         ("(1,1,0,0)", "sum to 2, not to 1"),
         ("(0.33,0.33,0.33,0)", "sum to 0.99, not to 1"),

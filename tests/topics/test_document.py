@@ -154,8 +154,8 @@ def test_sixty_levels_are_fine() -> None:
         (b"a: 1\nb: caf\xe9\n", ":2:7", "byte 0xe9 is not UTF-8"),
         (b"\xef\xbb\xbfa: \xff\n", ":1:4", "byte 0xff is not UTF-8"),
         ("a: ü\nb: ".encode() + b"\xc3", ":2:4", "byte 0xc3 is not UTF-8"),
-        ("a: ß\n".encode("utf-16"), ":1:", "binary file"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ":3:1", "binary file"),
+        ("a: ß\n".encode("utf-16"), ":1:", "a NUL byte"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ":3:1", "a NUL byte"),
         (b"a: 1\n" + b"x" * 9000 + b"\0", ":2:9001", "a NUL byte"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_header_alone_is_a_table_in_which_nothing_is_judged() -> None:
         (f"{HEADER}M002,{MOVIE},L2,a,1.234,\n", "g.csv:2:49", "RATINGS: '1.234' could mean"),
         (f'{HEADER}M002,{MOVIE},L2,"a\nb",43K,Ruritania\n', "g.csv:3:8", "ORIGIN: 'Ruritania' is not a known country"),
         (f'{HEADER}M002,{MOVIE},L2,a,"(0,1)",\n', "g.csv:2:49", "has 2 shares"),
-        (f"{HEADER}M002,,L2,a,,\n", "g.csv:2:6", "no entity"),
+        (f"{HEADER}M002,,L2,a,,\n", "g.csv:2:6", "the entity is missing"),
         (
             f"{HEADER}M002,https://example.org/x,L2,a,,\n",
             "g.csv:2:6",
@@ -141,11 +141,11 @@ def test_a_header_alone_is_a_table_in_which_nothing_is_judged() -> None:
             "g.csv:2:27",
             "RATINGS does not apply to topics of the type researcher",
         ),
-        (f"{HEADER}M002,{MOVIE},L2,a,43K\n", "g.csv:2:49", "the row has 5 cells, the header has 6"),
-        (f"{HEADER}M002,{MOVIE},L2,a,43K,France,Spain\n", "g.csv:2:60", "the row has 7 cells, the header has 6"),
+        (f"{HEADER}M002,{MOVIE},L2,a,43K\n", "g.csv:2:49", "the row has 5 cells, but the header has 6"),
+        (f"{HEADER}M002,{MOVIE},L2,a,43K,France,Spain\n", "g.csv:2:60", "the row has 7 cells, but the header has 6"),
         (f"{HEADER}M002\n", "g.csv:2:1", "the row has 1 cells"),
         (f'{HEADER}M002,{MOVIE},L2,"a,43K,\n', "g.csv:2:47", "a quotation mark is never closed"),
-        (f'{HEADER}M002,{MOVIE},L2,"a" b,43K,\n', "g.csv:2:51", "text after a closing quotation mark"),
+        (f'{HEADER}M002,{MOVIE},L2,"a" b,43K,\n', "g.csv:2:51", "text follows a closing quotation mark"),
         (f"{HEADER}M002,{MOVIE},L2,a,,\nM002,tt0088763,L1,a,,\n", "g.csv:3:1", "already has grade L2, but L1 here"),
         (f"{HEADER}M002,{MOVIE},L2,a,2M,\nM002,tt0088763,L2,a,43K,\n", "g.csv:3:1", "already has RATINGS (0,0,0,1)"),
     ],
@@ -207,7 +207,7 @@ def test_what_is_no_whole_grade_is_refused(grade: str) -> None:
         (HEADER.encode() + b"M002,a\0b\n", ":2:7", "a NUL byte"),
         (HEADER.encode("utf-16") + b"x", "", "incomplete UTF-16"),
         (b"PK\x03\x04" + bytes(40), ":1:1", "a ZIP archive"),
-        (b"\x89PNG\r\n\x1a\n\0\0", ":3:1", "a binary file"),
+        (b"\x89PNG\r\n\x1a\n\0\0", ":3:1", "a NUL byte"),
     ],
 )
 def test_what_is_no_text_is_one_clear_message(tmp_path: Path, data: bytes, place: str, says: str) -> None:

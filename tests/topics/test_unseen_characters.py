@@ -69,7 +69,7 @@ def test_a_text_of_which_nobody_sees_anything_is_none(words: str) -> None:
     assert says_something(f"{words}?")
     topic = f'{{"id": "T1", "type": "shop", "request": {json.dumps(words)}}}'
     text = f'{{"format": "harvest-topics/1", "name": "s", "types": {{"shop": {{}}}}, "topics": [{topic}]}}'
-    with pytest.raises(InputError, match=r"this text has only invisible characters: the character U\+"):
+    with pytest.raises(InputError, match=r"the text has only invisible characters: the character U\+"):
         read_topics(parse_document(text, "t.yaml"))
 
 

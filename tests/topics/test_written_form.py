@@ -6,10 +6,9 @@ from typing import Annotated
 
 import pytest
 
-from topics.document import StrictModel, parse_document
+from topics.document import StrictModel, parse_document, written_form
 from topics.errors import InputError
 from topics.topic import ID_PATTERN, ID_WORDS
-from topics.written_form import written_form
 
 
 class Named(StrictModel):

@@ -27,7 +27,7 @@ def brevity(words: int = 250) -> Rule:
     without words gets no score.
     """
     if words < 1:
-        raise ValueError("words is a number from 1")
+        raise ValueError("`words` must be at least 1")
     return Rule(
         name=f"brevity(words={words})",
         version="2",

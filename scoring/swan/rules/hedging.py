@@ -59,7 +59,7 @@ def hedging(hedged: float = 0.5) -> Rule:
     false claim without a hedge scores 0, and a true claim with one scores `hedged`.
     """
     if not 0 <= hedged <= 1:
-        raise ValueError("hedged is a number from 0 to 1")
+        raise ValueError("`hedged` must be a number from 0 to 1")
     return Rule(
         name=f"hedging(hedged={number_text(hedged)})",
         version="2",

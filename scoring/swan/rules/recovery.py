@@ -116,7 +116,7 @@ def recovery(sign: str = "label") -> Rule:
     conversation.
     """
     if sign not in ("label", "user"):
-        raise ValueError("sign is label or user")
+        raise ValueError("`sign` must be label or user")
     return Rule(
         name=f"recovery(sign={sign})",
         version="3" if sign == "user" else "2",

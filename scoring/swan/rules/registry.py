@@ -76,11 +76,11 @@ def parse_rule(text: str) -> Rule | SetRule:
     match = _WRITTEN.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)
     if name not in RULES:
-        raise ValueError(f"there is no rule {name!r}; there are {', '.join(RULES)}")
+        raise ValueError(f"there is no rule {name!r}; the rules are {', '.join(RULES)}")
     if value is None:
         return RULES[name]
     if name not in _PARAMETERS or key != _PARAMETERS[name][0]:
-        takes = f"takes {_PARAMETERS[name][0]}" if name in _PARAMETERS else "takes nothing"
+        takes = f"has the parameter {_PARAMETERS[name][0]}" if name in _PARAMETERS else "has no parameters"
         raise ValueError(f"the rule {name} {takes}, not {key}")
     parameter, make = _PARAMETERS[name]
     try:
@@ -88,5 +88,5 @@ def parse_rule(text: str) -> Rule | SetRule:
     except ValueError as fault:
         reason = str(fault)
         if "invalid literal" in reason or "could not convert" in reason:
-            reason = f"{value!r} is not a number {parameter} can be"
+            reason = f"{value!r} is not a valid number for {parameter}"
         raise ValueError(f"{text!r}: {reason}") from None

@@ -176,7 +176,7 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
             changed(lambda row: row["nuggets"][0].update(importance="okay")),
             "this is 'okay', but the nugget was created with 'vital'",
         ),
-        (changed(lambda row: row["nuggets"][0].update(assignment="maybe")), "'maybe' is not known here"),
+        (changed(lambda row: row["nuggets"][0].update(assignment="maybe")), "'maybe' is not a known value"),
         (changed(lambda row: row["nuggets"].append(row["nuggets"][0])), "this nugget occurs twice"),
         (changed(lambda row: row.update(nuggets=[])), "the record has no nuggets"),
         ([*assigned(), assigned()[0]], "in.jsonl:5:"),

@@ -368,7 +368,7 @@ def test_a_history_that_cannot_be_written_is_refused_before_anything_is_sent(
     bless(folder, "runs/base-0")
     for name, said in (
         ("nowhere/h.jsonl", "nowhere: there is no such folder"),
-        ("runs", "runs: cannot be read: this is a folder"),
+        ("runs", "runs: the file cannot be read: this is a folder"),
     ):
         done = harvest("reaudit", "audit.yaml", "--history", name, cwd=folder)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
@@ -418,7 +418,7 @@ def test_a_line_of_the_history_that_was_changed_and_a_baseline_that_is_none_say_
     other = harvest("history", "audit.yaml", cwd=folder)
     assert "check which file is meant: harvest reaudit writes a history" in other.stderr
     none = harvest("reaudit", "audit.yaml", "--baseline", "audit.yaml", cwd=folder)
-    assert "audit.yaml:1:1: is not a baseline: not valid JSON" in none.stderr
+    assert "audit.yaml:1:1: the file is not a baseline: not valid JSON" in none.stderr
     assert "do: write one with `harvest bless RUN --out FILE`" in none.stderr
 
 

@@ -113,7 +113,7 @@ def test_systems_and_dialogues_are_those_of_the_files() -> None:
         ("[]", "not a DBDC file"),
         ('{"dialogue-id": "d", "turns": []}', "the dialogue has no turns"),
         (log("d", ("U", "Hi", ""), ("S", "A", "O"), ("S", "B", "O")), "the system has two turns in a row"),
-        (log("d", ("U", "Hi", ""), ("S", "A", "Q")), "'Q' is not known here"),
+        (log("d", ("U", "Hi", ""), ("S", "A", "Q")), "'Q' is not a known value"),
         (
             '{"dialogues": [{"id": "d", "turns": [{"i": 1, "s": "S", "c": [0, 0, 0]}]}]}',
             "not the numbers of annotators",

@@ -86,10 +86,10 @@ def test_a_question_that_dialeval_does_not_have_is_left_out_and_said(tmp_path: P
     ("wrong", "what"),
     [
         (dialogue([*DEAD, (C, "Thanks.")], []), "the customer has two turns in a row"),
-        (dialogue([("agent", "Hi.")], []), "'agent' is not known here"),
+        (dialogue([("agent", "Hi.")], []), "'agent' is not a known value"),
         (dialogue([], []), "the dialogue has no turns"),
         (dialogue(annotations=[{"nugget": ["CNUG0", "HNUG"]}]), "2 types, but the dialogue has 3 turns"),
-        (dialogue(annotations=[{"nugget": ["CNUG0", "CNUG", "CNaN"]}]), "'CNUG' is not known here"),
+        (dialogue(annotations=[{"nugget": ["CNUG0", "CNUG", "CNaN"]}]), "'CNUG' is not a known value"),
         (dialogue(annotations=[{"quality": {"A": 3}}]), "3 is not a level"),
         (dialogue(annotations=[{"quality": {"A": True}}]), "True is not a level"),
         (dialogue(name="a/b"), "cannot be the id of a topic"),

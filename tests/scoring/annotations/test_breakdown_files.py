@@ -89,15 +89,15 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
     [
         ({"a__json": '{"dialogues": [}'}, "a.json:1:16: not valid JSON"),
         ({"a__jsonl": LINE + "\n" + LINE[:-1]}, "a.jsonl:2:65: not valid JSON"),
-        ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, 1]")}, "a.json:1:78: 2 numbers instead of three"),
+        ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, 1]")}, "a.json:1:78: there are 2 numbers instead of three"),
         ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, -1, 1]")}, "a.json:1:82: the number -1 instead of a count"),
         ({"a__json": COMPACT.replace("[3, 1, 1]", "[0, 0, 0]")}, "a.json:1:78: nobody annotated this turn"),
         ({"a__json": COMPACT.replace('"d1"', "7")}, "a.json:1:38: the number 7 instead of text"),
         ({"a__json": COMPACT.replace('"i": 1, ', "")}, "a.json:1:54: the object has no 'i'"),
         ({"a__json": '{"id": 1,\n "id": 2}'}, "a.json:2:2: the key 'id' appears twice in one object"),
-        ({"a__json": "[\n  3]"}, "a.json:2:3: neither annotations nor predictions"),
-        ({"a__json": '{"a": 1}'}, "a.json:1:1: neither annotations nor predictions"),
-        ({"a__json": LOG.replace('"X"', '"B"')}, "a.json:3:87: 'B' is not known here"),
+        ({"a__json": "[\n  3]"}, "a.json:2:3: the file has neither annotations nor predictions"),
+        ({"a__json": '{"a": 1}'}, "a.json:1:1: the file has neither annotations nor predictions"),
+        ({"a__json": LOG.replace('"X"', '"B"')}, "a.json:3:87: 'B' is not a known value"),
         ({"a__json": COMPACT, "b__json": COMPACT}, "b.json:1:78: turn 1 of dialogue 'd1' is annotated twice"),
         (
             {"a__jsonl": LINE, "b__jsonl": GUESS + "\n" + GUESS},
@@ -117,27 +117,27 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
         ({"b__jsonl": GUESS}, "no annotated turn in"),
         ({"a__jsonl": "\n"}, "a.jsonl: the file is empty"),
         ({"a__json": "[" * 100_000}, "a.json:1: not valid JSON"),
-        ({"a__json": "9" * 5000}, "a.json:1: not valid JSON: a number with thousands of digits"),
+        ({"a__json": "9" * 5000}, "a.json:1: not valid JSON: a number has thousands of digits"),
         (
             {"a__json": LINE + "\n" + LINE},
             "a.json:2:1: not valid JSON: Extra data\n  do: give a file of one JSON value a line",
         ),
         (
             {"a__jsonl": LINE.replace("counts", "count") + "\n" + LINE},
-            "a.jsonl:1:1: neither annotations nor predictions",
+            "a.jsonl:1:1: the file has neither annotations nor predictions",
         ),
         (
             {"a__jsonl": json.dumps({**json.loads(LINE), "probabilites": [1, 0, 0]})},
             "unknown key 'probabilites': did you mean 'probabilities'?",
         ),
-        ({"a__json": "[" * 900 + "]" * 900}, "a.json:1:2: neither annotations nor predictions"),
+        ({"a__json": "[" * 900 + "]" * 900}, "a.json:1:2: the file has neither annotations nor predictions"),
         (
             {"a__json": COMPACT, "b__json": LABELS.replace(', "prob-X": 0.25', "")},
             "b.json:3:32: the object has no 'prob-X'",
         ),
         (
             {"a__json": COMPACT, "b__json": LABELS.replace('"prob-X": 0}]', '"prob-X": 0}, {}]')},
-            "b.json:2:31: 2 labels",
+            "b.json:2:31: the turn has 2 labels",
         ),
     ],
 )
@@ -160,7 +160,7 @@ def test_files_that_are_not_there_not_text_or_empty_folders_are_told(tmp_path: P
     with pytest.raises(InputError, match=r"the folder contains no \*\.json"):
         read_breakdown_files([tmp_path])
     (tmp_path / "a.json").write_bytes(b'{"a": "\xff"}')
-    with pytest.raises(InputError, match=r"a\.json:1:8: byte 0xff is not UTF-8"):
+    with pytest.raises(InputError, match=r"a\.json:1:8: the byte 0xff is not UTF-8"):
         read_breakdown_files([tmp_path / "a.json"])
 
 
@@ -213,9 +213,9 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
 @pytest.mark.parametrize(
     ("gold", "estimate", "said"),
     [
-        (GOLD.replace("[2, 0, 0]", "[2, 0]"), ESTIMATE, "gold.json:3:94: 2 counts instead of 3"),
+        (GOLD.replace("[2, 0, 0]", "[2, 0]"), ESTIMATE, "gold.json:3:94: there are 2 counts instead of 3"),
         (GOLD.replace("[2, 0, 0]", "[0, 0, 0]"), ESTIMATE, "gold.json:3:94: nobody annotated this"),
-        (GOLD.replace('"helpdesk", "n"', '"bot", "n"'), ESTIMATE, "gold.json:3:77: 'bot' is not known here"),
+        (GOLD.replace('"helpdesk", "n"', '"bot", "n"'), ESTIMATE, "gold.json:3:77: 'bot' is not a known value"),
         (
             OFFICIAL.replace('"HNUG"], "quality": {"A": 2}', '"HNOG"], "quality": {"A": 2}'),
             ESTIMATE,
@@ -225,21 +225,25 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
         (
             OFFICIAL.replace('["CNUG0", "HNUG"]', '["CNUG0"]'),
             ESTIMATE,
-            "gold.json:2:14: 1 blocks, and the dialogue has 2",
+            "gold.json:2:14: there are 1 blocks, but the dialogue has 2",
         ),
         (GOLD, ESTIMATE.replace('"1": 0.5', '"1": 0.4'), "mine.json:2:18: the probabilities sum to 0.9"),
-        (GOLD, ESTIMATE.replace('"1": 0.5', '"one": 0.5'), "mine.json:2:36: 'one' is not known here"),
+        (GOLD, ESTIMATE.replace('"1": 0.5', '"one": 0.5'), "mine.json:2:36: 'one' is not a known name"),
         (GOLD, ESTIMATE.replace('"1": 0.5, ', ""), "mine.json:2:18: the object has no '1'"),
         (GOLD, ESTIMATE.replace('"CNUG": 0,', ""), "mine.json:3:12: the object has no 'CNUG'"),
         (
             GOLD,
             ESTIMATE.replace(', {"HNUG": 1, "HNUG*": 0, "HNaN": 0}', ""),
-            "mine.json:3:11: 1 blocks, and the dialogue",
+            "mine.json:3:11: there are 1 blocks, but the dialogue",
         ),
         (GOLD, ESTIMATE.replace('"A"', '"S"'), "mine.json:2:12: the object has no 'A'"),
         (GOLD, ESTIMATE.replace('"d"', '"e"'), "predicts 0 of 1 annotated dialogues"),
         (GOLD, "[" + ESTIMATE[1:-1] + "," + ESTIMATE[1:], "mine.json:3:108: dialogue 'd' is predicted twice"),
-        (GOLD, "[" + ESTIMATE[1:-1] + ', {"id": "e"}]', "mine.json:3:102: neither annotations nor predictions"),
+        (
+            GOLD,
+            "[" + ESTIMATE[1:-1] + ', {"id": "e"}]',
+            "mine.json:3:102: the file has neither annotations nor predictions",
+        ),
         (ESTIMATE, ESTIMATE, "two submissions|no annotated dialogue"),
         (GOLD.replace('"A": [', '"nugget": ['), ESTIMATE, "gold.json:4:13: 'nugget' cannot be the name of a question"),
         (GOLD.replace('"A": [', '"A)\\u001b[31m": ['), ESTIMATE, "cannot be the name of a question"),

@@ -208,7 +208,7 @@ def test_a_bad_file_ends_with_2_one_message_and_no_traceback(tmp_path: Path) -> 
         done = wide(group, "eval", tmp_path / "a.json")
         assert done.returncode == 2
         assert done.stderr.startswith("error: ")
-        assert "a.json:1:1: neither annotations nor predictions" in done.stderr
+        assert "a.json:1:1: the file has neither annotations nor predictions" in done.stderr
         assert "Traceback" not in done.stderr
         assert done.stdout == ""
 

@@ -80,9 +80,9 @@ def test_without_turns_every_measure_is_nan_with_n_0() -> None:
 
 
 def test_shapes_that_do_not_fit_and_rows_without_annotators_are_refused() -> None:
-    with pytest.raises(ValueError, match="shapes do not fit"):
+    with pytest.raises(ValueError, match="the shapes do not match"):
         figures([[1, 0, 0]], [[1, 0, 0], [0, 1, 0]])
-    with pytest.raises(ValueError, match="not all 0"):
+    with pytest.raises(ValueError, match="some must be above 0"):
         shares([[0, 0, 0]])
 
 
@@ -147,7 +147,7 @@ def test_halves_deal_out_all_annotators_and_of_an_odd_number_the_first_gets_one_
     sizes = counts.sum(axis=1) // 2
     whole = first * sizes[:, None] + second * (counts.sum(axis=1) - sizes)[:, None]
     np.testing.assert_allclose(whole, counts, atol=1e-12)
-    with pytest.raises(ValueError, match="one annotator"):
+    with pytest.raises(ValueError, match="only one cannot be halved"):
         annotator_halves([[1, 0, 0]], np.random.default_rng(0))
 
 
@@ -220,11 +220,11 @@ def test_folds_keep_units_whole_and_differ_by_at_most_one_unit(names: list[str],
 
 
 def test_what_cannot_be_split_is_refused() -> None:
-    with pytest.raises(ValueError, match="nothing would be left"):
+    with pytest.raises(ValueError, match="at least two units"):
         next(splits(["a", "a"]))
-    with pytest.raises(ValueError, match="from 2 to 3"):
+    with pytest.raises(ValueError, match="into 2 to 3 folds"):
         next(splits(["a", "b", "c"], folds=4, rng=np.random.default_rng(0)))
-    with pytest.raises(ValueError, match="pass rng"):
+    with pytest.raises(ValueError, match="`rng` is required"):
         next(splits(["a", "b", "c"], folds=2))
 
 

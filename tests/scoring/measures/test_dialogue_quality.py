@@ -167,7 +167,7 @@ def test_minus_log2_of_nothing_is_nan_of_a_perfect_mean_infinite_and_of_no_diver
     assert math.isnan(minus_log2(math.nan))
     assert minus_log2(0.0) == math.inf
     assert math.copysign(1, minus_log2(1.0)) == 1
-    with pytest.raises(ValueError, match="lies in"):
+    with pytest.raises(ValueError, match="must lie in"):
         minus_log2(1.5)
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.measures.m_measure import m_measure, trailtext
-from scoring.measures.u_measure import Piece, reading_positions, u_measure
+from scoring.measures.u_measure import Piece, m_measure, reading_positions, trailtext, u_measure
 
 FIRST = (Piece(20, "born"), Piece(10, link="films"), Piece(10, link="life"), Piece(20, "prize"))
 SECOND = {"films": (Piece(40, "first film"), Piece(40, "prize")), "life": (Piece(60, "school"),)}
@@ -63,7 +62,7 @@ def test_with_one_normaliser_the_expected_and_the_pooled_reading_agree(paths: li
 
 
 def test_a_link_that_opens_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="'films' opens nothing"):
+    with pytest.raises(ValueError, match="no text for the link to 'films'"):
         trailtext(FIRST, {"life": ()}, "life")
 
 

@@ -12,8 +12,8 @@ from recordings.conversations.conversation import Conversation
 from scoring.conversations import figure
 from scoring.figure import Figure
 from scoring.library import understand
-from scoring.measures.m_measure import m_measure
 from scoring.measures.relevance import hard_normaliser
+from scoring.measures.u_measure import m_measure
 from scoring.notation import parse
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema

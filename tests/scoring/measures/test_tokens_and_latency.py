@@ -140,7 +140,7 @@ def test_the_slow_end_of_a_quantile_is_guarded_and_named() -> None:
 def test_what_a_refusal_advises_is_not_refused(base: str) -> None:
     with pytest.raises(InputError) as refused:
         understand(parse(f"min({base})"), Settings(), topic_set(M002), load_schema("sakai-2023"))
-    assert f"max({base}), the worst that was observed" in str(refused.value)
+    assert f"max({base}), the worst value that was observed" in str(refused.value)
     for text in (f"max({base})", f"CVaR({base}, beta=0.1)", f"Q({base}, beta=0.9)"):
         assert understand(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
 

@@ -118,10 +118,10 @@ def test_what_is_said_of_the_system_is_in_no_share_of_the_user(conversation: Con
     [
         ("share_of(Helpdesk_nugget, HNUG*)", ""),
         ("share_of(helpdesk_nugget, hnug*)", ""),
-        ("share_of(Helpdesk_nugget, CNUG)", "no such value"),
+        ("share_of(Helpdesk_nugget, CNUG)", "does not have this value"),
         ("share_of(Fluency)", "no criterion called 'Fluency'"),
         ("share_of(Helpdesk_nugget, HNUG, HNaN)", "takes at most 2 arguments, not 3"),
-        ("WAN(Helpdesk_nugget)", "has values and no scores"),
+        ("WAN(Helpdesk_nugget)", "has values, not scores"),
     ],
 )
 def test_how_it_is_written(written: str, what: str) -> None:
@@ -136,5 +136,5 @@ def test_how_it_is_written(written: str, what: str) -> None:
 
 
 def test_a_criterion_with_scores_has_no_shares() -> None:
-    with pytest.raises(InputError, match="has scores and no values"):
+    with pytest.raises(InputError, match="has scores, not values"):
         understand(parse("share_of(Fluency)"), Settings(), TopicSet("none", (), {}), load_schema())

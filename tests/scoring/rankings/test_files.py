@@ -55,10 +55,10 @@ def test_the_example_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "1:1: the file holds no ranked documents"),
-        ("<SYSDESC>only words</SYSDESC>\n", "1:1: the file holds no ranked documents"),
+        ("", "1:1: the file contains no ranked documents"),
+        ("<SYSDESC>only words</SYSDESC>\n", "1:1: the file contains no ranked documents"),
         ("<SYSDESC>never closed\nT 0 d 1 1 r\n", "1:1: <SYSDESC> is not closed on its line"),
-        ("T 0 d 1 1 r\n<SYSDESC>late</SYSDESC>\n", "2:1: <SYSDESC> is below the first line"),
+        ("T 0 d 1 1 r\n<SYSDESC>late</SYSDESC>\n", "2:1: <SYSDESC> is not on the first line"),
         ("T 0 d 1 1 r\nT 0 d2 2 1\n", "2:10: the line has 5 columns"),
         ("T 0 d 1 1 r more\n", "1:13: the line has 7 columns"),
         ("T 0 d first 1 r\n", "1:7: 'first' is not a rank"),
@@ -70,8 +70,8 @@ def test_the_example_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("T 0 d 1 inf r\n", "1:9: 'inf' is not a score"),
         ("T 0 d 1 2 r\n\n  T 0 e 2 1 other\n", "3:13: the run is called 'r' above and 'other' here"),
         ("T 0 d 1 2 r\nU 0 d 1 1 r\nT 0 d 2 1 r\n", "3:5: 'd' is listed twice for topic T"),
-        (b"T 0 d\xff 1 1 r\n", "1:6: byte 0xff is not UTF-8"),
-        (b"T 0 d\x00 1 1 r\n", "1:6: a NUL byte"),
+        (b"T 0 d\xff 1 1 r\n", "1:6: the byte 0xff is not UTF-8"),
+        (b"T 0 d\x00 1 1 r\n", "1:6: the file contains a NUL byte"),
     ],
 )
 def test_a_fault_in_a_run_is_told_with_its_place(tmp_path: Path, text: str | bytes, message: str) -> None:
@@ -81,7 +81,7 @@ def test_a_fault_in_a_run_is_told_with_its_place(tmp_path: Path, text: str | byt
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n\n", "1:1: the file holds no assessments"),
+        ("\n\n", "1:1: the file contains no assessments"),
         ("T d\n", "1:3: the line has 2 columns"),
         ("T 0 d 2\n", "1:7: the line has 4 columns"),
         ("T d 2\n", "1:5: '2' is not a grade"),
@@ -101,8 +101,8 @@ def test_trec_qrels_are_recognised_and_the_message_says_what_to_do(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "1:1: the file holds no probabilities"),
-        ("1\n", "1:1: the distribution has one group"),
+        ("", "1:1: the file contains no probabilities"),
+        ("1\n", "1:1: the distribution has only one group"),
         ("0.5\nhalf\n", "2:1: 'half' is not a probability"),
         ("0.5\n-0.5\n1\n", "2:1: '-0.5' is not a probability"),
         ("0.5\nnan\n", "2:1: 'nan' is not a probability"),
@@ -120,7 +120,7 @@ def test_a_fault_in_a_gold_distribution_is_told_with_its_place(tmp_path: Path, t
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "1:1: the file holds no memberships"),
+        ("", "1:1: the file contains no memberships"),
         ("T d 1\n", "1:5: the line has 3 columns"),
         ("T d 1 0\nT e 1 0 0\n", "2:9: the line has 5 columns"),
         ("T d 1 x\n", "1:7: 'x' is not a probability"),
@@ -196,8 +196,8 @@ def test_a_grade_without_a_gain_is_told_with_its_place_and_a_way_out(tmp_path: P
     [
         (["A.gmemb"], [], "attribute set A has no gold distribution"),
         ([], ["A.golddistr"], "attribute set A has no membership file"),
-        (["x.A.gmemb", "y.A.gmemb"], ["A.golddistr"], "two files for attribute set A"),
-        (["a b.gmemb"], [], "the file's name gives its attribute set no name: 'a b'"),
+        (["x.A.gmemb", "y.A.gmemb"], ["A.golddistr"], "the attribute set A has two files"),
+        (["a b.gmemb"], [], "the name of an attribute set cannot be taken from the file name: 'a b'"),
     ],
 )
 def test_files_that_do_not_pair_are_refused(members: list[str], golds: list[str], message: str) -> None:

@@ -19,12 +19,10 @@ from scoring.measures.dialogue_quality import quality_divergences
 from scoring.measures.err import err
 from scoring.measures.f_measure import f_flat
 from scoring.measures.irbu import irbu
-from scoring.measures.m_measure import m_measure, trailtext
 from scoring.measures.relevance import relevance
 from scoring.measures.s_measure import s_flat, s_measure
 from scoring.measures.t_measure import t_flat, t_measure
-from scoring.measures.u_ia import u_ia
-from scoring.measures.u_measure import Piece, reading_positions, u_measure
+from scoring.measures.u_measure import Piece, m_measure, reading_positions, trailtext, u_ia, u_measure
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from tests.support import reference_measures as ref

@@ -294,7 +294,7 @@ def test_a_system_without_conversations_is_undefined() -> None:
     found = of_system("S", [], SCHEMA)
     assert math.isnan(found.pooled.value)
     assert found.sessions.n == 0
-    with pytest.raises(ValueError, match="conversations of S among"):
+    with pytest.raises(ValueError, match="conversations of R belong to S"):
         of_system("R", [assess(TALK, SCHEMA)], SCHEMA)
 
 

@@ -365,7 +365,7 @@ async def test_layers_of_two_models_and_of_two_settings_stand_side_by_side(run: 
     assert after["inventory.jsonl"].startswith(before["inventory.jsonl"]), "it goes on"
     assert Counter(layer.author for layer in models(run)) == {"m1": 2, "m2": 1}
     schema = load_schema()
-    with pytest.raises(InputError, match="in several versions") as raised:
+    with pytest.raises(InputError, match="several versions of the nuggets") as raised:
         Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
     versions = sorted(f"{layer.author}/{layer.version}" for layer in models(run) if layer.author == "m1")
     assert str(raised.value).count("m1/") == 2
@@ -504,10 +504,10 @@ def judgment_file(run: Path) -> Path:
     ("old", "new", "what"),
     [
         ('"text":"', '"text":"x', "it is said to read"),
-        ('"type":"F"', '"type":"E"', "a nugget is of type F or O"),
+        ('"type":"F"', '"type":"E"', "the nugget is not of type F or O"),
         ('"type":"F"', '"type":"O"', "has a dialogue act"),
         ('"end":', '"end":9', "outside a text"),
-        ('"turn":1', '"turn":9', "no such turn"),
+        ('"turn":1', '"turn":9', "the turn does not exist"),
     ],
 )
 async def test_a_layer_that_was_changed_by_hand_is_refused_with_file_and_line(

@@ -260,7 +260,7 @@ async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) ->
         ({"scale": [1, 0]}, (), "in rising order"),
         ({"colour": 1}, (), "unknown key"),
         ({}, (), "no criterion was given for the judge"),
-        ({"criteria": ["Beauty"]}, (), "judge.yaml:2:3: no criterion called 'Beauty'"),
+        ({"criteria": ["Beauty"]}, (), "has no criterion called 'Beauty'"),
         ({"criteria": ["Fair exposure"]}, (), "Fair exposure is for people to judge"),
         ({"criteria": ["Adaptability"]}, (), "Adaptability is for people to judge"),
         ({}, ("--criterion", "Adaptability"), "only people judge sets of conversations"),
