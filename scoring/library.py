@@ -17,21 +17,13 @@ from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
 from scoring.measure import Asking, Declaration, Measure, plainly, refuse_arguments
+from scoring.measures import group_fairness
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
 from scoring.measures.err import ERR
 from scoring.measures.f_measure import F_FLAT
 from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY
-from scoring.measures.group_fairness import (
-    CUMULATIVE_FAIRNESS,
-    CUMULATIVE_SIMILARITY,
-    CUMULATIVE_SUMMARY,
-    FAIRNESS,
-    FAIRNESS_WHERE_RELEVANT,
-    SIMILARITY,
-    SUMMARY,
-)
 from scoring.measures.irbu import IRBU
 from scoring.measures.latency import LATENCY, TTFT
 from scoring.measures.nugget_detection import NUGGETS
@@ -63,11 +55,11 @@ OF_CONVERSATIONS = (
     MEAN_USEFUL,
     RECOVERY,
     RELEVANCE,
-    FAIRNESS,
-    CUMULATIVE_FAIRNESS,
-    FAIRNESS_WHERE_RELEVANT,
-    SUMMARY,
-    CUMULATIVE_SUMMARY,
+    group_fairness.FAIRNESS,
+    group_fairness.CUMULATIVE_FAIRNESS,
+    group_fairness.FAIRNESS_WHERE_RELEVANT,
+    group_fairness.SUMMARY,
+    group_fairness.CUMULATIVE_SUMMARY,
     SWAN,
     WAN,
     SHARE,
@@ -95,8 +87,8 @@ OF_CONVERSATIONS = (
     RATE,
     POOLED,
     OF_POOLED,
-    SIMILARITY,
-    CUMULATIVE_SIMILARITY,
+    group_fairness.SIMILARITY,
+    group_fairness.CUMULATIVE_SIMILARITY,
     POSITION_WEIGHT,
 )
 

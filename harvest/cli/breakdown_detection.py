@@ -12,15 +12,7 @@ from rich import box
 from rich.table import Table
 
 from harvest.cli.parameters import GivenPath, WholeNumberRange, check_output_file
-from harvest.studies.breakdown.detection import (
-    annotated,
-    dialogue_files,
-    held_out_submission,
-    reliability,
-    submission,
-    training_examples,
-    utterances,
-)
+from harvest.studies.breakdown import detection
 from protocols.breakdown.detector import Detector, load_detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import train as train_detector
@@ -52,7 +44,7 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
     detector file, whatever the order of FILE...
     """
     check_output_file(out, replace=force, other="choose another name, or --force")
-    examples = training_examples(annotated(files, counts))
+    examples = detection.training_examples(detection.annotated(files, counts))
     detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
     try:
         out.write_text(detector.encoded(), encoding="utf-8")
@@ -123,11 +115,11 @@ def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[U
                 yield {"dialogue": f"{key.system}/{key.topic}/{key.trial}", "system": key.system}, turns, places
         else:
             wordless = True
-            for dialogue in spoken_dialogues(dialogue_files([path])):
+            for dialogue in spoken_dialogues(detection.dialogue_files([path])):
                 wordless = wordless and not any(turn.text for turn in dialogue.turns)
                 # A turn without words is predicted, too: people annotated it, so `eval` asks for it.
                 at = {turn.number: k for k, turn in enumerate(dialogue.turns) if turn.speaker == "S"}
-                yield {"dialogue": dialogue.name, "system": dialogue.system}, utterances(dialogue), at
+                yield {"dialogue": dialogue.name, "system": dialogue.system}, detection.utterances(dialogue), at
             if wordless:
                 raise InputError(
                     "no turn here has a word, so a detector has nothing to read",
@@ -162,10 +154,10 @@ def with_predictions(
         return material
     notes = list(material.notes)
     if cross_validated:
-        found = held_out_submission(dialogues, cross_validated, seed)
+        found = detection.held_out_submission(dialogues, cross_validated, seed)
     else:
         chosen = load_detector(detector)
-        found = submission(chosen, dialogues)
+        found = detection.submission(chosen, dialogues)
         names = [dialogue.name for dialogue in dialogues]
         if known := len({*chosen.dialogues} & {*names}):
             notes.append(
@@ -179,8 +171,8 @@ def with_predictions(
 
 def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
     try:
-        found = dialogue_files([file for file in files if file.suffix != ".jsonl"])
-        return annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
+        found = detection.dialogue_files([file for file in files if file.suffix != ".jsonl"])
+        return detection.annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
     except InputError:  # compact files contain only counts, and predictions may have another name
         return []
 
@@ -198,7 +190,7 @@ def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
         names = sorted(set(systems.tolist()))
         for name in ["all", *(names if len(names) > 1 else [])]:
             here = np.ones(len(said), dtype=bool) if name == "all" else systems == name
-            for part in reliability(said[here], gold[here]):
+            for part in detection.reliability(said[here], gold[here]):
                 means = [f"{value:.3f}" if part.n else "-" for value in (part.predicted, part.observed)]
                 table.add_row(name, f"{part.low:.1f}", str(part.n), *means)
             table.add_section()

@@ -10,13 +10,8 @@ from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import GivenPath
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.studies.scores.scorecard import Judges
+from harvest.studies.users import counterfactual_figures
 from harvest.studies.users.counterfactual import counterfactual
-from harvest.studies.users.counterfactual_figures import (
-    FORMAT,
-    counterfactual_legend,
-    counterfactual_rows,
-    counterfactual_tables,
-)
 from harvest.terminal import people_console
 from recordings.log.run_folder import read
 from scoring.notation import Term
@@ -46,15 +41,18 @@ def command(run: Path, other: str, measures: tuple[Term, ...], as_json: bool, ju
     found = counterfactual(read(run), other, measures=measures, changes=changes, judges=judges)
     if as_json:
         document = {
-            "format": FORMAT,
+            "format": counterfactual_figures.FORMAT,
             "settings": found.settings.as_json(),
             "notes": list(found.notes),
-            "rows": list(counterfactual_rows(found)),
+            "rows": list(counterfactual_figures.counterfactual_rows(found)),
         }
         click.echo(json.dumps(document, ensure_ascii=False))
         return
     people = people_console()
-    for part in (*counterfactual_tables(found), *counterfactual_legend(found)):
+    for part in (
+        *counterfactual_figures.counterfactual_tables(found),
+        *counterfactual_figures.counterfactual_legend(found),
+    ):
         people.print(part)
     for note in found.notes:
         people.print(f"note: {note}", markup=False)

@@ -17,22 +17,9 @@ from rich.text import Text
 
 from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.pages.witness.judgement import Verdict
+from harvest.studies.pairs import conversation_pairs, conversation_rows
 from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
-from harvest.studies.pairs.conversation_pairs import (
-    ConversationPair,
-    Side,
-    choose_sides,
-    label_differences,
-    pair_conversations,
-)
-from harvest.studies.pairs.conversation_rows import (
-    choice_line,
-    conversation_row,
-    fault_words,
-    label_line,
-    outcome_words,
-    part_lines,
-)
+from harvest.studies.pairs.conversation_pairs import ConversationPair, Side
 from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
 from harvest.terminal import people_console, printable, tell, terminal_width, wrap_lines
@@ -135,7 +122,11 @@ def command(
         for conversation in chosen:
             mine = (conversation.trial_id, conversation.attempt)
             of_failure = {key[2]: file for key, file in kept.items() if key[:2] == mine}
-            faults = {one.number: fault_words(one) for one in _worded_turns(recorded, [conversation]) if one.fault}
+            faults = {
+                one.number: conversation_rows.fault_words(one)
+                for one in _worded_turns(recorded, [conversation])
+                if one.fault
+            }
             _print_conversation(console, conversation, of_failure, verdicts, faults)
     else:
         _print_list(console, recorded, chosen, asked)
@@ -168,7 +159,7 @@ def _check_trial(run: Run, system: str | None, topic: str | None, trial: int) ->
 
 
 def _listing_document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
-    trials = [conversation_row(one, whole=whole) for one in chosen]
+    trials = [conversation_rows.conversation_row(one, whole=whole) for one in chosen]
     if whole:
         verdicts = wire_verdicts(run, chosen)
         for one, row in zip(chosen, trials, strict=True):
@@ -188,9 +179,12 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
     names = list(map(_trial_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):
-        went = printable(f"{label_line(conversation):<5} {outcome_words(conversation)}", line=True)
+        went = printable(
+            f"{conversation_rows.label_line(conversation):<5} {conversation_rows.outcome_words(conversation)}",
+            line=True,
+        )
         click.echo(f"{name:<{wide}}  {went}")
-    attempts = Counter(outcome_words(conversation) for conversation in asked)
+    attempts = Counter(conversation_rows.outcome_words(conversation) for conversation in asked)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in attempts.most_common())
     hint = "" if len(chosen) == len(asked) else "; --all also shows invalid and interrupted ones"
     found = f"{len(chosen)} shown" if chosen or not asked else "no valid attempt"
@@ -228,7 +222,7 @@ def _print_conversation(
         by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
         by = f"{by}; {turn.worded}" if turn.worded else by
         console.print(Text(f"U{turn.number} ", style="bold cyan") + Text(printable(f"({by})", line=True), style="dim"))
-        if turn.choice is not None and (chosen := choice_line(turn.choice, turn.act or turn.state)):
+        if turn.choice is not None and (chosen := conversation_rows.choice_line(turn.choice, turn.act or turn.state)):
             console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
         console.print(Text(printable(turn.said)), soft_wrap=True)
         if fault := faults.get(turn.number):
@@ -250,7 +244,7 @@ def _print_conversation(
             heading.append(printable(f" model={turn.reply.model}", line=True), style="dim")
         console.print(heading)
         console.print(Text(printable(turn.reply.answer.text)), soft_wrap=True)
-        for part in (*part_lines(turn.reply.answer), *(f"note: {note}" for note in turn.reply.notes)):
+        for part in (*conversation_rows.part_lines(turn.reply.answer), *(f"note: {note}" for note in turn.reply.notes)):
             shown = printable(part, line=True)
             cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
             console.print(Text(f"  {cut}", style="dim"), soft_wrap=True)
@@ -271,10 +265,10 @@ def _print_conversation(
     for name, address in of_failure.items():
         console.print(Text(f"  evidence of the failure, {name}: {address}", style="dim"), soft_wrap=True)
     detail = conversation.outcome.detail if conversation.outcome else ""
-    told = f"outcome: {outcome_words(conversation)}" + (f": {detail}" if detail else "")
+    told = f"outcome: {conversation_rows.outcome_words(conversation)}" + (f": {detail}" if detail else "")
     console.print(Text(printable(told)), soft_wrap=True)
     if conversation.outcome and conversation.outcome.choice:
-        chosen = choice_line(conversation.outcome.choice, conversation.outcome.reason)
+        chosen = conversation_rows.choice_line(conversation.outcome.choice, conversation.outcome.reason)
         console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
 
 
@@ -294,8 +288,8 @@ def show_beside(
     if only one pair is selected or with `as_text`; otherwise pairs are listed.
     """
     refuse_twice(runs)
-    sides = choose_sides(runs, given)
-    every = pair_conversations(*sides)
+    sides = conversation_pairs.choose_sides(runs, given)
+    every = conversation_pairs.pair_conversations(*sides)
     chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]
     if not chosen:
         raise _no_pair_error(every, sides, topic, trial)
@@ -310,7 +304,8 @@ def show_beside(
                 "trial": one.trial,
                 "flipped": list(one.flipped),
                 "conversations": [
-                    conversation_row(each, whole=whole) if each else None for each in (one.left, one.right)
+                    conversation_rows.conversation_row(each, whole=whole) if each else None
+                    for each in (one.left, one.right)
                 ],
             }
             for one in shown
@@ -332,7 +327,7 @@ def show_beside(
         both = sum(one.left is not None and one.right is not None for one in chosen)
         counted = pluralize(len(chosen), "trial")
         click.echo(f"{len(shown)} shown of {counted}; {both} with a valid attempt on both sides")
-        said = list(summary_lines(list(label_differences(chosen)), sides))
+        said = list(summary_lines(list(conversation_pairs.label_differences(chosen)), sides))
         for sentence in said or ["no turn has a label on both sides"]:
             click.echo(sentence)
 

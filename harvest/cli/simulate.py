@@ -19,17 +19,9 @@ from harvest.cli.study_output import Output, form_options
 from harvest.studies.groups.figures import group_form
 from harvest.studies.groups.group_comparison import compare_groups, grouped_systems
 from harvest.studies.scores.kept_scores import with_kept_scores
+from harvest.studies.users import simulation_figures
 from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight
 from harvest.studies.users.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
-from harvest.studies.users.simulation_figures import (
-    FORMAT,
-    behaviour_verdict,
-    check_json,
-    check_notes,
-    check_tables,
-    fit_tables,
-    foresight_json,
-)
 from harvest.terminal import people_console, tell
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.reading import Level, read_dialogues
@@ -167,12 +159,12 @@ def fit_command(
         _write_new(out, found.text())
     if as_json:
         document: dict[str, Any] = {
-            "format": FORMAT,
+            "format": simulation_figures.FORMAT,
             "user": found.model_dump(mode="json"),
-            "foresight": foresight_json(worth),
+            "foresight": simulation_figures.foresight_json(worth),
             "candidates": {
                 "chosen": played.chosen,
-                "held_out": foresight_json(played.held_out),
+                "held_out": simulation_figures.foresight_json(played.held_out),
                 "left_out": dict(played.left_out),
             },
             "notes": list(notes),
@@ -180,7 +172,7 @@ def fit_command(
         }
         click.echo(json.dumps(document, ensure_ascii=False))
     else:
-        for table in fit_tables(counted, worth, played):
+        for table in simulation_figures.fit_tables(counted, worth, played):
             people.print(table)
     source = found.source
     for note in notes:
@@ -246,13 +238,18 @@ def check_command(
     settings = {"order": order, "splits": splits, "folds": folds, "level": level, "replications": replications}
     found = realism(*sides, seed=seed, order=order, splits=splits, folds=folds, level=level, replications=replications)
     if as_json:
-        document = {"format": FORMAT, "settings": {**settings, "measure": measure}, **check_json(found), "seed": seed}
+        document = {
+            "format": simulation_figures.FORMAT,
+            "settings": {**settings, "measure": measure},
+            **simulation_figures.check_json(found),
+            "seed": seed,
+        }
         click.echo(json.dumps(document, ensure_ascii=False))
         return
-    for table in check_tables(found):
+    for table in simulation_figures.check_tables(found):
         people.print(table)
-    people.print(f"behaviour: {behaviour_verdict(found)}")
-    for note in check_notes(found):
+    people.print(f"behaviour: {simulation_figures.behaviour_verdict(found)}")
+    for note in simulation_figures.check_notes(found):
         people.print(f"note: {note}", markup=False)
     people.print(
         "[dim]all: every dialogue; matched: half of the real ones (fewer, if fewer were simulated) against as many "

@@ -12,33 +12,13 @@ from urllib.parse import urlencode
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from harvest.drivers.described_reply import (
-    PARTS,
-    STREAMS,
-    WHOLE_BODY,
-    Described,
-    Path,
-    Paths,
-    ReplyPath,
-    check_path,
-    listed,
-    session_id,
-)
+from harvest.drivers import described_reply
+from harvest.drivers import template as templates
+from harvest.drivers.described_reply import Described, Path, Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, certificate_files, resolve_text
 from harvest.drivers.received import Received, excerpt
-from harvest.drivers.template import (
-    PLACEHOLDERS,
-    Fields,
-    Known,
-    Template,
-    check_template,
-    fill,
-    fill_url,
-    form_values,
-    names_in,
-    with_secrets,
-)
+from harvest.drivers.template import Fields, Known, Template
 from harvest.drivers.wire import Jar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
@@ -49,11 +29,11 @@ _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
 
 
 def _text_or_path(text: str) -> str:
-    return text if text == WHOLE_BODY else check_path(text)
+    return text if text == described_reply.WHOLE_BODY else described_reply.check_path(text)
 
 
 def _check_session(text: str) -> str:
-    return text if text == "client" else check_path(text)
+    return text if text == "client" else described_reply.check_path(text)
 
 
 class Call(StrictModel):
@@ -82,13 +62,15 @@ class Options(WireOptions):
     body: Template = Field(None, description="a JSON value to send; strings in it may contain placeholders")
     form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
     reply: Annotated[
-        tuple[Annotated[str, AfterValidator(_text_or_path)], ...], Field(min_length=1), BeforeValidator(listed)
+        tuple[Annotated[str, AfterValidator(_text_or_path)], ...],
+        Field(min_length=1),
+        BeforeValidator(described_reply.listed),
     ] = Field(
         description="path of the reply's text, such as `$.reply.text`, a list of paths, of which the first that "
         "matches is used, or `text` for the whole body"
     )
     join: str = Field("\n\n", description="separator between the texts of a `reply` with `[*]`")
-    events: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(listed)] = Field(
+    events: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(described_reply.listed)] = Field(
         (), description="names or types of the events of a stream that contain the reply; by default all that have it"
     )
     links: Paths = Field(
@@ -120,12 +102,14 @@ class Options(WireOptions):
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        _check_call(self, PLACEHOLDERS)
-        used = names_in((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
+        _check_call(self, templates.PLACEHOLDERS)
+        used = templates.names_in((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
         if not used & {"text", "messages"}:
             raise refusal("the user turn is not sent: put {{ text }} into body, form, query or url")
         calls = [call for call in (self.open, self.close) if call is not None]
-        everywhere = used.union(*(names_in((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls))
+        everywhere = used.union(
+            *(templates.names_in((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls)
+        )
         if "session" in everywhere and self.session is None:
             raise refusal("{{ session }} is used, but `session` does not say where it comes from")
         if self.stateful and used & {"history", "messages"}:
@@ -134,7 +118,7 @@ class Options(WireOptions):
 
     @property
     def sends_history(self) -> bool:
-        return bool(names_in((self.query, self.body, self.form)) & {"history", "messages"})
+        return bool(templates.names_in((self.query, self.body, self.form)) & {"history", "messages"})
 
 
 def _plain_headers(headers: Mapping[str, Text]) -> list[str]:
@@ -148,9 +132,9 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
         raise refusal("a GET request has no body: use query, or method: POST")
     plain = tuple(name for name in allowed if name not in ("history", "messages"))
     try:
-        check_template(call.url, plain)
-        check_template((call.query, call.body, call.form), allowed)
-        check_template(_plain_headers(call.headers), ("session",))
+        templates.check_template(call.url, plain)
+        templates.check_template((call.query, call.body, call.form), allowed)
+        templates.check_template(_plain_headers(call.headers), ("session",))
     except ValueError as fault:
         raise refusal(str(fault)) from None
 
@@ -158,22 +142,22 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
 class _Requests:
     def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url
-        self._query = with_secrets(call.query, surroundings)
-        self._body = with_secrets(call.body, surroundings)
-        self._form = with_secrets(call.form, surroundings)
+        self._query = templates.with_secrets(call.query, surroundings)
+        self._body = templates.with_secrets(call.body, surroundings)
+        self._form = templates.with_secrets(call.form, surroundings)
         self._headers: dict[str, str | Known] = {
             name: value if isinstance(value, str) else Known(resolve_text(value, surroundings))
             for name, value in {**shared, **call.headers}.items()
         }
 
     def request(self, values: Mapping[str, object]) -> Request:
-        url = fill_url(self._url, values)
-        query = _encode_form(fill(self._query, values))
+        url = templates.fill_url(self._url, values)
+        query = _encode_form(templates.fill(self._query, values))
         if query:
             url += ("&" if "?" in url else "?") + query
         headers: dict[str, str] = {}
         for name, template in self._headers.items():
-            value = fill(template, values)
+            value = templates.fill(template, values)
             if value is None:  # no session yet
                 continue
             if not str(value).isascii() or not str(value).isprintable():
@@ -182,15 +166,16 @@ class _Requests:
         content = None
         if self._form is not None:
             headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-            content = _encode_form(fill(self._form, values)).encode()
+            content = _encode_form(templates.fill(self._form, values)).encode()
         elif self._body is not None:
             headers.setdefault("Content-Type", "application/json")
-            content = json_bytes(fill(self._body, values))
+            content = json_bytes(templates.fill(self._body, values))
         return Request(self._method, url, headers, content)
 
 
 def _encode_form(filled: Mapping[str, object]) -> str:
-    return urlencode(form_values(filled), errors="surrogatepass")  # a reply sent back may contain a lone surrogate
+    # A reply that is sent back may contain a lone surrogate.
+    return urlencode(templates.form_values(filled), errors="surrogatepass")
 
 
 class HttpDriver:
@@ -219,7 +204,7 @@ class HttpDriver:
         if self.opening is not None:
             received = await self.ask(self.opening, {"session": session}, jar)
             if self.options.session not in (None, "client"):
-                session = session_id(ReplyPath.parse(str(self.options.session)), received.json())
+                session = described_reply.session_id(ReplyPath.parse(str(self.options.session)), received.json())
                 if session is None:
                     detail = f"the answer to `open` has no session id at {self.options.session}"
                     raise received.fault(
@@ -240,7 +225,7 @@ class HttpDriver:
         fault = received.refusal(answered=self.answered)
         if fault is not None:
             if 400 <= received.status < 500 and "stream" in fault.detail.lower():
-                fault.detail += f"; {STREAMS}"
+                fault.detail += f"; {described_reply.STREAMS}"
             raise fault
         return received
 
@@ -296,7 +281,7 @@ def description(options: Options) -> Described:
     return Described(
         reply=options.reply,
         join=options.join,
-        parts={name: tuple(map(ReplyPath.parse, getattr(options, name))) for name in PARTS},
+        parts={name: tuple(map(ReplyPath.parse, getattr(options, name))) for name in described_reply.PARTS},
         ended=(ReplyPath.parse(options.ended),) if options.ended is not None else (),
         session=(ReplyPath.parse(str(options.session)),) if named_in_replies else (),
         thoughts_apart=options.thoughts_apart,

@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harvest.report.finding import (
-    MOST_NAMED,
-    MOST_SYSTEMS,
-    Finding,
-    answer_words,
-    counted,
-    cure_of_losses,
-    listed,
-    of_turns,
-    plain,
-    scope_words,
-)
+from harvest.report import finding
+from harvest.report.finding import Finding
 from harvest.report.grid import address
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.lost_attempts import loss_words
@@ -41,7 +31,7 @@ def compared(found: Comparison, material: Material, matters: float, runs: Sequen
     than `matters` count as no difference."""
     first = compared_measure(found)
     if first is None or not first.pairs:
-        return Finding("cannot tell", "No measure can be compared.", f"{counted(material)}.")
+        return Finding("cannot tell", "No measure can be compared.", f"{finding.counted(material)}.")
     study = _Study(found, first, material, runs)
     return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
 
@@ -97,12 +87,12 @@ class _Study:
             is_percentage(one.measure)
             and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: not within
         )
-        first, second = plain(pair.first), plain(pair.second)
+        first, second = finding.plain(pair.first), finding.plain(pair.second)
         figures = self._figure(pair.first), self._figure(pair.second)
         turned = is_turned(found, pair)
         small = f"{100 * matters:g} points"
         if pair.found and again:
-            verdict, said = "changed", f"{plain(again)} changed from {first} to {second}"
+            verdict, said = "changed", f"{finding.plain(again)} changed from {first} to {second}"
         elif pair.found:
             better, other = (second, first) if turned else (first, second)
             word = "better" if pair.verdict in ("better", "worse") else "higher"
@@ -112,10 +102,14 @@ class _Study:
         elif pair.verdict == "too few":
             verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
         else:
-            which = f"{plain(again)} changed from {first} to {second}" if again else f"{first} or {second} is better"
+            which = (
+                f"{finding.plain(again)} changed from {first} to {second}"
+                if again
+                else f"{first} or {second} is better"
+            )
             verdict, said = "cannot tell", f"Whether {which} cannot be told"
         said += f", by less than {small}" if within and pair.found else ""
-        shown = answer_words(
+        shown = finding.answer_words(
             one.measure,
             one.label,
             figures[::-1] if turned and not again else figures,
@@ -142,7 +136,7 @@ class _Study:
         elif verdict == "same":
             following = f"Nothing more is needed to answer this question.{missing}"
         elif losses := self._losses(pair):
-            following = cure_of_losses(losses)
+            following = finding.cure_of_losses(losses)
         else:
             following = self._needed(pair) + missing
         return Finding(
@@ -172,17 +166,18 @@ class _Study:
             for pair in one.pairs:
                 if best in (pair.first, pair.second):
                     other = pair.second if pair.first == best else pair.first
-                    (beaten if pair.found else alike).append(plain(other))
-            said = f"Of {len(found.systems)} systems {plain(best)} is best{measure}: better than {listed(beaten[:6])}"
+                    (beaten if pair.found else alike).append(finding.plain(other))
+            said = f"Of {len(found.systems)} systems {finding.plain(best)} is best{measure}: "
+            said += f"better than {finding.listed(beaten[:6])}"
             said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
-            said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
+            said += f", and cannot be told from {finding.listed(alike[:6])}" if alike else ""
         else:
             verdict, said = "cannot tell", f"No two of {len(found.systems)} systems can be told apart{measure}"
-        turns = one.measure == MEAN_USEFUL.name and of_turns(self.material, found.systems)
+        turns = one.measure == MEAN_USEFUL.name and finding.of_turns(self.material, found.systems)
         drives = f"{'Useful turns' if turns else one.label}{f' over {self._common}' if self._common else ''}, "
         drives += f"the {'lowest' if good_end(parse(one.measure)) == 'low' else 'highest'} first: "
-        drives += ", ".join(f"{plain(name)} {self._figure(name)}" for name in order[:MOST_SYSTEMS])
-        more = len(found.systems) - MOST_SYSTEMS
+        drives += ", ".join(f"{finding.plain(name)} {self._figure(name)}" for name in order[: finding.MOST_SYSTEMS])
+        more = len(found.systems) - finding.MOST_SYSTEMS
         drives += f" and {pluralize(more, 'more system')}." if more > 0 else "."
         pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
         if not pairs:
@@ -193,9 +188,11 @@ class _Study:
         elif closest.found:
             following = "Read the conversations where they part."
         elif losses := self._losses(closest):
-            following = cure_of_losses(losses)
+            following = finding.cure_of_losses(losses)
         else:
-            following = f"To tell {plain(closest.first)} from {plain(closest.second)}: {self._needed(closest)}"
+            following = (
+                f"To tell {finding.plain(closest.first)} from {finding.plain(closest.second)}: {self._needed(closest)}"
+            )
         link = address(topic=closest.drivers[0].topic) if closest.drivers else ""
         return Finding(verdict, f"{said}.", self._scope, drives, following, self._command(closest), link)
 
@@ -203,7 +200,7 @@ class _Study:
     def _scope(self) -> str:
         interval = f"{100 * self.found.settings.level:g}% interval for {ESTIMANDS[self.found.estimand]}"
         topics = pluralize(len(self.one.topics), "common topic")
-        return scope_words(f"{interval}, over {topics}", self.one.measure, self.material)
+        return finding.scope_words(f"{interval}, over {topics}", self.one.measure, self.material)
 
     @property
     def _common(self) -> str:
@@ -222,11 +219,13 @@ class _Study:
         first."""
         if not pair.drivers:
             return ""
-        top = pair.drivers[:MOST_NAMED]
+        top = pair.drivers[: finding.MOST_NAMED]
         if pair.found:
             unit = " points" if is_percentage(self.one.measure) else ""
-            shares = listed([f"{plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
-            without = f"without {plain(top[0].topic)} it would be {signed(self.one, sign * top[0].without)}{unit}"
+            shares = finding.listed([f"{finding.plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
+            without = (
+                f"without {finding.plain(top[0].topic)} it would be {signed(self.one, sign * top[0].without)}{unit}"
+            )
             if sum(driver.share for driver in top) > 0.5:
                 return f"Most of the difference comes from {shares}; {without}."
             return f"Many topics: the largest parts of the difference come from {shares}; {without}."
@@ -238,10 +237,10 @@ class _Study:
                 sides[pair.first if pull > 0 else pair.second].append(driver)
         if not any(sides.values()):
             return ""
-        said = [
-            f"{listed([plain(one.topic) for one in found[:MOST_NAMED]]) if found else 'no topic'} towards {plain(name)}"
-            for name, found in sides.items()
-        ]
+        said = []
+        for name, found in sides.items():
+            strongest = [finding.plain(one.topic) for one in found[: finding.MOST_NAMED]]
+            said.append(f"{finding.listed(strongest) if found else 'no topic'} towards {finding.plain(name)}")
         return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
 
     def _losses(self, pair: Pair) -> list[str]:
@@ -249,7 +248,7 @@ class _Study:
         would not help, as they would lose as many trials."""
         if pair.bounds is None:
             return []
-        said = [(plain(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
+        said = [(finding.plain(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
         return [f"{name}: {words}" for name, words in said if words]
 
     def _cure(self, pair: Pair) -> str:
@@ -258,13 +257,15 @@ class _Study:
         names = [name for name in (pair.first, pair.second) if name in found.dependent]
         if not names:
             return ""
-        selected, unlike = ([plain(one) for one in names if one in those] for those in (found.selected, found.unlike))
+        selected, unlike = (
+            [finding.plain(one) for one in names if one in those] for those in (found.selected, found.unlike)
+        )
         reasons = []
         if selected:
-            reasons.append(f"Whether trials of {listed(selected)} were lost depended on what had been answered")
+            reasons.append(f"Whether trials of {finding.listed(selected)} were lost depended on what had been answered")
         if unlike:
             first = "the" if reasons else "The"
-            reasons.append(f"{first} users of {listed(unlike)} did not say the same as those of another system")
+            reasons.append(f"{first} users of {finding.listed(unlike)} did not say the same as those of another system")
         cause = " (the model that words them, or its options)" if unlike else ""
         again = " Playing the missing trials again would select among the answers." if selected else ""
         return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"

@@ -8,20 +8,9 @@ from pathlib import Path
 from harvest.report.finding import Finding, counted, listed, plain, turns_words
 from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
+from harvest.studies.watch import words as watch_words
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
-from harvest.studies.watch.words import (
-    back_words,
-    change_words,
-    changed_by_words,
-    evidence_words,
-    had_changed_words,
-    is_shown_by_itself,
-    joined_words,
-    moved_words,
-    settling_words,
-    value_text,
-)
 from harvest.tables.comparison_words import p_text
 from recordings.conversations.conversation import INVALID
 from scoring.inference.settling import Settling
@@ -126,33 +115,38 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
     if one is None or not system.valid:
         tried = pluralize(system.planned, "trial")
         return f"{name} could not be measured: none of {tried} has a valid attempt."
-    value, before = value_text(one.value, one.name), value_text(one.before, one.name)
+    value, before = watch_words.value_text(one.value, one.name), watch_words.value_text(one.before, one.name)
     over = "" if one.over is None else f" (over {pluralize(one.over.topics, 'topic')} with a value on both sides)"
     if one.name == MEAN_USEFUL.name:
         did = f"it answered usefully in {value} of {turns}, at the baseline in {before}{over}"
     else:
         did = f"it had {one.name} {value}, at the baseline {before}{over}"
-    did += f", a difference of {moved_words(one)}"
-    since = f" It had changed by {had_changed_words(one)}." if one.state.is_changed and kind != "changed" else ""
+    did += f", a difference of {watch_words.moved_words(one)}"
+    since = (
+        f" It had changed by {watch_words.had_changed_words(one)}."
+        if one.state.is_changed and kind != "changed"
+        else ""
+    )
     if kind == "changed":
         rests = one.judged is not None and one.judged.rests_on_several
-        together = f" Together with the audits before it: {changed_by_words(one)}." if rests else ""
-        return f"{name} changed since the baseline: {did}{change_words(one)}.{together}"
+        together = f" Together with the audits before it: {watch_words.changed_by_words(one)}." if rests else ""
+        return f"{name} changed since the baseline: {did}{watch_words.change_words(one)}.{together}"
     if kind == "alarm":
-        if is_shown_by_itself(one):
+        if watch_words.is_shown_by_itself(one):
             return f"{name} has probably changed since the baseline: {did}. Another audit has to confirm it."
         return (
             f"The audits of {name} until now raised an alarm, which this one by itself does not show: {did}. Another "
             "audit has to confirm it."
         )
     if kind in ("fell", "rose"):
-        return f"{name} {kind} since the baseline: {did}. One audit is not enough for an alarm ({evidence_words(one)})."
+        evidence = watch_words.evidence_words(one)
+        return f"{name} {kind} since the baseline: {did}. One audit is not enough for an alarm ({evidence})."
     if kind == "perhaps back":
-        near = f"{did}{joined_words(one)}"
+        near = f"{did}{watch_words.joined_words(one)}"
         return f"{name} is perhaps back near the baseline: {near}. Another audit has to confirm it.{since}"
     if kind == "back":
-        words = back_words(one)
-        return f"{name} is back near the baseline: {did}{joined_words(one)}. {words[0].upper()}{words[1:]}."
+        words = watch_words.back_words(one)
+        return f"{name} is back near the baseline: {did}{watch_words.joined_words(one)}. {words[0].upper()}{words[1:]}."
     if kind == "same":
         small = f"{100 * found.matters:g} points"
         return f"{name} is the same as at the baseline, within {small}: {did}."
@@ -262,6 +256,6 @@ def _next_step(
             "#invalid",
         )
     settles = one.settles if one is not None else Settling()
-    words = settling_words(settles) if settles.most else "play the audit again"
+    words = watch_words.settling_words(settles) if settles.most else "play the audit again"
     extend = _audit_command(rules, "--extend", str(settles.trials)) if settles.trials else ""
     return f"{words[0].upper()}{words[1:]}.", extend, ""

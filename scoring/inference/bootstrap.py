@@ -23,18 +23,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference import unseen_topic
 from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
 from scoring.inference.these_topics import these_interval
-from scoring.inference.unseen_topic import (
-    boldest,
-    drawn_weights,
-    ends,
-    farthest,
-    weighted_means,
-    weighted_sums,
-    with_unseen,
-)
 from scoring.settings import Resample
 from topics.errors import InputError
 from topics.identity import generator
@@ -243,14 +235,14 @@ class Resampler:
         shares = shares / shares.sum()
         sides = self._weighted_means(names, *each, 0.0, 1.0)
         least, most = (np.einsum("c,cb->b", shares, side)[None] for side in sides)
-        (first,), (last,) = ends(least, most, self._level)
+        (first,), (last,) = unseen_topic.ends(least, most, self._level)
         if self._resample == "topics+trials":
             both = np.concatenate([upper[rows], lower[rows]], axis=2)
             sums = self._two_stage(names, seen[rows], both)
             sums = sums[:, (sums[upper.shape[2] :] > 0).all(axis=0)]
             drawn = np.einsum("c,cb->b", shares, sums[: upper.shape[2]] / sums[upper.shape[2] :])
             first, last = min(first, np.quantile(drawn, self._tail)), max(last, np.quantile(drawn, 1 - self._tail))
-        limit = boldest(fewest, self._level)
+        limit = unseen_topic.boldest(fewest, self._level)
         return self._interval(min(first, limit), max(last, 1 - limit), unit)
 
     @property
@@ -268,9 +260,9 @@ class Resampler:
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
             raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
-        far = farthest(values)
+        far = unseen_topic.farthest(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
-        low, high = ends(*self._weighted_means(names, each, size, least, most), self._level)
+        low, high = unseen_topic.ends(*self._weighted_means(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
             sums = self._two_stage(names, seen, np.concatenate([above, below], axis=2))
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -282,7 +274,7 @@ class Resampler:
             outer = studentised_ends(counts, each, size, self._level)
             low, high = np.fmin(low, outer[0]), np.fmax(high, outer[1])
         # Ranges that were given: no more is claimed than had all topics been at the other end.
-        limit = (most - least) * boldest(len(names), self._level)
+        limit = (most - least) * unseen_topic.boldest(len(names), self._level)
         low = np.where(np.isinf(bottom) | np.isinf(top), low, np.minimum(low, least + limit))
         high = np.where(np.isinf(bottom) | np.isinf(top), high, np.maximum(high, most - limit))
         return np.clip(low, least, most), np.clip(high, least, most)
@@ -290,9 +282,9 @@ class Resampler:
     def _weighted_means(
         self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
     ) -> tuple[Floats, Floats]:
-        values, key = with_unseen(above, below, bottom, top), ("unseen", tuple(names))
-        sums = self._products(key, values, lambda rng, size: drawn_weights(rng, len(names), size), names)
-        return weighted_means(sums, above.shape[1])
+        values, key = unseen_topic.with_unseen(above, below, bottom, top), ("unseen", tuple(names))
+        sums = self._products(key, values, lambda rng, size: unseen_topic.drawn_weights(rng, len(names), size), names)
+        return unseen_topic.weighted_means(sums, above.shape[1])
 
     def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
         """Resample topics, then their trials, and return (columns, B) sums of `cells`, (topics, trials, columns)."""
@@ -339,7 +331,7 @@ class Resampler:
         parts = [slice(start, start + size) for start in range(0, self._replications, size)]
         if kept is not None:
             for part in parts:
-                found[:, part] = weighted_sums(values, kept[:, part].astype(np.float64))
+                found[:, part] = unseen_topic.weighted_sums(values, kept[:, part].astype(np.float64))
             return found
         rng = self._generator(str(key[0]), names)
         counted = key[0] == "topics+trials"  # counts below 256 take a byte each
@@ -348,7 +340,7 @@ class Resampler:
         drawn = np.empty((values.shape[0], self._replications) if keep else (0, 0), np.uint8 if counted else np.float64)
         for part in parts:
             weights = draw(rng, found[:, part].shape[1])
-            found[:, part] = weighted_sums(values, weights.astype(np.float64, copy=False))
+            found[:, part] = unseen_topic.weighted_sums(values, weights.astype(np.float64, copy=False))
             keep = keep and weights.dtype == drawn.dtype
             if keep:
                 drawn[:, part] = weights
@@ -382,7 +374,7 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
     """
     value = above.sum(axis=0) / below.sum(axis=0)
     error = _error(np.ones((len(above), 1)), above, below)[:, 0]
-    drawn = weighted_sums(above, counts) / weighted_sums(below, counts)
+    drawn = unseen_topic.weighted_sums(above, counts) / unseen_topic.weighted_sums(below, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (drawn - value[:, None]) / _error(counts, above, below)
     t = np.where(np.isnan(t), 0.0, t)
@@ -394,10 +386,14 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
 
 
 def _error(counts: Floats, above: Floats, below: Floats) -> Floats:
-    whole, units = weighted_sums(below, counts), len(counts)
-    ratio = weighted_sums(above, counts) / whole
-    own = weighted_sums(above**2, counts)
-    squares = own - 2 * ratio * weighted_sums(above * below, counts) + ratio**2 * weighted_sums(below**2, counts)
+    whole, units = unseen_topic.weighted_sums(below, counts), len(counts)
+    ratio = unseen_topic.weighted_sums(above, counts) / whole
+    own = unseen_topic.weighted_sums(above**2, counts)
+    squares = (
+        own
+        - 2 * ratio * unseen_topic.weighted_sums(above * below, counts)
+        + ratio**2 * unseen_topic.weighted_sums(below**2, counts)
+    )
     squares = np.where(squares > 1e-12 * own, squares, 0.0)
     found: Floats = np.sqrt(squares * units / (units - 1)) / whole
     return found

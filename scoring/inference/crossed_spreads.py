@@ -14,19 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference import spreads
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.mean_squares import MeanSquares, mean_squares
-from scoring.inference.spreads import (
-    NEAREST,
-    SAME,
-    Range,
-    farther,
-    interval_of,
-    largest_own,
-    outside,
-    share_ends,
-    topic_weights,
-)
+from scoring.inference.spreads import Range
 from scoring.inference.unseen_topic import UNSEEN
 
 Floats = npt.NDArray[np.float64]
@@ -66,13 +57,15 @@ def crossed_ends(
         "trial": (trial, "trials of a topic all agree"),
         "system": (system, "every topic has the same value"),
     }
-    made = {name: interval_of(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()}
+    made = {
+        name: spreads.interval_of(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()
+    }
     relative = absolute = no_interval("too little varies")
     if system and both and topic:
         error = table.error()
-        relative = interval_of(share_ends(system, error), within)
+        relative = spreads.interval_of(spreads.share_ends(system, error), within)
         far = error[0] + topic[0] / topics, error[1] + topic[1] / topics
-        absolute = interval_of(share_ends(system, far), within)
+        absolute = spreads.interval_of(spreads.share_ends(system, far), within)
     return CrossedEnds(**made, relative=relative, absolute=absolute)
 
 
@@ -105,7 +98,7 @@ class _Table:
 
     def _drawn(self, unseen: Floats | None) -> MeanSquares:
         topics = self.mean.shape[1]
-        weights = topics * topic_weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
+        weights = topics * spreads.topic_weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
         columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
         if unseen is None:
             weights = weights[:, :-1]
@@ -125,7 +118,7 @@ class _Table:
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
 
     def topic(self) -> tuple[float, float] | None:
-        far = outside(self._by_topic(), self.within)
+        far = spreads.outside(self._by_topic(), self.within)
         if far is None:
             return None
         systems = len(self.mean)
@@ -154,10 +147,10 @@ class _Table:
         cells = there.sum(axis=0)
         # Topics weigh as many cells as they have; an unseen one as many as a topic has on average.
         own = np.where(there, self.own, 0.0).sum(axis=0)
-        largest = largest_own(self._by_topic(), own / cells, each, self.within)
-        if not largest > SAME:
+        largest = spreads.largest_own(self._by_topic(), own / cells, each, self.within)
+        if not largest > spreads.SAME:
             return None
-        weights = topic_weights(self.mean.shape[1], UNSEEN)
+        weights = spreads.topic_weights(self.mean.shape[1], UNSEEN)
         above, below = own @ weights[:-1], cells @ weights[:-1]
         more = cells.mean() * weights[-1]
         low = float(np.quantile(above / (below + more), self._tail))
@@ -169,13 +162,13 @@ class _Table:
         if away is None:
             return None
         effects, form, topics = self.found.effects[0], self.found.form, self.mean.shape[1]
-        weights = topics * topic_weights(topics, UNSEEN)[:, ::_EVERY].T
+        weights = topics * spreads.topic_weights(topics, UNSEEN)[:, ::_EVERY].T
         drawn = self._squares(self.mean, self.own, self.counts.astype(np.float64), weights[:, :-1])
         share = weights[:, -1] / topics
         errors = (drawn.effects - effects) * (1 - share)[:, None]
         seen = math.sqrt(float(self.found.system[0][0]))
         square = np.einsum("br,rs,bs->b", errors, form, errors)
-        along = errors @ form @ effects / seen if seen > SAME else -np.sqrt(square)  # else the worst direction
+        along = errors @ form @ effects / seen if seen > spreads.SAME else -np.sqrt(square)  # else the worst direction
         low, high = _lengths_that_show(seen, along, square, share * away, self._tail)
         # Two halves of the systems at both ends of the range: no variance of systems is larger.
         systems = len(effects)
@@ -195,8 +188,8 @@ class _Table:
 
     def _far(self) -> float | None:
         beyond = np.abs(self._by_both())
-        far = farther(beyond.max(axis=0)) * float(beyond.max())
-        return far if far > SAME else None
+        far = spreads.farther(beyond.max(axis=0)) * float(beyond.max())
+        return far if far > spreads.SAME else None
 
     def _beyond(self) -> float | None:
         effects = self.found.effects[0]
@@ -204,7 +197,7 @@ class _Table:
         if not self.within.ends:
             beyond = self._by_both()
             far = math.sqrt(float(np.square(beyond).sum(axis=0).max()) / (systems - 1))
-            return NEAREST * far if far > SAME else None
+            return spreads.NEAREST * far if far > spreads.SAME else None
         falling, wide = -np.sort(-effects), self.within.top - self.within.bottom
         lengths = []
         for low in range(1, systems):  # so many of the best systems at the bottom, the others at the top

@@ -19,16 +19,8 @@ import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 from scoring.divergences import jsd
-from scoring.simulation.act_model import (
-    Context,
-    Predictor,
-    Smoothing,
-    UniformModel,
-    acts_in,
-    contexts,
-    decisions_of,
-    fit_acts,
-)
+from scoring.simulation import act_model
+from scoring.simulation.act_model import Context, Predictor, Smoothing, UniformModel
 from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, nothing_measured
 from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
 from scoring.simulation.likelihood import Fit, HeldOut, held_out
@@ -205,18 +197,18 @@ def realism(
         name: Measured(distance(real, simulated), floors[name], p)
         for (name, distance), p in zip(measures.items(), tested.p, strict=True)
     }
-    if not set(acts_in(real)) & set(acts_in(simulated)):
+    if not set(act_model.acts_in(real)) & set(act_model.acts_in(simulated)):
         behaviour |= {name: replace(behaviour[name], said=_DISJOINT) for name in _OF_ACTS}
     if (
         gap.beyond == 1 and gap.ks == 0
     ):  # nobody was seen to leave: two curves that never fall are alike, and tell nothing
         behaviour |= {name: Measured(math.nan, nothing_measured(floors[name])) for name in _OF_LENGTHS}
-    acts = acts_in([*real, *simulated])
-    theirs = fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
+    acts = act_model.acts_in([*real, *simulated])
+    theirs = act_model.fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
     models: dict[str, Fit] = {
         "uniform": lambda _: UniformModel(acts),
-        "acts alone": lambda training: fit_acts(training, acts=acts, order=0, smoothing=smoothing),
-        "real": lambda training: fit_acts(training, acts=acts, order=order, smoothing=smoothing),
+        "acts alone": lambda training: act_model.fit_acts(training, acts=acts, order=0, smoothing=smoothing),
+        "real": lambda training: act_model.fit_acts(training, acts=acts, order=order, smoothing=smoothing),
         "simulated": lambda _: theirs,
     }
     return Realism(
@@ -306,7 +298,9 @@ def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order:
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
     before = {
-        contexts(decision, order, False)[0]: decision for dialogue in dialogues for decision in decisions_of(dialogue)
+        act_model.contexts(decision, order, False)[0]: decision
+        for dialogue in dialogues
+        for decision in act_model.decisions_of(dialogue)
     }
     rows = _rows(dialogues, order, False)
     total = sum(row.total() for row in rows.values())
@@ -322,8 +316,8 @@ def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order:
 def _rows(dialogues: Sequence[Dialogue], order: int, given: bool) -> dict[Context, Counter[str]]:
     found: dict[Context, Counter[str]] = {}
     for dialogue in dialogues:
-        for decision in decisions_of(dialogue):
-            found.setdefault(contexts(decision, order, given)[0], Counter())[decision.act] += 1
+        for decision in act_model.decisions_of(dialogue):
+            found.setdefault(act_model.contexts(decision, order, given)[0], Counter())[decision.act] += 1
     return found
 
 

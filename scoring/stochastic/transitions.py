@@ -22,15 +22,8 @@ import numpy.typing as npt
 from recordings.trees.preorder import depths, sizes
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.inference.unseen import Unseen, unseen_mass
-from scoring.stochastic.parting import (
-    Ends,
-    by_topic,
-    ends_of,
-    topic_shares,
-    unseen_over_topics,
-    varies_within_topic,
-    visits_alone,
-)
+from scoring.stochastic import parting
+from scoring.stochastic.parting import Ends
 from scoring.stochastic.paths import check_parents, reach
 from topics.errors import InputError
 
@@ -129,23 +122,25 @@ def transitions(
     )
     unseen, over_topics = unseen_mass(once, twice, visits, level), False
     if _several(topics):
-        counts = by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
+        counts = parting.by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
         onward = np.zeros_like(counts)
         np.add.at(onward, parent[1:], counts[1:])
-        several = varies_within_topic(counts)
+        several = parting.varies_within_topic(counts)
         edges = np.flatnonzero(several[parent[1:]]) + 1
-        low[edges], high[edges] = topic_shares(counts[edges], counts[parent[edges]], level)
-        stop_low[several], stop_high[several] = topic_shares((counts - onward)[several], counts[several], level)
-        unseen = unseen_over_topics(visits_alone(counts[1:], parent[1:], size), counts, once, twice, level)
+        low[edges], high[edges] = parting.topic_shares(counts[edges], counts[parent[edges]], level)
+        stop_low[several], stop_high[several] = parting.topic_shares((counts - onward)[several], counts[several], level)
+        unseen = parting.unseen_over_topics(
+            parting.visits_alone(counts[1:], parent[1:], size), counts, once, twice, level
+        )
         over_topics = bool(several.any())
         if sessions is not None:
-            own = by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
+            own = parting.by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
             on = np.zeros_like(own)
             np.add.at(on, parent[1:], own[1:])
             low[1:], high[1:] = _add_distances(
-                edge[1:], low[1:], high[1:], topic_shares(own[1:], own[parent[1:]], level)
+                edge[1:], low[1:], high[1:], parting.topic_shares(own[1:], own[parent[1:]], level)
             )
-            stop_low, stop_high = _add_distances(stop, stop_low, stop_high, topic_shares(own - on, own, level))
+            stop_low, stop_high = _add_distances(stop, stop_low, stop_high, parting.topic_shares(own - on, own, level))
             over_topics = True
     if withheld:
         low, high, stop_low, stop_high = (np.full(size, np.nan) for _ in range(4))
@@ -196,7 +191,7 @@ def end_shares(
     other arguments are as for `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
-    every = ends_of(len(visits), places, names)
+    every = parting.ends_of(len(visits), places, names)
     used, at = np.unique(every.at, return_inverse=True)
     ends = Ends(every.node[used], tuple(every.name[end] for end in used.tolist()), at.reshape(-1))
     k, n = np.bincount(ends.at, minlength=len(used)), visits[ends.node]
@@ -216,10 +211,10 @@ def end_shares(
             return np.array([np.bincount(own[ends.at == end], minlength=count) for end in several]), came
 
         took, came = counted(topics if topics is not None else [])
-        varied = varies_within_topic(came)
-        low[several[varied]], high[several[varied]] = topic_shares(took[varied], came[varied], found.level)
+        varied = parting.varies_within_topic(came)
+        low[several[varied]], high[several[varied]] = parting.topic_shares(took[varied], came[varied], found.level)
         if sessions is not None:
-            share, over = k[several] / n[several], topic_shares(*counted(sessions), found.level)
+            share, over = k[several] / n[several], parting.topic_shares(*counted(sessions), found.level)
             low[several], high[several] = _add_distances(share, low[several], high[several], over)
     if withheld:
         low, high = np.full(len(k), np.nan), np.full(len(k), np.nan)
@@ -235,9 +230,9 @@ def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLik
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
     if not _several(topics):
         return unseen_mass(once, twice, int(stops.sum()), level)
-    ended = by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
-    own = visits_alone(ended, np.zeros(len(stops), dtype=np.int64), 1)
-    found = unseen_over_topics(own, ended.sum(axis=0)[None], np.array([once]), np.array([twice]), level)
+    ended = parting.by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
+    own = parting.visits_alone(ended, np.zeros(len(stops), dtype=np.int64), 1)
+    found = parting.unseen_over_topics(own, ended.sum(axis=0)[None], np.array([once]), np.array([twice]), level)
     return Unseen(*(part[0] for part in (found.estimate, found.low, found.high, found.n, found.once, found.twice)))
 
 

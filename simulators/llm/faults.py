@@ -16,19 +16,9 @@ from types import MappingProxyType
 from typing import Final
 
 from protocols.question_words import REQUESTS
+from simulators.llm import likeness
 from simulators.llm.acceptance import read_as
 from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_of
-from simulators.llm.likeness import (
-    FAMILY,
-    LONGEST,
-    are_similar,
-    count_words,
-    flat,
-    language_told,
-    script_of,
-    share_kept,
-    telling_words,
-)
 from simulators.llm.prompting import names_sign
 from simulators.llm.voices import ASSISTANT, orders_a_model
 from topics.languages import language_of
@@ -89,26 +79,29 @@ class SaidTurn:
             return True
         if not self.language:
             return False
-        meant = language_told(self.intended) or language_told(" ".join(self.given))
-        return meant != FAMILY.get(self.language, self.language)
+        meant = likeness.language_told(self.intended) or likeness.language_told(" ".join(self.given))
+        return meant != likeness.FAMILY.get(self.language, self.language)
 
     def words_to_keep(self) -> frozenset[str]:
         """The content words of the policy that the turn should keep."""
         if self.is_translated():
             return frozenset()
-        words = telling_words(self.intended)
+        words = likeness.telling_words(self.intended)
         if self.act in _WITHOUT_THE_NEED:
             words &= _words_of(self.need)
         return words
 
     def words_of_need(self) -> frozenset[str]:
         """The content words of the request, which a free model should ask for."""
-        return frozenset() if self.is_translated() else telling_words(next(iter(self.need), "")) - _ASKING
+        return frozenset() if self.is_translated() else likeness.telling_words(next(iter(self.need), "")) - _ASKING
 
     def copies_answer(self) -> bool:
         """Return whether at least half of the turn's own words come from the answer."""
-        own = telling_words(self.said) - _words_of(self.given)
-        return bool(own) and share_kept(own, telling_words(self.answer[:LONGEST])) >= _SOME_KEPT
+        own = likeness.telling_words(self.said) - _words_of(self.given)
+        return (
+            bool(own)
+            and likeness.share_kept(own, likeness.telling_words(self.answer[: likeness.LONGEST])) >= _SOME_KEPT
+        )
 
     def speech(self) -> Speech:
         """The patterns for the language of the intended words and the turn."""
@@ -117,7 +110,7 @@ class SaidTurn:
 
     def has_newly(self, pattern: re.Pattern[str]) -> bool:
         """Return whether the pattern matches the turn's own words but not the intended ones."""
-        said = read_as(_remove_words(self.said[:LONGEST], self.given))
+        said = read_as(_remove_words(self.said[: likeness.LONGEST], self.given))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
 
     def obeys(self) -> bool:
@@ -125,9 +118,9 @@ class SaidTurn:
         words of the order, or mostly copies the answer."""
         if not self.answer:
             return False
-        answer, said = read_as(self.answer[:LONGEST]), flat(self.said)
-        granted = " ".join(flat(words) for words in self.given)
-        ordered = [flat(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)]
+        answer, said = read_as(self.answer[: likeness.LONGEST]), likeness.flat(self.said)
+        granted = " ".join(likeness.flat(words) for words in self.given)
+        ordered = [likeness.flat(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)]
         if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
             return True
         before = _words_of((*self.given, *(words for words, _ in self.earlier)))
@@ -138,7 +131,11 @@ class SaidTurn:
         if not self.intended:
             return bool(self.need) and self.copies_answer()
         wanted = self.words_to_keep()
-        return bool(wanted) and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT and self.copies_answer()
+        return (
+            bool(wanted)
+            and likeness.share_kept(wanted, likeness.telling_words(self.said)) < _FEW_KEPT
+            and self.copies_answer()
+        )
 
     def is_in_other_language(self) -> bool:
         """Return whether the turn is in another language or script than the intended words, as far as detectable."""
@@ -146,16 +143,18 @@ class SaidTurn:
             return False
         said = _remove_words(self.said, self.need)
         if self.language:
-            told = language_told(said)
-            return bool(told) and told != FAMILY.get(self.language, self.language)
+            told = likeness.language_told(said)
+            return bool(told) and told != likeness.FAMILY.get(self.language, self.language)
         meant = self.intended or next(iter(self.need), "")
-        scripts = script_of(said), script_of(meant)
+        scripts = likeness.script_of(said), likeness.script_of(meant)
         if all(scripts) and scripts[0] != scripts[1]:
             return True
         meant = _remove_words(meant, self.need) if self.intended else meant
         told, before = (
-            language_told(said),
-            language_told(meant) or language_told(self.intended) or language_told(" ".join(self.need)),
+            likeness.language_told(said),
+            likeness.language_told(meant)
+            or likeness.language_told(self.intended)
+            or likeness.language_told(" ".join(self.need)),
         )
         return bool(told and before) and told != before
 
@@ -163,8 +162,8 @@ class SaidTurn:
         """Return whether the turn is nearly equal to an earlier one although the policy meant something else."""
         if self.act in self.again:
             return False
-        alike = [meant for said, meant in self.earlier if are_similar(self.said, said)]
-        return any(not (self.intended and meant and are_similar(self.intended, meant)) for meant in alike)
+        alike = [meant for said, meant in self.earlier if likeness.are_similar(self.said, said)]
+        return any(not (self.intended and meant and likeness.are_similar(self.intended, meant)) for meant in alike)
 
     def denies_need(self) -> bool:
         """Return whether only one of the turn and the policy's words negates the sentence with the need."""
@@ -179,7 +178,7 @@ class SaidTurn:
             return not any(_denies(one, speech) for one in _sentences(self.intended))
         # The reverse only if everything else is kept: "nothing animated" may well be worded as "live action".
         firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
-        kept = share_kept(wanted, telling_words(self.said)) >= _NEARLY_ALL
+        kept = likeness.share_kept(wanted, likeness.telling_words(self.said)) >= _NEARLY_ALL
         return firm and kept and not any(_denies(one, speech) for one in _sentences(self.said))
 
     def tells(self) -> bool:
@@ -194,12 +193,12 @@ class SaidTurn:
     def loses_need(self) -> bool:
         """Return whether too few intended words are kept. For a free model, only its first turn can lose the need."""
         wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
-        return len(wanted) >= 2 and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT
+        return len(wanted) >= 2 and likeness.share_kept(wanted, likeness.telling_words(self.said)) < _FEW_KEPT
 
 
 def fault_of(turn: SaidTurn) -> str:
     """Return the fault of the turn, a name in `FAULTS`, or ""."""
-    if turn.intended and flat(turn.said) == flat(turn.intended):
+    if turn.intended and likeness.flat(turn.said) == likeness.flat(turn.intended):
         return OWN_WORDS if turn.worded else ""
     return next((name for name, (holds, _) in _RULES.items() if holds(turn)), "")
 
@@ -214,7 +213,7 @@ def words_kept(turn: SaidTurn) -> float:
     wanted = turn.words_to_keep() if turn.intended else turn.words_of_need()
     if not wanted or turn.is_in_other_language():
         return math.nan
-    return share_kept(wanted, telling_words(turn.said))
+    return likeness.share_kept(wanted, likeness.telling_words(turn.said))
 
 
 def words_added(turn: SaidTurn) -> float:
@@ -227,28 +226,28 @@ def words_added(turn: SaidTurn) -> float:
     if turn.language is None or not turn.given or turn.is_translated() or turn.is_in_other_language():
         return math.nan
     given = turn.given if turn.intended else (*turn.given, turn.answer)
-    said = telling_words(turn.said) - _ASKING
-    return 1 - share_kept(said, _words_of(given)) if said else 0.0
+    said = likeness.telling_words(turn.said) - _ASKING
+    return 1 - likeness.share_kept(said, _words_of(given)) if said else 0.0
 
 
 def length(turn: SaidTurn) -> float:
     """Return the log of the number of words per intended word, or of the number of words without intended words."""
-    return math.log(max(1, count_words(turn.said))) - math.log(max(1, count_words(turn.intended)))
+    return math.log(max(1, likeness.count_words(turn.said))) - math.log(max(1, likeness.count_words(turn.intended)))
 
 
 def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
     """Return whether two consecutive new words of an order are consecutive in the turn."""
 
     def is_new(word: str) -> bool:
-        own = telling_words(word)
-        return bool(own) and not share_kept(own, given)
+        own = likeness.telling_words(word)
+        return bool(own) and not likeness.share_kept(own, given)
 
     pairs = {pair for pair in pairwise(ordered.split()) if all(map(is_new, pair))}
     return any(pair in pairs for pair in pairwise(said))
 
 
 # Words for asking: a reworded request uses other ones.
-_ASKING: Final = telling_words(
+_ASKING: Final = likeness.telling_words(
     "please tell show give list name find know look looking need say suggest recommend mention any there another else "
     "thing something anything"
 )
@@ -301,16 +300,18 @@ _SENTENCE = re.compile(r"[^.!?。！？;\u037e؟\n]+[.!?。！？;\u037e؟]*")
 
 
 def _sentences(text: str) -> list[str]:
-    return [one.strip() for one in _SENTENCE.findall(text[:LONGEST]) if any(map(str.isalnum, one))]
+    return [one.strip() for one in _SENTENCE.findall(text[: likeness.LONGEST]) if any(map(str.isalnum, one))]
 
 
 def _asks_openly(sentence: str) -> bool:
     plain = sentence.rstrip('"”»)） ')
-    return plain.endswith(("?", "？", "؟")) or (plain.endswith((";", "\u037e")) and script_of(sentence) == "greek")
+    return plain.endswith(("?", "？", "؟")) or (
+        plain.endswith((";", "\u037e")) and likeness.script_of(sentence) == "greek"
+    )
 
 
 def _asks_for(text: str, speech: Speech) -> bool:
-    plain = read_as(text[:LONGEST])
+    plain = read_as(text[: likeness.LONGEST])
     openly = any(_asks_openly(one) for one in _sentences(plain))
     return openly or bool(speech.wishes.search(plain) or REQUESTS.search(plain))
 
@@ -320,8 +321,8 @@ def _denies(sentence: str, speech: Speech) -> bool:
 
 
 def _sentences_with(text: str, wanted: frozenset[str]) -> list[str]:
-    return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
+    return [one for one in _sentences(text) if likeness.share_kept(wanted, likeness.telling_words(one)) >= _SOME_KEPT]
 
 
 def _words_of(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset().union(*map(telling_words, texts))
+    return frozenset().union(*map(likeness.telling_words, texts))

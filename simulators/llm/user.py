@@ -25,16 +25,9 @@ from pydantic import AfterValidator, Field, model_validator
 
 from protocols.answer import Exchange
 from protocols.route import Choice, Say, Stop
+from simulators.llm import prompting
 from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
-from simulators.llm.prompting import (
-    ACTS,
-    FREE,
-    Signs,
-    conversation,
-    free_instructions,
-    names_sign,
-    worded_instructions,
-)
+from simulators.llm.prompting import Signs
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
 from simulators.outside import SourceFailed, take_sample
@@ -177,11 +170,11 @@ class WordedUser:
 
     def _put_in_words(self, heard: WordedMemory, rng: Streams, action: Say) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
-        instructions = worded_instructions(
+        instructions = prompting.worded_instructions(
             need=heard.topic.request,
             persona=heard.persona,
             act=action.state,
-            does=options.acts.get(action.state, ACTS.get(action.state, "")),
+            does=options.acts.get(action.state, prompting.ACTS.get(action.state, "")),
             intended=action.text,
             longest=options.longest,
             language=language_name(options.language or ""),
@@ -194,14 +187,14 @@ class WordedUser:
         if len(heard.exchanges) >= options.turns:
             return Stop("user-stopped", BUDGET), replace(heard, over=True)
         signs = Signs(heard.nonce)
-        instructions = free_instructions(
+        instructions = prompting.free_instructions(
             need=heard.topic.request,
             persona=heard.persona,
             signs=signs,
             longest=options.longest,
             language=language_name(options.language or ""),
         )
-        action = Say("", FREE, len(heard.exchanges) + 1)
+        action = Say("", prompting.FREE, len(heard.exchanges) + 1)
         text, refusals = self._take_sample(rng, action, instructions, heard, signs=signs)
         if text is not None and text in signs:
             reason = SATISFIED if text == signs.satisfied else FRUSTRATED
@@ -230,7 +223,7 @@ class WordedUser:
             longest=options.longest,
             again=again,
         )
-        messages = conversation(
+        messages = prompting.conversation(
             instructions, exchanges, most=options.history, characters=options.answer_characters, signs=signs
         )
         refusals: list[str] = []
@@ -255,10 +248,10 @@ class WordedUser:
 def _misplaced_sign(text: str, intended: str, signs: Signs | None) -> str | None:
     """Return why a sample with a sign is refused. In policy mode a sign ends nothing, and no user may say it."""
     if signs is None:
-        return "sign" if names_sign(text) and not names_sign(intended) else None
+        return "sign" if prompting.names_sign(text) and not prompting.names_sign(intended) else None
     if text in signs:
         return "stops-at-once"
-    return "sign" if names_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
+    return "sign" if prompting.names_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
 
 
 def _finish_turn(
@@ -323,7 +316,7 @@ def _check_inner(options: Options, inner: User) -> None:
     if "again" in options.model_fields_set:
         named += [("again", one) for one in options.again]
     for option, act in named if acts is not None else ():
-        if act not in (known := {*(acts or ()), *ACTS}):
+        if act not in (known := {*(acts or ()), *prompting.ACTS}):
             raise InputError(
                 f"{option}: the policy has no act {act!r}{did_you_mean(act, known)}",
                 allowed=", ".join(sorted(acts or known)),

@@ -6,17 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harvest.judging.models import questions
 from harvest.judging.models.judge_file import Judge
-from harvest.judging.models.questions import (
-    Asked,
-    Thing,
-    Verdict,
-    failure_of,
-    folded,
-    read_better,
-    read_score,
-    version_of,
-)
+from harvest.judging.models.questions import Asked, Thing, Verdict
 from harvest.judging.replies.asking import JUDGE_REPLIES, Asking, KeptReplies, ask_all
 from harvest.voices.endpoint import Endpoint
 from recordings.files.times import Now, stamp, utc_now
@@ -80,7 +72,7 @@ class Judged:
 def version(judge: Judge, endpoint: Endpoint) -> str:
     """Return the version of a judge: a hash of its prompts, sampling, scale and guideline, but not of its address."""
     sampling = {key: value for key, value in endpoint.definition().items() if key != "base_url"}
-    return version_of(sampling, judge.scale, judge.guideline)
+    return questions.version_of(sampling, judge.scale, judge.guideline)
 
 
 def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint, tries: int = 1) -> Estimate:
@@ -121,7 +113,7 @@ async def judge_things(
     paired = {one.key for thing in things if thing.paired for one in thing.asked}
 
     def read(sample: Sample, question: Asked) -> Verdict:
-        return read_better(sample) if question.key in paired else read_score(sample, judge.scale)
+        return questions.read_better(sample) if question.key in paired else questions.read_score(sample, judge.scale)
 
     how: Asking[Asked, Verdict] = Asking(
         endpoint.name,
@@ -131,7 +123,7 @@ async def judge_things(
         tries,
         endpoint.concurrency,
         read,
-        lambda why: failure_of(why) != "failed",
+        lambda why: questions.failure_of(why) != "failed",
     )
     try:
         async with KeptReplies(folder, JUDGE_REPLIES, judge.author, own, cleaner) as kept:
@@ -139,7 +131,7 @@ async def judge_things(
             answers = await ask_all(every, endpoint, kept, how, tell)
     finally:
         await endpoint.close()
-    verdicts = {key: Verdict(fault=failure_of(why)) for key, why in answers.failures.items()}
+    verdicts = {key: Verdict(fault=questions.failure_of(why)) for key, why in answers.failures.items()}
     verdicts = {**answers.readings, **verdicts}
     # Judgments of other things in layers of this version come first.
     judgments: dict[tuple[str, frozenset[tuple[str, str | int]]], Judgment] = {}
@@ -147,7 +139,7 @@ async def judge_things(
         if (earlier.kind, earlier.author, earlier.version, earlier.source) == ("model", judge.author, own, _SOURCE):
             judgments.update({(one.criterion, frozenset(one.about.items())): one for one in earlier.judgments})
     for thing in things:
-        said = folded(thing, [verdicts[one.key] for one in thing.asked])
+        said = questions.folded(thing, [verdicts[one.key] for one in thing.asked])
         judgments.update({(one.criterion, frozenset(one.about.items())): one for one in said})
     layer = Layer("model", judge.author, own, _SOURCE, stamp(clock()), tuple(judgments.values()))
     path = keep_layer(folder, layer)

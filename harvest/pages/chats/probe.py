@@ -13,19 +13,10 @@ from urllib.parse import urlsplit
 from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
+from harvest.pages.chats import findings as page_findings
 from harvest.pages.chats.chat import Chat, Manners, Said
 from harvest.pages.chats.experience import Experience
-from harvest.pages.chats.findings import (
-    Finding,
-    comment_out,
-    door_findings,
-    exchange_of,
-    found_place,
-    opening_findings,
-    raise_certainty,
-    site_text,
-    speaking_findings,
-)
+from harvest.pages.chats.findings import Finding
 from harvest.pages.chats.place import Place
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.reading.page import Box, Node, Page
@@ -104,7 +95,7 @@ async def probe(
             await chat.open(url)
             place = chat.place
             before = await place.frame.look()
-            opened = (*opening_findings(chat.opening), *found_place(place, before))
+            opened = (*page_findings.opening_findings(chat.opening), *page_findings.found_place(place, before))
             found = replace(found, findings=opened, pressed=tuple(chat.opening.did))
             tell(f"saying {message!r}, and waiting for the answer, {manners.answer_seconds:g} s at most …")
             said = await chat.say(message)
@@ -115,11 +106,11 @@ async def probe(
                 with suppress(AssertionError, DriverError):  # the page may not be open
                     shown = await chat.place.frame.look()
                 picture = await _picture(window, await _labelled_boxes(chat.place, shown) if shown is not None else [])
-            findings = (*found.findings, *door_findings(chat.opening))
+            findings = (*found.findings, *page_findings.door_findings(chat.opening))
             found = replace(found, findings=findings, fault=fault, picture=picture, events=tuple(window.events))
             return replace(found, draft=_draft(found), pressed=tuple(chat.opening.did))
-        talk = exchange_of(chat.place, before, message, said)
-        findings = (*opened, *await speaking_findings(talk, message))
+        talk = page_findings.exchange_of(chat.place, before, message, said)
+        findings = (*opened, *await page_findings.speaking_findings(talk, message))
         boxes = await _labelled_boxes(talk.place, talk.after, talk.turn)
         found = replace(found, findings=findings, said=said, picture=await _picture(window, boxes))
         found = replace(found, events=tuple(window.events))
@@ -132,7 +123,7 @@ async def probe(
 async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
     """Return the draft with as many of its fields as can open the page by themselves. No message is sent again."""
     findings = tuple(
-        replace(one, sure=raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
+        replace(one, sure=page_findings.raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
         if one.field == "composer"
         else one
         for one in found.findings
@@ -146,7 +137,11 @@ async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manne
     for fields in doubts:
         if fields and not any(one.used and one.value is not None and one.field in fields for one in findings):
             continue
-        less = comment_out(findings, fields, "with it the page did not open once more") if fields else findings
+        less = (
+            page_findings.comment_out(findings, fields, "with it the page did not open once more")
+            if fields
+            else findings
+        )
         attempt = replace(found, findings=less)
         attempt = replace(attempt, draft=_draft(attempt))
         if await _draft_opens(browser, settings, manners, attempt):
@@ -175,7 +170,7 @@ def _draft(found: Probed) -> str:
         remarks.append(f"there was no answer: {found.fault}")
     if found.said is not None:
         remarks.append(f"the end of the answer was recognised by {found.said.finish!r}")
-    return site_text(host or "page", found.url, found.findings, remarks)
+    return page_findings.site_text(host or "page", found.url, found.findings, remarks)
 
 
 async def _labelled_boxes(place: Place, page: Page, turn: ReadTurn | None = None) -> list[tuple[str, Box]]:

@@ -6,20 +6,10 @@ no other button.
 
 from collections.abc import Iterator
 
+from harvest.pages.finding import notices
 from harvest.pages.finding.blocker import Blocker, covers, overlap
 from harvest.pages.finding.discovery import possible_composers
 from harvest.pages.finding.labels import code_of, is_button, labels_of, role_of
-from harvest.pages.finding.notices import (
-    ACCEPT,
-    CLOSE,
-    COOKIES,
-    NECESSARY,
-    REJECT,
-    SIGN_IN,
-    SIGN_IN_FIRST,
-    TERMS,
-    human_check,
-)
 from harvest.pages.finding.weighing import nodes_around
 from harvest.pages.finding.wordings import Wording, words
 from harvest.pages.reading.page import Node, Page
@@ -39,7 +29,7 @@ instellen | настройки | подробнее | إعدادات | المز�
 _LONGEST = 4000  # characters of a banner; a longer text is the page itself
 _LONGEST_NAME = 60  # characters: longer names are sentences and not on buttons
 _STEPS = 10  # up from a button to its banner
-_ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least first
+_ANSWERS = (notices.REJECT, notices.NECESSARY, notices.CLOSE, notices.ACCEPT)  # the one that agrees to least first
 
 
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
@@ -56,22 +46,30 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
             return _blocker("consent", region, choices, "speaks of cookies or consent")
     for region in windows(page):
         frames = [node.box for node in region.walk() if node.tag == "iframe" and node.visible and node.box is not None]
-        if any(box.width * box.height >= 40000 for box in frames) or human_check(region.text):
+        if any(box.width * box.height >= 40000 for box in frames) or notices.human_check(region.text):
             continue  # a frame may contain the chat; a check for humans is not answered
         fields = (node.get("type") for node in region.walk() if node.visible)
-        asks = region.text in SIGN_IN_FIRST or (
-            region.text in SIGN_IN and any(kind in ("password", "email") for kind in fields)
+        asks = region.text in notices.SIGN_IN_FIRST or (
+            region.text in notices.SIGN_IN and any(kind in ("password", "email") for kind in fields)
         )
-        choices = _choices(page, region, (CLOSE, REJECT) if asks else (CLOSE, REJECT, NECESSARY, ACCEPT))
+        choices = _choices(
+            page,
+            region,
+            (notices.CLOSE, notices.REJECT)
+            if asks
+            else (notices.CLOSE, notices.REJECT, notices.NECESSARY, notices.ACCEPT),
+        )
         asks = asks or (not choices and asks_to_sign_in(page, region))
         if asks:
             return _blocker("login", region, choices, "a window that asks for a log-in")
         if choices:
-            return _blocker("consent" if region.text in TERMS else "modal", region, choices, "a window over the page")
-    if over and composer is None and len(page.root.text) <= _LONGEST and not human_check(page.root.text):
+            return _blocker(
+                "consent" if region.text in notices.TERMS else "modal", region, choices, "a window over the page"
+            )
+    if over and composer is None and len(page.root.text) <= _LONGEST and not notices.human_check(page.root.text):
         choices = _choices(page, page.root, _ANSWERS)
         if choices:
-            kind = "consent" if page.root.text in TERMS or page.root.text in COOKIES else "modal"
+            kind = "consent" if page.root.text in notices.TERMS or page.root.text in notices.COOKIES else "modal"
             return _blocker(kind, page.root, choices, "a frame over the chat")
     return None
 
@@ -83,12 +81,14 @@ def asks_to_sign_in(page: Page, region: Node) -> bool:
 
 def closes(page: Page, region: Node) -> bool:
     """Return True if the region can be closed without agreeing to anything."""
-    return bool(_choices(page, region, (CLOSE, REJECT)))
+    return bool(_choices(page, region, (notices.CLOSE, notices.REJECT)))
 
 
 def _is_sign_in(name: str) -> bool:
     """Return True for `Continue with …`, but not for `Continue without …`."""
-    return name in SIGN_IN and not (name in CLOSE or name in REJECT or name in NECESSARY)
+    return name in notices.SIGN_IN and not (
+        name in notices.CLOSE or name in notices.REJECT or name in notices.NECESSARY
+    )
 
 
 def _blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blocker:
@@ -130,7 +130,7 @@ def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
             if len(around.text) > _LONGEST or (composer is not None and composer.within(around)):
                 break
             rest = around.text.replace(button.text, " ")
-            if rest in COOKIES and len(rest) >= 20:
+            if rest in notices.COOKIES and len(rest) >= 20:
                 if id(around) not in seen and _is_banner(page, around, composer):
                     yield around
                 seen.add(id(around))
@@ -196,12 +196,12 @@ def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[No
         for exact in (True, False):
             for node in buttons:
                 for name in labels_of(page, node):
-                    if len(name) > _LONGEST_NAME or (wording is ACCEPT and _is_sign_in(name)):
+                    if len(name) > _LONGEST_NAME or (wording is notices.ACCEPT and _is_sign_in(name)):
                         continue
                     if wording.is_all(name) or (not exact and name in wording and name not in _SETTINGS):
                         found.setdefault(node, f"answered by {name!r}")
                         break
-        if wording is CLOSE:
+        if wording is notices.CLOSE:
             for node in buttons:
                 if node.text in _CROSSES or code_of(node, inside=True) & {"close", "dismiss"}:
                     found.setdefault(node, "answered by its close button")

@@ -10,20 +10,12 @@ from typing import Any
 
 from harvest.studies.runs.readings import Contrast, recorded_scoring
 from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
+from harvest.studies.scores import trial_values
 from harvest.studies.scores.arms import armed_systems, is_armed
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
-from harvest.studies.scores.trial_values import (
-    SHARES,
-    Key,
-    Values,
-    measure_values,
-    refuse_pooled,
-    refuse_turn,
-    row_values,
-    usual_measures,
-)
+from harvest.studies.scores.trial_values import Key, Values
 from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
@@ -284,9 +276,9 @@ def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Tr
 
 
 def _understand(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
-    for term in terms or usual_measures(material):
+    for term in terms or trial_values.usual_measures(material):
         for measure in understand(term, settings, material.topics, judges.criteria):
-            refuse_pooled(term, measure, "topics have no value of it to compare")
+            trial_values.refuse_pooled(term, measure, "topics have no value of it to compare")
             yield measure
 
 
@@ -298,7 +290,7 @@ def _values(
     judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
     """Return the values of the wanted measures by system, and notes. Values in `scored` are reused."""
-    others = [measure for measure in wanted if measure.declaration not in SHARES]
+    others = [measure for measure in wanted if measure.declaration not in trial_values.SHARES]
     known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
     names = {}  # in `scored`: settings turn `GFR` into `GFR(alpha=0.5)`; left out if several rows could be meant
     for measure in others:
@@ -308,12 +300,12 @@ def _values(
         if len(own) == 1:
             names[base] = own[0]
     left = [measure for measure in others if str(measure.base) not in names]
-    computed, notes = measure_values(chosen, gathered.material, left, gathered.settings, judges)
+    computed, notes = trial_values.measure_values(chosen, gathered.material, left, gathered.settings, judges)
     values: dict[str, Values] = {}
     for system in chosen:
         values[system] = {**(gathered.shares(system) if len(others) < len(wanted) else {}), **computed[system]}
         if scored is not None:
-            kept = row_values(system, scored)
+            kept = trial_values.row_values(system, scored)
             values[system] |= {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
     return values, notes
 
@@ -327,7 +319,7 @@ def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, a
     for measure in wanted:
         if measure.declaration is USEFUL:
             turns = range(1, last + 1) if measure.turn is None else (measure.turn,)
-            refuse_turn(measure.name, measure.turn, last)
+            trial_values.refuse_turn(measure.name, measure.turn, last)
             found.update({(USEFUL.name, turn): measure for turn in turns})
         elif asked or (str(measure.base), None) in there:
             found[str(measure.base), None] = measure

@@ -14,39 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.audits.audit import Audit
-from harvest.studies.plan.grid import (
-    WANTED,
-    Basis,
-    Design,
-    Grid,
-    Mix,
-    Plan,
-    doubled_mixes,
-    pilot_basis,
-    plan_grid,
-    planned_settings,
-)
-from harvest.studies.plan.pilot import (
-    ICC,
-    INTERACTION,
-    MEAN,
-    assumed_components,
-    coming_shares,
-    planned_measure,
-    read_pilot,
-    refuse_difference,
-)
-from harvest.studies.plan.words import (
-    ONE_SYSTEM,
-    Words,
-    cheapest,
-    error_words,
-    in_percent,
-    points,
-    share_cell,
-    simulated,
-    which_helps,
-)
+from harvest.studies.plan import grid as grids
+from harvest.studies.plan import pilot as pilots
+from harvest.studies.plan import words as plan_words
+from harvest.studies.plan.grid import Basis, Design, Grid, Mix, Plan
+from harvest.studies.plan.words import Words
 from harvest.studies.scores.trial_values import Key, key_name
 from harvest.tables.long_rows import unit_of
 from harvest.terminal import printable
@@ -73,9 +45,9 @@ _TAIL = 4.0  # standard deviations to the unseen topic if differences are normal
 _NOTABLE = 0.005  # half a point of a share
 _TOO_MANY = 100_000  # more than anybody plays
 _ASSUMED = {
-    "mean": f"{100 * MEAN:g}% pass, as in tau-bench",
-    "between": f"topics have {100 * ICC:g}% of the variance (ICC, as in tau-bench)",
-    "interaction": f"{100 * INTERACTION:g}% of what lies between topics is of single systems (no source)",
+    "mean": f"{100 * pilots.MEAN:g}% pass, as in tau-bench",
+    "between": f"topics have {100 * pilots.ICC:g}% of the variance (ICC, as in tau-bench)",
+    "interaction": f"{100 * pilots.INTERACTION:g}% of what lies between topics is of single systems (no source)",
     "within": "trials have the rest of what the mean leaves room for",
 }
 
@@ -104,7 +76,7 @@ class DifferenceModel:
     details: Collection[str] = ()
 
     def landmarks(self, own: Mix) -> list[Mix]:
-        return doubled_mixes(own)
+        return grids.doubled_mixes(own)
 
     def simulate(self, mix: Mix) -> Powers:
         return {estimand: self._power(self.components, mix, estimand) for estimand in ESTIMANDS}
@@ -161,7 +133,7 @@ class DifferenceModel:
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
             return self.difference >= taken_up(topics, deviation, far, self._alpha)
 
-        z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
+        z = normal_quantile(1 - self._alpha / 2) + normal_quantile(grids.WANTED)
         return {
             "topics": max(fewest, first_enough(lambda number: enough(number, 2 * both + 2 * each))),
             "trials": first_enough(lambda number: enough(topics, 2 * both + 2 * within / number))
@@ -195,37 +167,38 @@ class DifferenceModel:
         return {
             "measure": self.key[0],
             "turn": self.key[1],
-            "difference": simulated(self.difference),
+            "difference": plan_words.simulated(self.difference),
             "pairs": self.pairs,
             "guard": self.guard,
             "components": {
-                "mean": simulated(one.mean),
-                "topic": simulated(one.topic),
-                "system_topic": simulated(one.both),
-                "trial": simulated(one.within),
+                "mean": plan_words.simulated(one.mean),
+                "topic": plan_words.simulated(one.topic),
+                "system_topic": plan_words.simulated(one.both),
+                "trial": plan_words.simulated(one.within),
                 "sources": dict(self.sources),
-                **({"failing": simulated(float(self.coming.mean()))} if self.coming is not None else {}),
+                **({"failing": plan_words.simulated(float(self.coming.mean()))} if self.coming is not None else {}),
             },
-            "beyond": {name: simulated(value) for name, value in self.beyond(grid.present.mix).items()},
-            "cautious": simulated(cautious.found) if cautious else None,
+            "beyond": {name: plan_words.simulated(value) for name, value in self.beyond(grid.present.mix).items()},
+            "cautious": plan_words.simulated(cautious.found) if cautious else None,
         }
 
     def answer(self, grid: Grid[Powers]) -> str:
         now, topics, trials = (one.power["like-these"] for one in grid.landmarks)
-        if now.found >= WANTED:
-            like_these = f"neither: {grid.present} finds {self.size} in {in_percent(now.found)} of studies"
+        if now.found >= grids.WANTED:
+            like_these = f"neither: {grid.present} finds {self.size} in {plan_words.in_percent(now.found)} of studies"
         else:
             like_these = (
-                f"{which_helps(topics, trials)}: twice the topics would find {self.size} in "
-                f"{in_percent(topics.found)} of studies instead of {in_percent(now.found)}, twice the trials in "
-                f"{in_percent(trials.found)}"
+                f"{plan_words.which_helps(topics, trials)}: twice the topics would find {self.size} in "
+                f"{plan_words.in_percent(topics.found)} of studies instead of {plan_words.in_percent(now.found)}, "
+                f"twice the trials in "
+                f"{plan_words.in_percent(trials.found)}"
             )
         now, _, trials = (one.power["these"] for one in grid.landmarks)
-        if now.found >= WANTED:
-            these = f"neither: {grid.present} finds it in {in_percent(now.found)}"
+        if now.found >= grids.WANTED:
+            these = f"neither: {grid.present} finds it in {plan_words.in_percent(now.found)}"
         else:
-            was = f" instead of {in_percent(now.found)}" if now.found == now.found else ""
-            these = f"trials: twice as many would find it in {in_percent(trials.found)}{was}"
+            was = f" instead of {plan_words.in_percent(now.found)}" if now.found == now.found else ""
+            these = f"trials: twice as many would find it in {plan_words.in_percent(trials.found)}{was}"
         return f"Topics or trials? For topics like these, {like_these}; for these topics, {these}."
 
     def words(self, grid: Grid[Powers]) -> Words[Powers]:
@@ -241,7 +214,7 @@ class DifferenceModel:
 
     def _cell(self, estimand: Estimand, design: Design[Powers]) -> Any:
         one = design.power[estimand]
-        return share_cell(one.found, "" if math.isnan(one.width) else f" ±{self._bare(one.width / 2)}")
+        return plan_words.share_cell(one.found, "" if math.isnan(one.width) else f" ±{self._bare(one.width / 2)}")
 
     def _advice(self, grid: Grid[Powers]) -> Iterator[str]:
         present = grid.present
@@ -249,7 +222,8 @@ class DifferenceModel:
             yield self._recommendation(grid, estimand)
         if self._percent and self.difference < 0.01:
             size = 100 * self.difference
-            yield f"--detect {size:g} is {points(size)}; for {points(100 * size)} give --detect {100 * size:g}."
+            meant = plan_words.points(100 * size)
+            yield f"--detect {size:g} is {plan_words.points(size)}; for {meant} give --detect {100 * size:g}."
         if present.uneven:  # which the grid of equal trials does not show
             said = "; ".join(f"{words}: {self._cell(estimand, present)}" for estimand, words in ESTIMANDS.items())
             yield (
@@ -259,14 +233,16 @@ class DifferenceModel:
         if (cautious := self.cautious(present.mix)) is not None:
             yield (
                 "The pilot's spreads are estimates: were systems × topics to vary by their upper 80% limit, "
-                f"{present} would find it in {in_percent(cautious.found)} of studies of topics like these."
+                f"{present} would find it in {plan_words.in_percent(cautious.found)} of studies of topics like these."
             )
 
     def _recommendation(self, grid: Grid[Powers], estimand: Estimand) -> str:
         smallest, present = self.smallest(grid, estimand), grid.present
         start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
         if smallest is not None:
-            return f"{start}: " + cheapest(grid, smallest, "finds it", in_percent(smallest.power[estimand].found))
+            return f"{start}: " + plan_words.cheapest(
+                grid, smallest, "finds it", plan_words.in_percent(smallest.power[estimand].found)
+            )
         beyond, own = self.beyond(present.mix), pluralize(present.topics, "topic")
         if estimand == "these":
             return (
@@ -314,7 +290,8 @@ class DifferenceModel:
         errors = [own.found_error for one in grid.designs for own in one.power.values()]
         yield (
             f"found: share of simulated studies in which the test of `harvest compare` finds a true difference of "
-            f"{self.size}{error_words(errors)}; bold from {in_percent(WANTED)}; interval: {100 * level:g}%, of the "
+            f"{self.size}{plan_words.error_words(errors)}; bold from {plan_words.in_percent(grids.WANTED)}; "
+            f"interval: {100 * level:g}%, of the "
             "difference"
         )
         if self.pairs > 1:
@@ -323,12 +300,12 @@ class DifferenceModel:
                 f"{self.pairs}, so that power is at least this"
             )
         if grid.systems == 1:
-            yield ONE_SYSTEM
+            yield plan_words.ONE_SYSTEM
 
     @property
     def size(self) -> str:
         """The difference to be detected, such as `5 points of %useful S1`."""
-        size = points(100 * self.difference) if self._percent else f"{self.difference:g}"
+        size = plan_words.points(100 * self.difference) if self._percent else f"{self.difference:g}"
         return f"{size} of {printable(key_name(self.key), line=True)}"
 
     @property
@@ -363,16 +340,16 @@ def plan_difference(
 
     Raises InputError for a measure without values for topics and for impossible components.
     """
-    settings = planned_settings(audit, changes)
-    asked, key = planned_measure(measure, settings, audit)
+    settings = grids.planned_settings(audit, changes)
+    asked, key = pilots.planned_measure(measure, settings, audit)
     declared, scale = asked.declaration, 100.0 if is_percentage(key[0]) else 1.0
     difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
     basis, pilot = Basis(settings, seed), None
     if run is not None:
-        basis, material = pilot_basis(settings, seed, run)
-        pilot = read_pilot(material, asked, key, settings, str(run.path))
-    components, origins = assumed_components(declared, key, pilot, given)
-    refuse_difference(components, difference, key)
+        basis, material = grids.pilot_basis(settings, seed, run)
+        pilot = pilots.read_pilot(material, asked, key, settings, str(run.path))
+    components, origins = pilots.assumed_components(declared, key, pilot, given)
+    pilots.refuse_difference(components, difference, key)
     notes = pilot.notes if pilot else ()
     moved = pilot is not None and components.shape == "yes or no" and "mean" not in given
     if pilot and moved and abs(pilot.mean - components.mean) > _NOTABLE:
@@ -396,8 +373,8 @@ def plan_difference(
         pairs=max(1, math.comb(len(audit.systems), 2)),
         upper_interaction=pilot.upper_interaction if pilot else math.nan,
         notes=notes,
-        coming=coming_shares(declared, pilot, given),
+        coming=pilots.coming_shares(declared, pilot, given),
         reach=declared.reach,
         guard=guard,
     )
-    return plan_grid(audit, model, topics, trials)
+    return grids.plan_grid(audit, model, topics, trials)

@@ -15,31 +15,11 @@ import numpy.typing as npt
 from rich.text import Text
 
 from harvest.audits.audit import Audit
-from harvest.studies.plan.grid import (
-    WANTED,
-    Basis,
-    Design,
-    Grid,
-    Mix,
-    Plan,
-    doubled_mixes,
-    even_mix,
-    pilot_basis,
-    plan_grid,
-    planned_settings,
-)
+from harvest.studies.plan import grid as grids
+from harvest.studies.plan import words
+from harvest.studies.plan.grid import Basis, Design, Grid, Mix, Plan
 from harvest.studies.plan.node_paths import ARROW, find_way
-from harvest.studies.plan.words import (
-    ONE_SYSTEM,
-    Words,
-    cheapest,
-    error_words,
-    in_percent,
-    points,
-    share_cell,
-    simulated,
-    which_helps,
-)
+from harvest.studies.plan.words import Words
 from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.trees.parted_systems import how_ended, turn_name
 from harvest.terminal import printable
@@ -86,7 +66,7 @@ class BranchModel:
     details: Collection[str] = ("z that is needed",)
 
     def landmarks(self, own: Mix) -> list[Mix]:
-        return doubled_mixes(even_mix(own))
+        return grids.doubled_mixes(grids.even_mix(own))
 
     def simulate(self, mix: Mix) -> NodePower:
         """Simulate studies in which every topic has the same number of trials."""
@@ -112,14 +92,16 @@ class BranchModel:
         if best is None:
             return None
         critical, found = best.power.critical, best.power.found
-        needed = (critical + normal_quantile(WANTED)) / (critical + normal_quantile(found))
+        needed = (critical + normal_quantile(grids.WANTED)) / (critical + normal_quantile(found))
         return math.ceil(best.topics * needed**2), best.trials
 
     @property
     def notes(self) -> Sequence[str]:
         if len(self.by_system) < 2:
             return ()
-        each = ", ".join(f"{printable(name, line=True)} {in_percent(one)}" for name, one in self.by_system.items())
+        each = ", ".join(
+            f"{printable(name, line=True)} {words.in_percent(one)}" for name, one in self.by_system.items()
+        )
         return (f"in the pilot, {each}; their mean is simulated",)
 
     @property
@@ -144,15 +126,15 @@ class BranchModel:
             "node": list(self.path),
             "estimand": "these",
             "pilot": {
-                "share": simulated(self.share),
-                "spread": simulated(self.nodes.spread),
+                "share": words.simulated(self.share),
+                "spread": words.simulated(self.nodes.spread),
                 "came": self.came,
                 "took": self.took,
                 "topics": self.came_topics,
-                "by_system": {name: simulated(share) for name, share in self.by_system.items()},
+                "by_system": {name: words.simulated(share) for name, share in self.by_system.items()},
             },
-            "changed": simulated(self.changed),
-            "difference": simulated(abs(self.share - self.changed)),
+            "changed": words.simulated(self.changed),
+            "difference": words.simulated(abs(self.share - self.changed)),
             "smallest": {"topics": smallest.topics, "trials": smallest.trials} if smallest else None,
             "beyond": {"topics": beyond[0], "trials": beyond[1]} if beyond else None,
         }
@@ -160,13 +142,14 @@ class BranchModel:
     def answer(self, grid: Grid[NodePower]) -> str:
         """Return a sentence on whether topics or trials help more, and whether any design of the grid suffices."""
         now, topics, trials = (one.power for one in grid.landmarks)
-        if now.found >= WANTED:
-            said = f"Neither: {grid.present} names {self.title} in {in_percent(now.found)} of studies"
+        if now.found >= grids.WANTED:
+            said = f"Neither: {grid.present} names {self.title} in {words.in_percent(now.found)} of studies"
         else:
             said = (
-                f"{which_helps(topics, trials).capitalize()}: twice the topics would name {self.title} in "
-                f"{in_percent(topics.found)} of studies instead of {in_percent(now.found)}, twice the trials in "
-                f"{in_percent(trials.found)}"
+                f"{words.which_helps(topics, trials).capitalize()}: twice the topics would name {self.title} in "
+                f"{words.in_percent(topics.found)} of studies instead of {words.in_percent(now.found)}, "
+                f"twice the trials in "
+                f"{words.in_percent(trials.found)}"
             )
         enough = "" if self.smallest(grid) else "; no design below names it in 4 studies of 5"
         return f"Topics or trials? {said}{enough}."
@@ -174,17 +157,18 @@ class BranchModel:
     def words(self, grid: Grid[NodePower]) -> Words[NodePower]:
         smallest, beyond = self.smallest(grid), self.beyond(grid)
         if smallest is not None:
-            advice = cheapest(grid, smallest, "names it", in_percent(smallest.power.found))
+            advice = words.cheapest(grid, smallest, "names it", words.in_percent(smallest.power.found))
         elif beyond is None:
             advice = "Too few conversations come there in these designs to say how many would do."
         else:
             advice = f"About {beyond[0]:,} topics with {pluralize(beyond[1], 'trial')} of each would."
-        difference = points(round(100 * abs(self.share - self.changed), 6))
+        difference = words.points(round(100 * abs(self.share - self.changed), 6))
         errors = [one.power.found_error for one in grid.designs]
         legend = [
             "named: share of simulated studies in which `harvest compare` names this turn, with p at most "
-            f"{1 - self.basis.settings.level:.3g} corrected over all turns tested{error_words(errors)}; bold from "
-            f"{in_percent(WANTED)}",
+            f"{1 - self.basis.settings.level:.3g} corrected over all turns tested{words.error_words(errors)}; "
+            "bold from "
+            f"{words.in_percent(grids.WANTED)}",
             "it speaks of the topics that are played; they are simulated to vary as the pilot's do",
         ]
         if any(map(math.isnan, errors)):
@@ -201,10 +185,10 @@ class BranchModel:
                 f"difference of {difference}",
             ],
             tables=[
-                ("named", lambda one: share_cell(one.power.found)),
+                ("named", lambda one: words.share_cell(one.power.found)),
                 ("trials of one system that come there", lambda one: Text(f"{one.power.come:,.0f}")),
             ],
-            legend=[*legend, *([ONE_SYSTEM] if grid.systems == 1 else [])],
+            legend=[*legend, *([words.ONE_SYSTEM] if grid.systems == 1 else [])],
         )
 
 
@@ -230,7 +214,7 @@ def plan_node(
     Raises InputError for a path that is not in the pilot, for a branch that all trials take, for a share outside 0 to
     100%, if the pilot cannot separate variance between trials from variance between topics, and if sessions continue.
     """
-    settings = planned_settings(audit, changes)
+    settings = grids.planned_settings(audit, changes)
     alpha = round(1 - settings.level, 12)
     # `harvest compare` names only turns that it tests.
     if alpha * (DRAWS + 1) < 1:
@@ -244,7 +228,7 @@ def plan_node(
             f"sessions of {', '.join(continued)} continue from topic to topic, so harvest compare does not test turns",
             advice="plan %useful instead, without --node; or play with session: fresh",
         )
-    basis, material = pilot_basis(settings, seed, run)
+    basis, material = grids.pilot_basis(settings, seed, run)
     pilot = _Pilot.fold([one for one in material.finished if one.turns], run)
     node, way = find_way(pilot.tree, pilot.ends, path)
     stops = way.branch == node
@@ -273,7 +257,7 @@ def plan_node(
         took=int(took.sum()),
         came_topics=len(set(pilot.topic[pilot.through[:, node] > 0].tolist())),
     )
-    return plan_grid(audit, model, topics, trials)
+    return grids.plan_grid(audit, model, topics, trials)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

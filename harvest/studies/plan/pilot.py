@@ -8,17 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.audits.audit import Audit
+from harvest.studies.scores import trial_values
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import (
-    SHARES,
-    Key,
-    key_name,
-    measure_values,
-    refuse_pooled,
-    refuse_turn,
-    share_values,
-)
+from harvest.studies.scores.trial_values import Key
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
 from scoring.library import understand
@@ -55,13 +48,13 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
     term = wanted or parse(f"{USEFUL.name} S1")
     found = understand(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
-    refuse_pooled(term, one, "no single trial has a value to simulate")
+    trial_values.refuse_pooled(term, one, "no single trial has a value to simulate")
     if len(found) > 1:
         raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
     if one.declaration is USEFUL:
-        refuse_turn(term, one.turn, max(audit.protocol.most_turns(topic) for topic in audit.topics.topics))
+        trial_values.refuse_turn(term, one.turn, max(audit.protocol.most_turns(topic) for topic in audit.topics.topics))
         return one, (USEFUL.name, one.turn or 1)
-    return one, (one.declaration.name if one.declaration in SHARES else str(one.base), None)
+    return one, (one.declaration.name if one.declaration in trial_values.SHARES else str(one.base), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +83,7 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
     only one trial of each."""
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
-        raise InputError(f"{where}: no trial has a value of {key_name(key)}", advice="plan without --from")
+        raise InputError(f"{where}: no trial has a value of {trial_values.key_name(key)}", advice="plan without --from")
     tables, pooled = list(by_system.values()), measure.declaration is RECOVERY
     mean = float(np.nanmean([np.nanmean(table if pooled else _means(table)) for table in tables]))
     coming = _recovery_shares(material, list(by_system), where) if pooled else None
@@ -111,7 +104,7 @@ def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> 
     key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
     needed, trials = np.zeros((2, len(topics), len(systems)))
     for column, system in enumerate(systems):
-        for (topic, _), (_, over) in share_values(system, material).get(key, {}).items():
+        for (topic, _), (_, over) in trial_values.share_values(system, material).get(key, {}).items():
             if not math.isnan(over):
                 needed[topics.index(topic), column] += over
                 trials[topics.index(topic), column] += 1
@@ -128,9 +121,9 @@ def pilot_cells(
     including notes on lost trials."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
-    shares = measure.declaration in SHARES
-    scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
-    values = {name: share_values(name, material) if shares else scored[name] for name in systems}
+    shares = measure.declaration in trial_values.SHARES
+    scored, notes = trial_values.measure_values(systems, material, [] if shares else [measure], settings)
+    values = {name: trial_values.share_values(name, material) if shares else scored[name] for name in systems}
     rows = {topic.id: row for row, topic in enumerate(material.topics.topics)}
     most = max((one.key.trial for one in material.finished), default=1)
     tables: dict[str, Floats] = {}
@@ -197,8 +190,8 @@ def assumed_components(
     low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
         raise InputError(
-            f"--within cannot be stated for {key_name(key)}: trials are yes or no, so it follows from the mean "
-            "and the variance between topics",
+            f"--within cannot be stated for {trial_values.key_name(key)}: trials are yes or no, so it follows from "
+            "the mean and the variance between topics",
             advice="leave it out",
         )
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
@@ -206,7 +199,7 @@ def assumed_components(
         missing = [f"--{name}" for name in _to_state(declaration) if name not in stated]
         if missing and declaration is not MEAN_USEFUL:  # for which tau-bench has data
             raise InputError(
-                f"the variance of {key_name(key)} is unknown",
+                f"the variance of {trial_values.key_name(key)} is unknown",
                 advice=f"give a pilot run with --from, or state {', '.join(missing)}",
             )
     sources: dict[str, str] = {}
@@ -214,7 +207,8 @@ def assumed_components(
     sources["mean"] = _origin_words("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
-            f"{key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
+            f"{trial_values.key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing "
+            "could vary",
             allowed=f"more than {_figure(low, key)} and less than {_figure(high, key)}",
             advice="state another --mean, or give a pilot that varies",
         )
@@ -245,7 +239,7 @@ def assumed_components(
         mean = 0.5 + away if mean >= 0.5 else 0.5 - away
     most = (mean - low) * (high - mean) if shape != "unbounded" else math.inf
     if between >= most:
-        what = "--between" if "between" in stated else key_name(key)
+        what = "--between" if "between" in stated else trial_values.key_name(key)
         raise InputError(
             f"{what}: topics cannot spread by {_size(math.sqrt(between), key)} around a mean of {_figure(mean, key)}",
             allowed=f"less than {_size(math.sqrt(most), key)}",

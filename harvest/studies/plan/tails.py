@@ -14,18 +14,8 @@ from typing import Any
 from rich.text import Text
 
 from harvest.audits.audit import Audit
-from harvest.studies.plan.grid import (
-    WANTED,
-    Basis,
-    Design,
-    Grid,
-    Mix,
-    Plan,
-    even_mix,
-    pilot_basis,
-    plan_grid,
-    planned_settings,
-)
+from harvest.studies.plan import grid as grids
+from harvest.studies.plan.grid import Basis, Design, Grid, Mix, Plan
 from harvest.studies.plan.pilot import assumed_components, pilot_cells
 from harvest.studies.plan.words import Words, cheapest, error_words, in_percent, share_cell, simulated
 from harvest.terminal import printable
@@ -64,7 +54,7 @@ class TailsModel:
     details: Collection[str] = ("intervals that contain the tail", "studies with an interval", "simulated studies")
 
     def landmarks(self, own: Mix) -> list[Mix]:
-        return [even_mix(own)]
+        return [grids.even_mix(own)]
 
     def simulate(self, mix: Mix) -> TailPowers:
         """Simulate studies in which every topic has the same number of trials."""
@@ -190,7 +180,7 @@ class TailsModel:
         yield (
             f"shown: share of simulated studies whose {100 * self.basis.settings.level:g}% interval of `harvest score` "
             "lies wholly on that side of the bound, as a threshold of the audit asks, ± half its width"
-            f"{error_words([own.error for own in powers])}; bold from {in_percent(WANTED)}"
+            f"{error_words([own.error for own in powers])}; bold from {in_percent(grids.WANTED)}"
         )
         yield "it speaks of topics like these, of one system: systems are not compared in tails"
         if any(one.topics < self.least_topics for one in grid.designs):
@@ -246,7 +236,7 @@ def plan_tail(
     `topics` and `trials` are the numbers in the grid; () means half, once, twice and four times the audit's. Raises
     InputError for a tail that can have no interval, and if the distribution of the worst scores is unknown.
     """
-    settings = planned_settings(audit, changes)
+    settings = grids.planned_settings(audit, changes)
     (tail,) = understand(measure, settings, audit.topics, load_schema(SHIPPED))
     if tail.within:
         raise InputError(
@@ -265,7 +255,7 @@ def plan_tail(
     if run is None:
         systems = {"": _stated_system(base, stated or {})}
     else:
-        basis, material = pilot_basis(settings, seed, run)
+        basis, material = grids.pilot_basis(settings, seed, run)
         cells, notes = pilot_cells(material, base, (str(base.base), None), settings)
         if not cells:
             raise InputError(f"{run.path}: no trial has a value of {base.base}", advice="choose another pilot")
@@ -280,7 +270,7 @@ def plan_tail(
             f"{measure}: no number of topics shows the largest possible score",
             advice="use beta=0.9, which one conversation of ten exceeds",
         )
-    return plan_grid(audit, TailsModel(basis, tail, detect, systems, int(needed), notes), topics, trials)
+    return grids.plan_grid(audit, TailsModel(basis, tail, detect, systems, int(needed), notes), topics, trials)
 
 
 def _stated_system(base: Measure, stated: Mapping[str, float]) -> TailModel:

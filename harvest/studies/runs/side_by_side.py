@@ -11,15 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from harvest.studies.runs.readings import (
-    Contrast,
-    by_value,
-    changes_between,
-    in_words,
-    reading_contrasts,
-    recorded_audit,
-    recorded_scoring,
-)
+from harvest.studies.runs import readings
+from harvest.studies.runs.readings import Contrast
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import gold_table
@@ -86,7 +79,7 @@ def set_apart(
     """
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
-        return SideBySide(contrasts=tuple(reading_contrasts(named)))
+        return SideBySide(contrasts=tuple(readings.reading_contrasts(named)))
     _refuse_settings(named, changes or {})
     sets = {name: run.header.topic_set() for name, run in named.items()}
     known = {name: topics for name, topics in sets.items() if topics is not None}
@@ -107,7 +100,7 @@ def set_apart(
         *_trial_contrasts(named),
         *_system_contrasts(named),
         *_model_contrasts(named),
-        *reading_contrasts(named),
+        *readings.reading_contrasts(named),
         *(() if judged else _gold_contrasts(named, known, everywhere, layers_of)),
         *_judgment_contrasts(named, layers_of),
     )
@@ -115,13 +108,15 @@ def set_apart(
 
 
 def _refuse_settings(named: Mapping[str, Run], changes: Mapping[str, Any]) -> None:
-    each: dict[str, Json] = {name: Settings.of(recorded_scoring(run), changes).as_json() for name, run in named.items()}
-    found = [(path, by_run) for path, by_run in changes_between(each)]
+    each: dict[str, Json] = {
+        name: Settings.of(readings.recorded_scoring(run), changes).as_json() for name, run in named.items()
+    }
+    found = [(path, by_run) for path, by_run in readings.changes_between(each)]
     if found:
         differing = [SETTINGS[name] for name in dict.fromkeys(path.partition(".")[0] for path, _ in found)]
         wanted = " ".join(f"{one.option} {one.metavar or 'VALUE'}" for one in differing)
         raise InputError(
-            f"the audits of these runs score in different ways: {in_words(found)}",
+            f"the audits of these runs score in different ways: {readings.in_words(found)}",
             advice=f"give one value for all of them ({wanted}), or score the runs one by one",
         )
 
@@ -148,9 +143,9 @@ def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
     for name, topics in known.items():
         for topic in topics.topics:
             values.setdefault(topic.id, {})[name] = topic_value(topic)
-    found = {topic: (by_run, list(changes_between(by_run))) for topic, by_run in values.items()}
+    found = {topic: (by_run, list(readings.changes_between(by_run))) for topic, by_run in values.items()}
     return {
-        topic: Contrast("topic", f"topic {topic}: {in_words(changes)}", by_run)
+        topic: Contrast("topic", f"topic {topic}: {readings.in_words(changes)}", by_run)
         for topic, (by_run, changes) in found.items()
         if changes
     }
@@ -186,9 +181,9 @@ def _attribute_contrasts(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
             for name, topics in known.items()
             if attribute in topics.attributes
         }
-        changes = list(changes_between(values))
+        changes = list(readings.changes_between(values))
         if changes:
-            said = f"attribute set {attribute}: {in_words(changes)}; the definition of {first} is used for all"
+            said = f"attribute set {attribute}: {readings.in_words(changes)}; the definition of {first} is used for all"
             yield Contrast("attributes", said, values)
 
 
@@ -201,36 +196,44 @@ def _protocol_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
         name: {**one, "about": ""} if isinstance(one, dict) else {"name": "none known"}
         for name, one in protocols.items()
     }
-    changes = list(changes_between(texts))
+    changes = list(readings.changes_between(texts))
     if not changes:
         return
     called = {name: one.get("name", "") for name, one in texts.items()}
-    how = f"protocol: {by_value(called)}" if len(set(called.values())) > 1 else f"protocol: {in_words(changes)}"
+    how = (
+        f"protocol: {readings.by_value(called)}"
+        if len(set(called.values())) > 1
+        else f"protocol: {readings.in_words(changes)}"
+    )
     short = {name: {"name": one.get("name"), "version": one.get("version")} for name, one in texts.items()}
     yield Contrast("protocol", f"{how}: turns, labels and ends may have different meanings", short)
 
 
 def _user_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     parts: dict[str, dict[str, Json]] = {
-        name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
+        name: {
+            key: readings.recorded_audit(run)[key]
+            for key in ("endpoints", "user_files")
+            if key in readings.recorded_audit(run)
+        }
         for name, run in named.items()
     }
     for name, run in named.items():
         parts[name]["population"] = next((one.get("population") for one in _definitions(run).values()), None)
-    changes = list(changes_between(parts))
+    changes = list(readings.changes_between(parts))
     if changes:
-        yield Contrast("users", f"simulated users: {in_words(changes)}", parts)
+        yield Contrast("users", f"simulated users: {readings.in_words(changes)}", parts)
 
 
 def _group_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    groups = {name: list(recorded_audit(run).get("groups") or ()) for name, run in named.items()}
+    groups = {name: list(readings.recorded_audit(run).get("groups") or ()) for name, run in named.items()}
     if len({tuple(map(str, each)) for each in groups.values()}) > 1:
-        said = by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
+        said = readings.by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
         yield Contrast("groups", f"groups of users: {said}", groups)
 
 
 def _trial_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    audits = {name: recorded_audit(run) for name, run in named.items()}
+    audits = {name: readings.recorded_audit(run) for name, run in named.items()}
     trials = {
         name: audits[name].get("trials") or max((one.key.trial for one in run.conversations), default=0)
         for name, run in named.items()
@@ -238,14 +241,16 @@ def _trial_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     own = {name: audit.get("trials_of") or {} for name, audit in audits.items()}
     if not any(own.values()):
         if len(set(trials.values())) > 1:
-            yield Contrast("trials", f"trials of each topic: {by_value(trials)}", trials)
+            yield Contrast("trials", f"trials of each topic: {readings.by_value(trials)}", trials)
         return
     sets = [run.header.topic_set() for run in named.values()]
     topics = dict.fromkeys(one.id for topics in sets if topics is not None for one in topics.topics)
     of_topic = {topic: {name: own[name].get(topic, trials[name]) for name in named} for topic in topics}
     changes = [(topic, by_run) for topic, by_run in of_topic.items() if len(set(by_run.values())) > 1]
     if changes:
-        said = f"trials of single topics: {in_words(changes)}; in means over topics each topic still counts alike"
+        said = (
+            f"trials of single topics: {readings.in_words(changes)}; in means over topics each topic still counts alike"
+        )
         yield Contrast("trials", said, {name: {"trials": trials[name], "trials_of": {**own[name]}} for name in named})
 
 
@@ -256,9 +261,9 @@ def _system_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
             for name, run in named.items()
             if system in _definitions(run)
         }
-        changes = list(changes_between(values))
+        changes = list(readings.changes_between(values))
         if changes:
-            yield Contrast("system", f"system {system}: {in_words(changes)}", values)
+            yield Contrast("system", f"system {system}: {readings.in_words(changes)}", values)
 
 
 def _definitions(run: Run) -> dict[str, dict[str, Json]]:
@@ -275,7 +280,7 @@ def _model_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for system, by_run in found.items():
         several = {name: sorted(models) for name, models in by_run.items()}
         if len({*map(tuple, several.values())}) > 1:
-            said = by_value({name: " and ".join(models) for name, models in several.items()})
+            said = readings.by_value({name: " and ".join(models) for name, models in several.items()})
             yield Contrast("model", f"{system} says that it answered with another model: {said}", {**several})
 
 
@@ -312,7 +317,7 @@ def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Seq
         for name, run in named.items()
     }
     if len(set(map(tuple, authors.values()))) > 1:
-        said = by_value({name: ", ".join(each) or "none" for name, each in authors.items()})
+        said = readings.by_value({name: ", ".join(each) or "none" for name, each in authors.items()})
         yield Contrast("judgments", f"judgments: {said}: SWAN and WAN may be over different criteria", {**authors})
 
 

@@ -5,17 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harvest.audits.groups import grouped_name
+from harvest.studies.scores import trial_values
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Judges, Material
-from harvest.studies.scores.trial_values import (
-    SHARES,
-    Key,
-    Values,
-    measure_values,
-    refuse_pooled,
-    refuse_turn,
-    share_values,
-)
+from harvest.studies.scores.trial_values import Key, Values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
 from scoring.library import understand
@@ -131,9 +124,9 @@ def gather_arms(
     judges = judges or Judges()
     wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
     names = [name for system in systems for name in system.names.values()]
-    others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
-    computed, notes = measure_values(names, material, others, settings, judges)
-    values = {name: {**share_values(name, material), **computed[name]} for name in names}
+    others = [measure for measure in wanted.values() if measure.declaration not in trial_values.SHARES]
+    computed, notes = trial_values.measure_values(names, material, others, settings, judges)
+    values = {name: {**trial_values.share_values(name, material), **computed[name]} for name in names}
     listed = run.header.audit.get("factors") if isinstance(run.header.audit, dict) else None
     factors = listed.items() if isinstance(listed, dict) else ()
     levels = {name: tuple(map(str, own)) for name, own in factors if isinstance(own, list)}
@@ -149,8 +142,8 @@ def wanted_measures(
     for term in terms:
         for measure in understand(term, settings, material.topics, schema):
             one = measure.declaration
-            refuse_pooled(term, measure, "two conversations are not a pair")
-            refuse_turn(term, measure.turn, max(material.turns.values(), default=1))
-            name = one.name if one in SHARES else str(measure.base)
+            trial_values.refuse_pooled(term, measure, "two conversations are not a pair")
+            trial_values.refuse_turn(term, measure.turn, max(material.turns.values(), default=1))
+            name = one.name if one in trial_values.SHARES else str(measure.base)
             found[name, (measure.turn or 1) if one is USEFUL else None] = measure
     return found

@@ -5,15 +5,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from harvest.studies.scores import scorecard
 from harvest.studies.scores.bounds import Checked, checked_bounds, measures_needed, shares_of
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_bounds import lost_bounds
-from harvest.studies.scores.scorecard import (
-    Material,
-    asked_names,
-    refuse_unused,
-    score_material,
-)
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.selection import Selection, selection
 from recordings.log.run_folder import Run
 from scoring.notation import Term, parse_all
@@ -70,11 +66,11 @@ class ScoreRequest:
         """Score the material. Raises InputError for unknown names and for values that do not fit these runs."""
         terms = self.terms
         judged = load_gold(self.gold, material.topics) if self.gold is not None else None
-        refuse_unused(material, self.settings, judged)
+        scorecard.refuse_unused(material, self.settings, judged)
         criteria = load_schema(self.schema) if self.schema else None
-        names = asked_names(terms, material.topics, criteria) if terms else ()
+        names = scorecard.asked_names(terms, material.topics, criteria) if terms else ()
         scored = partial(
-            score_material,
+            scorecard.score_material,
             changes=self.settings,
             gold=judged,
             seed=self.seed,

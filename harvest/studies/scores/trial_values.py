@@ -14,21 +14,14 @@ from scoring.library import list_forms, measures, single
 from scoring.material import Judged
 from scoring.material import Material as Ground
 from scoring.measure import Declaration, Measure
-from scoring.measures.usefulness import (
-    MEAN_USEFUL,
-    RECOVERY,
-    USEFUL,
-    recovery_cells,
-    useful_cells,
-    useful_share,
-)
+from scoring.measures import usefulness
 from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.table import ScoreTable
 from topics.errors import InputError
 
 # The measures of trials to which each conversation contributes.
-SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
+SHARES = (usefulness.USEFUL, usefulness.MEAN_USEFUL, usefulness.RECOVERY)
 
 # A measure and its turn.
 Key = tuple[str, int | None]
@@ -52,11 +45,11 @@ def share_values(system: str, material: Material) -> Values:
             continue
         trial = (one.key.topic, one.key.trial)
         given = material.labels[one.key][: material.turns[one.key.system, one.key.topic]]
-        for turn, cell in enumerate(useful_cells(given), 1):
-            found.setdefault((USEFUL.name, turn), {})[trial] = (cell, 1.0)
-        value, over = useful_share(given)
-        found.setdefault((MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
-        found.setdefault((RECOVERY.name, None), {})[trial] = recovery_cells(given)
+        for turn, cell in enumerate(usefulness.useful_cells(given), 1):
+            found.setdefault((usefulness.USEFUL.name, turn), {})[trial] = (cell, 1.0)
+        value, over = usefulness.useful_share(given)
+        found.setdefault((usefulness.MEAN_USEFUL.name, None), {})[trial] = (value, float(over > 0))
+        found.setdefault((usefulness.RECOVERY.name, None), {})[trial] = usefulness.recovery_cells(given)
     return found
 
 

@@ -13,14 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from harvest.studies.users.fitted_users import (
-    LEAVING,
-    Answers,
-    fitted_options,
-    sequences_of,
-    source_of,
-    stop_estimates,
-)
+from harvest.studies.users import fitted_users
+from harvest.studies.users.fitted_users import Answers
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.dialogue import Dialogue
@@ -43,7 +37,7 @@ DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
 KNOWN = "hidden-states, person known"
 
 # The candidates that `harvest simulate fit` can write: tables and stop models, and hidden states.
-CANDIDATES = (*LEAVING, HIDDEN)
+CANDIDATES = (*fitted_users.LEAVING, HIDDEN)
 
 # Fewest people to choose a candidate other than the default: intervals over fewer are too narrow.
 FEWEST = 20
@@ -89,13 +83,15 @@ def candidates(
 
     def with_stop(stop: str) -> Fit:
         def fit(training: Sequence[Dialogue]) -> Bits:
-            options = fitted_options(training, order=order, answers=answers, smoothing=smoothing, stop=stop, acts=acts)
+            options = fitted_users.fitted_options(
+                training, order=order, answers=answers, smoothing=smoothing, stop=stop, acts=acts
+            )
             user = markov.build(options.model_copy(update={"words": dict.fromkeys(options.acts, ("-",))}))
             return lambda theirs: played_bits(user, theirs, answers)
 
         return fit
 
-    for stop in LEAVING:
+    for stop in fitted_users.LEAVING:
         try:
             with_stop(stop)(dialogues)
         except InputError as fault:
@@ -173,9 +169,9 @@ def fit_hidden_user(
     """Return the file of a fitted user with hidden states, without texts."""
     return HiddenFile(
         name=name,
-        source=source_of(dialogues, files, answers),
+        source=fitted_users.source_of(dialogues, files, answers),
         options=written(learn_hidden(dialogues, answers=answers, seed=seed)),
-        stopping=stop_estimates(dialogues),
+        stopping=fitted_users.stop_estimates(dialogues),
     )
 
 
@@ -184,7 +180,7 @@ def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> li
     found: dict[str, list[Dialogue]] = {}
     for one in dialogues:
         found.setdefault(one.unit, []).append(one)
-    return [sequences_of(found[unit], answers) for unit in sorted(found)]
+    return [fitted_users.sequences_of(found[unit], answers) for unit in sorted(found)]
 
 
 def _or_nothing(fit: Fit) -> Fit:

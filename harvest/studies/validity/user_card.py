@@ -17,37 +17,21 @@ from itertools import combinations
 
 import numpy as np
 
-from harvest.studies.validity.user_differences import (
-    ADDED,
-    KEPT,
-    LEFT,
-    LENGTH,
-    ORDERS,
-    REFUSED,
-    differing_rates,
-    fault_table,
-    first_suspect,
-)
+from harvest.studies.validity import user_differences
 from harvest.studies.validity.worded_turns import WordedTurn
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
+from scoring.inference import turn_events
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.turn_events import (
-    Contrast,
-    EventTable,
-    TurnCase,
-    compare_events,
-    effect_of_events,
-    joined_events,
-)
+from scoring.inference.turn_events import Contrast, EventTable, TurnCase
 from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
 
 # Rates whose difference does not prevent a verdict.
-_HARMLESS = (REFUSED, ORDERS)
+_HARMLESS = (user_differences.REFUSED, user_differences.ORDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +68,7 @@ class SystemCard:
         return {name: self.rates[name] for name in FAULTS if self.rates[name].count}
 
 
-_NAMED = {LEFT: "users who left after the same answers, by their labels,"}
+_NAMED = {user_differences.LEFT: "users who left after the same answers, by their labels,"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +96,7 @@ class UserDifference:
         what = FAULTS.get(self.rate, "")
         named = f"the fault {self.rate!r} ({what})" if what else _NAMED.get(self.rate, self.rate)
         shares = " and ".join(
-            f"{value:.1f} in {n} turns" if self.rate == LENGTH else f"{100 * value:.0f}% of {n}"
+            f"{value:.1f} in {n} turns" if self.rate == user_differences.LENGTH else f"{100 * value:.0f}% of {n}"
             for value, n in zip(self.values, self.n, strict=True)
         )
         then = (
@@ -172,7 +156,7 @@ def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversati
     different = _distinct_trials(conversations)
     told = [one for one in turns if one.key in different]
     there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
-    return {name: fault_table(told, name) for name in there} if told else {}
+    return {name: user_differences.fault_table(told, name) for name in there} if told else {}
 
 
 def joined_tables(
@@ -182,7 +166,7 @@ def joined_tables(
     if not all(tables):
         return {}
     names = dict.fromkeys(name for one in tables for name in one)
-    return {name: joined_events(one.get(name, one[ALL_TURNS]) for one in tables) for name in names}
+    return {name: turn_events.joined_events(one.get(name, one[ALL_TURNS]) for one in tables) for name in names}
 
 
 def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:
@@ -191,7 +175,7 @@ def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[st
         return ""
     names = [name for name in FAULTS if name in before or name in now]
     tests = [
-        compare_events(
+        turn_events.compare_events(
             now.get(name, now[ALL_TURNS]),
             before.get(name, before.get(ALL_TURNS, {})),
             generator(0, "user card", "baseline", system, name),
@@ -226,19 +210,19 @@ def _card(
     clusters: Mapping[str, str],
 ) -> SystemCard:
     rates = {name: [(one, float(one.fault == name), 1.0) for one in turns] for name in FAULTS}
-    rates[ORDERS] = [(one, float(one.orders), 1.0) for one in turns]
+    rates[user_differences.ORDERS] = [(one, float(one.orders), 1.0) for one in turns]
     known = [(one, float(sum(one.refused.values()))) for one in turns if one.refused is not None]
-    rates[REFUSED] = [(one, refused, refused + (one.fault != _OWN)) for one, refused in known]
-    rates[LEFT] = [(one, float(one.left), 1.0) for one in turns if one.left is not None]
+    rates[user_differences.REFUSED] = [(one, refused, refused + (one.fault != _OWN)) for one, refused in known]
+    rates[user_differences.LEFT] = [(one, float(one.left), 1.0) for one in turns if one.left is not None]
     found = {name: _rate(cells, topics, resampler) for name, cells in rates.items()}
     plain = [one for one in turns if not one.fault]
     means = {
-        KEPT: [(one, one.kept, 1.0) for one in plain if not math.isnan(one.kept)],
-        ADDED: [(one, one.added, 1.0) for one in plain if not math.isnan(one.added)],
-        LENGTH: [(one, float(one.words), 1.0) for one in plain],
+        user_differences.KEPT: [(one, one.kept, 1.0) for one in plain if not math.isnan(one.kept)],
+        user_differences.ADDED: [(one, one.added, 1.0) for one in plain if not math.isnan(one.added)],
+        user_differences.LENGTH: [(one, float(one.words), 1.0) for one in plain],
     }
     for name, cells in means.items():
-        top = math.inf if name == LENGTH else 1.0
+        top = math.inf if name == user_differences.LENGTH else 1.0
         found[name] = replace(_rate(cells, topics, resampler, top), count=math.nan)
     refused: Counter[str] = Counter()
     for one in turns:
@@ -249,7 +233,7 @@ def _card(
         found,
         dict(refused.most_common()),
         len(turns) - len(known),
-        effect_of_events(
+        turn_events.effect_of_events(
             (
                 TurnCase(one.key.topic, one.key, str(one.number), bool(one.fault), one.label == USEFUL)
                 for one in turns
@@ -287,7 +271,7 @@ def _differences(
     one: SystemCard, two: SystemCard, turns: Mapping[str, Sequence[WordedTurn]], clusters: Mapping[str, str]
 ) -> Iterator[UserDifference]:
     pair = one.system, two.system
-    for name, p in differing_rates(turns[one.system], turns[two.system], clusters, *pair):
+    for name, p in user_differences.differing_rates(turns[one.system], turns[two.system], clusters, *pair):
         worse = max((one, two), key=lambda card: _distance_from_intended(card, turns[card.system], name))
         rest = two if worse is one else one
         rates = worse.rates[name], rest.rates[name]
@@ -297,12 +281,12 @@ def _differences(
 
 
 def _distance_from_intended(card: SystemCard, turns: Sequence[WordedTurn], rate: str) -> float:
-    if rate == LENGTH:
+    if rate == user_differences.LENGTH:
         return abs(math.fsum(turn.length for turn in turns if not turn.fault)) / max(
             1, sum(not turn.fault for turn in turns)
         )
     value = card.rates[rate].value
-    return 0.0 if math.isnan(value) else value * (-1 if rate == KEPT else 1)
+    return 0.0 if math.isnan(value) else value * (-1 if rate == user_differences.KEPT else 1)
 
 
 def _suspect_turns(
@@ -312,6 +296,6 @@ def _suspect_turns(
     for one in differences:
         if one.withholds:
             own = found.setdefault(one.system, {})
-            for key, number in first_suspect(turns[one.system], turns[one.other], one.rate).items():
+            for key, number in user_differences.first_suspect(turns[one.system], turns[one.other], one.rate).items():
                 own[key] = min(number, own.get(key, number))
     return found

@@ -8,13 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harvest.studies.watch import words as watch_words
 from harvest.studies.watch.watched import Watched, WatchedSystem
-from harvest.studies.watch.words import (
-    over_words,
-    signed_value,
-    system_sentence,
-    value_text,
-)
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from scoring.inference.drift import BUDGET, SAME_BUDGET
@@ -43,11 +38,13 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
         words = [one.word for one in system.figures if one.gated]
         # The verdict that most needs a person's attention.
         worst = min([*words, system.verdict], key=list(STYLES).index) if words else system.verdict
-        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {STYLES[worst]}")
+        yield Text(printable(watch_words.system_sentence(system, found), line=True), style=f"bold {STYLES[worst]}")
     for system in found.systems:
         if system.figures:
             yield _figure_table(system)
-        yield from (Text(printable(over_words(one), line=True), style="dim") for one in system.figures if one.over)
+        yield from (
+            Text(printable(watch_words.over_words(one), line=True), style="dim") for one in system.figures if one.over
+        )
         yield from system_details(system)
     runs = pluralize(len(found.baseline.runs), "run")
     yield Text(
@@ -105,14 +102,14 @@ def _figure_table(system: WatchedSystem) -> Table:
         table.add_column(Text(heading), justify="right", no_wrap=True)  # a text: brackets are no markup
     for one in system.figures:
         reached = max(one.levels) if one.gated else math.nan
-        low, high = (signed_value(end, one.name) for end in one.difference.shown)
+        low, high = (watch_words.signed_value(end, one.name) for end in one.difference.shown)
         mark = "" if one.difference.interval.printed else THESE_RUNS
         found = f"q {one.q:.3f}".replace("0.", ".", 1) if one.q <= _DISCOVERY else ""
         table.add_row(
             one.name if one.gated else f"{one.name}*",
-            value_text(one.before, one.name),
-            value_text(one.value, one.name),
-            f"{signed_value(one.difference.value, one.name)} [{low}, {high}]{mark}",
+            watch_words.value_text(one.before, one.name),
+            watch_words.value_text(one.value, one.name),
+            f"{watch_words.signed_value(one.difference.value, one.name)} [{low}, {high}]{mark}",
             str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
             "" if math.isnan(reached) else f"{100 * reached:.0f}%",
             Text(one.word, style=STYLES[one.word]) if one.gated else found,

@@ -19,16 +19,10 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_figures import Figure, cut_reaches, figure_values, figures_of
 from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_card import changed_users
+from harvest.studies.watch import history as past_looks
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
 from harvest.studies.watch.changes import changed_topics, changed_turns
-from harvest.studies.watch.history import (
-    Look,
-    LookSystem,
-    WatchRules,
-    looks_before,
-    own_look,
-    state_after,
-)
+from harvest.studies.watch.history import Look, LookSystem, WatchRules
 from harvest.studies.watch.watched import Over, Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import moment
 from recordings.log.run_folder import Run
@@ -73,8 +67,10 @@ def watch(
     refuse_other_audit(run.header, baseline, Place(str(run.path)))
     material, settings = gathered.material, gathered.settings
     at = run.header.created_at
-    past = looks_before(history, baseline.identity, at)
-    audit = _Audit(run, baseline, material, settings, past, own_look(history, baseline.identity, at), rules, seed)
+    past = past_looks.looks_before(history, baseline.identity, at)
+    audit = _Audit(
+        run, baseline, material, settings, past, past_looks.own_look(history, baseline.identity, at), rules, seed
+    )
     found = {system: audit.system(system, before) for system, before in baseline.systems.items()}
     noted = {system: look for system, (_, look) in found.items()}
     line = Look(at=at, run=name or run.path.name, baseline=baseline.identity, systems=noted, rules=rules)
@@ -217,7 +213,7 @@ class _Audit:
         )
         judged = None
         if gated:
-            state = state_after(self.past, system, figure.name, known, rules)
+            state = past_looks.state_after(self.past, system, figure.name, known, rules)
             judged = judge(state, known, cells, rules, at=moment(self.run.header.created_at), left=left)
             found = judged.difference
         else:

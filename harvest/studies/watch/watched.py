@@ -6,14 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harvest.studies.watch import history
 from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch.history import (
-    MATTERS,
-    Look,
-    LookFigure,
-    WatchRules,
-)
+from harvest.studies.watch.history import Look, LookFigure, WatchRules
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import WatchState
@@ -67,7 +63,7 @@ class WatchedFigure:
     q: float
     evidence: Floats | None
     judged: Judged | None = None
-    matters: float = MATTERS
+    matters: float = history.MATTERS
     over: Over | None = None
     cut: tuple[float, float] = (0.0, 0.0)
 
