@@ -290,7 +290,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
     if file.population and (groups or file.arms or file.factors):
         other = "groups" if groups else "arms"
         what = f"an audit has {other} or a population, not both: a trial of each of the {other} meets one user"
-        raise document.error(("population",), what, advice="write two audits", key=True)
+        raise document.error(("population",), what, advice="write an audit for each", key=True)
     if file.factors:
         arms = read_factors(document, file.factors, protocol, topics.topics, grouped=bool(groups))
     else:
@@ -360,7 +360,8 @@ def _build_drivers(audit: Audit) -> None:
         if missing:
             raise document.error(
                 (*system.loc, "driver"),
-                f"protocol {audit.protocol.name!r} needs {', '.join(missing)}, which driver {system.driver!r} lacks",
+                f"the protocol {audit.protocol.name!r} needs {', '.join(missing)}, which the driver "
+                f"{system.driver!r} does not support",
                 advice="choose another driver, or a protocol that does not need it",
             )
     if not audit.topics.topics:

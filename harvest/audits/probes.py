@@ -77,7 +77,7 @@ def check_sessions(
             raise document.error(
                 (*system.loc, "session"),
                 f"the users of this audit return to the system {system.name!r} in new sessions, but "
-                "its session goes on through all topics",
+                "its session continues through all topics",
                 allowed="session: fresh",
             )
         if why:

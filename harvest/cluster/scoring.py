@@ -61,8 +61,9 @@ def score_run(task: ScoringTask) -> KeptScores:
         if differing:
             name = differing[0]
             raise InputError(
-                f"a worker has {name} {versions.get(name, 'not')}, and the command {task.versions.get(name, 'not')}",
-                allowed="workers with the same versions: figures may depend on them",
+                f"a worker has {name} {versions.get(name, '(not installed)')}, "
+                f"and the command has {task.versions.get(name, '(not installed)')}",
+                allowed="workers with the same versions, because figures may depend on them",
             )
         try:
             same = _read_folder(folder, task.request) == task.seen
@@ -70,7 +71,7 @@ def score_run(task: ScoringTask) -> KeptScores:
             same = False
         if not same:
             raise InputError(
-                f"a worker sees other files than the command in {task.run}, or for its options",
+                f"a worker sees files that differ from those of the command, in {task.run} or for its options",
                 allowed="runs and files in folders that all workers share by the same paths",
             )
         material = task.request.gathered([read(folder)]).material

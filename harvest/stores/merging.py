@@ -51,7 +51,7 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
             raise InputError(
                 "a machine has claimed this run but has not recorded anything yet",
                 place=Place(copies.unbegun[0]),
-                advice="repeat the command once it has",
+                advice="repeat the command once it has recorded something",
             )
         try:
             merged = merge(copies.folders, out, salvage=salvage, named=copies.named)
@@ -68,7 +68,7 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
     if advice and copies.named(advice) != advice:  # as advice to salvage a folder that will be gone
         few = runs if len(runs) < 5 else ("RUN", "RUN", "…")
         again = f"harvest merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
-        advice = f"{again}\n      makes a run of all attempts that can be read completely; the store is not changed"
+        advice = f"{again}\n      saves every readable attempt in a new run; the store is not changed"
     return RunError(
         copies.named(fault.what),
         place=place and Place(copies.named(place.path), place.line, place.column),

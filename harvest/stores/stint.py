@@ -205,9 +205,9 @@ class Sender:
             rows = [json.loads(line) for line in lines.split(b"\n") if b'"evidence":{' in line]
         except ValueError:
             raise RunError(
-                f"what follows byte {self._at['trials']}, which is not in the store yet, is not valid JSON",
+                f"the content after byte {self._at['trials']}, which is not in the store yet, is not valid JSON",
                 place=Place(str(file)),
-                advice="play into another folder (--out), which begins with what is in the store",
+                advice="play into another folder (--out), which starts from the recording in the store",
             ) from None
         named = {address for row in rows if isinstance(row["evidence"], dict) for address in row["evidence"].values()}
         # The exhibits of an attempt that continues one of another worker are not here but in the store.

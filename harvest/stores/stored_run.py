@@ -134,7 +134,7 @@ class StoredRun:
             number += 1
         if self.put_new(name, b"{}"):
             raise InputError(
-                f"the store {self.store.url} overwrites existing objects in spite of If-None-Match",
+                f"the store {self.store.url} overwrites existing objects despite If-None-Match",
                 allowed="a store that supports conditional writes",
             )
         return number

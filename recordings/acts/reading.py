@@ -51,7 +51,7 @@ def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialo
 def dialogues_in_iard(value: Json, place: Place, *, level: Level = "top") -> tuple[Dialogue, ...]:
     """Return the dialogues in the JSON value of the IARD file, as `read_iard` does."""
     if not isinstance(value, dict) or not is_iard(value):
-        raise InputError("not the IARD file", place=place, allowed='{"474": {"dialogue_info": {…}}, …}')
+        raise InputError("this is not the IARD file", place=place, allowed='{"474": {"dialogue_info": {…}}, …}')
     return tuple(_dialogue_in_iard(str(name), row, place, level) for name, row in value.items())
 
 
@@ -77,7 +77,7 @@ def _dialogue_in_iard(name: str, row: Json, place: Place, level: Level) -> Dialo
                 raise InputError(
                     f"{where}: 'worker_id' is neither a number nor text",
                     place=place,
-                    allowed='17, "w17", or null where not known',
+                    allowed='17, "w17", or null if unknown',
                 )
             person, waiting = person if worker is None else str(worker) or person, True
         elif waiting:
@@ -111,7 +111,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
         raise InputError(torn, advice="write the complete file again")
     if not rows or rows[0][1].get("format") != FORMAT:
         raise InputError(
-            "not a file of acts", place=Place.of(path, 1), allowed=f'a first line {{"format": "{FORMAT}"}}'
+            "this is not a file of acts", place=Place.of(path, 1), allowed=f'a first line {{"format": "{FORMAT}"}}'
         )
     dialogues = []
     seen: dict[str, Place] = {}
@@ -123,7 +123,9 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
             raise fault
         dialogue = _dialogue(row, place)
         if dialogue.id in seen:
-            raise InputError(f"dialogue {dialogue.id!r} is already at line {seen[dialogue.id].line}", place=place)
+            raise InputError(
+                f"dialogue {dialogue.id!r} is repeated (first in line {seen[dialogue.id].line})", place=place
+            )
         seen[dialogue.id] = place
         dialogues.append(dialogue)
     return tuple(dialogues)
@@ -154,19 +156,17 @@ def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
         raise InputError(f"unknown key {unknown!r}", place=place, allowed=", ".join(_KEYS))
     name, turns, ended, score = row.get("id"), row.get("turns"), row.get("ended"), row.get("score")
     if name is None:
-        raise InputError("missing key 'id'", place=place, allowed="text, not empty", advice="add it")
+        raise InputError("the key 'id' is missing", place=place, allowed="non-empty text", advice="add it")
     if not isinstance(name, str) or not name.strip():
         given = "empty" if isinstance(name, str) else "not text"
         advice = f'put it in quotation marks: "{name}"' if type(name) in (int, float) else "give the dialogue a name"
-        raise InputError(f"'id' is {given}", place=place, allowed="text, not empty", advice=advice)
+        raise InputError(f"'id' is {given}", place=place, allowed="non-empty text", advice=advice)
     if not isinstance(turns, list) or not turns:
         raise InputError(f"dialogue {name!r} has no turns", place=place, allowed='[["act", "answer"], …], at least one')
     if not isinstance(ended, bool):
-        raise InputError(f"dialogue {name!r}: 'ended' is not a truth value", place=place, allowed="true, false")
+        raise InputError(f"dialogue {name!r}: 'ended' is neither true nor false", place=place, allowed="true, false")
     if isinstance(score, bool) or not isinstance(score, (int, float, type(None))):
-        raise InputError(
-            f"dialogue {name!r}: 'score' is not a number", place=place, allowed="a number, or leave it out"
-        )
+        raise InputError(f"dialogue {name!r}: 'score' is not a number", place=place, allowed="a number, or null")
     texts = {key: row.get(key, "") for key in _TEXTS}
     for key, value in texts.items():
         if not isinstance(value, str):
@@ -217,7 +217,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
         elif is_queries(value):
             found = Dialogues(dialogues_in_queries(value, place))
         else:
-            raise InputError("not a file that contains dialogues", place=place, allowed=_KINDS)
+            raise InputError("this file does not contain dialogues", place=place, allowed=_KINDS)
     if not found.kept:
         left = "; ".join(f"{count}: {why}" for why, count in found.left_out)
         raise InputError("no dialogue has a user turn" + (f" ({left})" if left else ""), place=place)
@@ -266,7 +266,7 @@ def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
     """Return the search sessions in the JSON value of their file. Raises InputError if it has another form or if a
     session is empty."""
     if not isinstance(value, dict) or not is_queries(value):
-        raise InputError("not a file of search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
+        raise InputError("this file has no search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())
 
 
@@ -279,7 +279,7 @@ def _session(name: str, queries: Json, place: Place) -> Dialogue:
             raise InputError(f"session {name}: query {number} is not text", place=place, allowed='"query"')
         if not _WORD.search(query):
             raise InputError(
-                f"session {name}: query {number} has no word, so its kind is unknown",
+                f"session {name}: query {number} contains no word, so it cannot be classified",
                 place=place,
                 allowed="text with a letter or digit",
                 advice="leave the query out",

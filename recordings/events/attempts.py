@@ -161,7 +161,7 @@ class Attempt:
 
     def _whole_turns(self) -> list[_OpenTurn]:
         if self._spoken is not None:
-            raise ValueError("only the words of this attempt were kept")
+            raise ValueError("only the text of this attempt's turns was kept")
         return self._turns
 
     def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:

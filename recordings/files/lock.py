@@ -108,5 +108,5 @@ def _no_lock(path: Path) -> RunError:
     return RunError(
         "this is not the lock of a run (a link, a folder, or a file with something in it)",
         place=Place(str(path)),
-        advice="find out where it comes from; if it is removed, the run makes its own",
+        advice="find out where it comes from, and remove it; the run then creates a new one",
     )

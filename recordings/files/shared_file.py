@@ -100,7 +100,7 @@ def _lock_file(path: Path, patience: float) -> int:
                 raise _no_file(path)
             if not flock(descriptor, patience):
                 raise Locked(
-                    f"another process has been writing this file for more than {patience:g} seconds",
+                    f"another process has been writing to this file for more than {patience:g} seconds",
                     place=Place(str(path)),
                     advice="wait for it to end, or stop it; then give the same command again",
                 )

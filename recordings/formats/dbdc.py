@@ -210,7 +210,7 @@ def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str
         yield value["dialogue-id"].text(), value, file.resolve().parent.name, turns
     else:
         raise value.error(
-            "not a DBDC file",
+            "this is not a DBDC file",
             allowed='{"dialogue-id": …, "turns": […]} as in *.log.json, or {"subset": …, "dialogues": […]}',
         )
 
@@ -271,7 +271,7 @@ def write_dialogues(
     """
     top = Path(folder)
     if top.exists():
-        raise InputError("this exists already", place=Place(str(top)), advice="give the name of a new folder")
+        raise InputError("this folder already exists", place=Place(str(top)), advice="give the name of a new folder")
     written = 0
     for one in conversations:
         key = one.key

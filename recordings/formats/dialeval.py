@@ -106,7 +106,7 @@ def _dialogues(value: JsonValue) -> Sequence[JsonValue]:
     for one in found:
         if not (one.has("id") and one.has("turns")):
             raise one.error(
-                "not a DialEval dialogue",
+                "this is not a DialEval dialogue",
                 allowed='{"id": …, "turns": [{"sender": …, "utterances": […]}], "annotations": […]}',
                 advice="to read counts of annotators without texts, use: harvest helpdesk eval"
                 if one.has("dialogues")
@@ -160,7 +160,8 @@ def _types(at: JsonValue, trial: str, senders: Sequence[str], numbers: Sequence[
     given = at.elements()
     if len(given) != len(senders):
         raise at.error(
-            f"{len(given)} types, but the dialogue has {len(senders)} turns", allowed="one for each turn, in order"
+            f"there are {len(given)} types, but the dialogue has {len(senders)} turns",
+            allowed="one type for each turn, in order",
         )
     return [
         Judgment(

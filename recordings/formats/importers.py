@@ -125,7 +125,7 @@ _FUNCTION = "a function from a recordings.formats.importers.Request to Found"
 
 def _load_importer(entry: EntryPoint, read: Read) -> Importer:
     if not callable(read):
-        raise TypeError("it is not a function")
+        raise TypeError("the entry point is not a function")
 
     def guarded(request: Request) -> Found:
         """Call the plug-in. It may fail in any way, and the error names it, so that the fault is not ascribed to
@@ -189,7 +189,7 @@ def read_cast2022(request: Request) -> Found:
     cast = import_module("recordings.trees.cast")  # late: brings numpy
     if len(request.files) > 1:  # paths of two files would get the same trial numbers
         what = f"{len(request.files)} files of trees were given"
-        raise InputError(what, allowed="one", advice="import each with its --system")
+        raise InputError(what, allowed="one file", advice="import each file with its own --system")
     conversations = cast.read_cast(request.files[0], system=request.system or cast.SYSTEM).conversations
     return Found(tuple(conversations), request.topics or made_of(conversations))
 

@@ -85,7 +85,7 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     answers = [one for one in left if one is not chosen and any(side == "assistant" for side, _ in one.said)]
     if (not own and len(left) > 1) or (answers and not chosen.answered):
         names = ", ".join(one.name for one in left[:8])
-        raise _refusal(f"the record has several lists of messages, parts or versions of one conversation: {names}")
+        raise _refusal(f"the record has several lists of messages and none contains the others: {names}")
     begun = [one for one in every if one is not chosen and chosen.said[: len(one.said)] == one.said]
     if not own and not begun and (chosen.path[-1] not in LISTS or is_part(*chosen.path[:-1])):
         if chosen.path[-1] not in LISTS and not is_part(*chosen.path):
@@ -175,6 +175,6 @@ def _words(*names: str | int) -> frozenset[str]:
 def _refusal(what: str) -> InputError:
     return InputError(
         what,
-        allowed='one list that holds the whole conversation: {"messages": [{"role": "user", "content": …}, …]}',
-        advice="write each conversation so, one a line",
+        allowed='one list with the whole conversation: {"messages": [{"role": "user", "content": …}, …]}',
+        advice="write each conversation in this form, one per line",
     )

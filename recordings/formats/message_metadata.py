@@ -137,7 +137,7 @@ class Metadata:
     def _texts(self, key: str) -> list[str]:
         value = self.values.get(key) or []
         if not isinstance(value, list) or not all(item is None or isinstance(item, str) for item in value):
-            raise InputError(f"metadata.{key} is not a list of texts")
+            raise InputError(f"metadata.{key} is not a list of strings")
         return [item or "" for item in value]
 
     def of_turns(self, key: str, turns: int) -> list[str]:
@@ -161,7 +161,7 @@ class Metadata:
         further = {*labels[answers:turns]} - {MISSING, ""} or {*labels[turns:]} - {MISSING}
         if labels and (len(labels) < answers or further):
             what = f"metadata.labels has {pluralize(len(labels), 'value')} for {pluralize(answers, 'answer')}"
-            raise InputError(what, allowed="one for each answer, then - for each turn that never came")
+            raise InputError(what, allowed="one label for each answer, followed by - for each turn that never came")
         return labels
 
     def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
@@ -271,8 +271,8 @@ def _name_text(value: object) -> str:
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
 
 
-_EACH_TURN = "one for each turn of the user (messages of one side in a row are one turn, a greeting one of its own)"
-_LINKS = "for each answer a list of [text, address], or null"
+_EACH_TURN = "one value for each user turn (messages of one side in a row are one turn, and a greeting is a turn too)"
+_LINKS = "a list of [text, address], or null, for each answer"
 
 
 def _is_misspelling(key: str, known: str) -> bool:

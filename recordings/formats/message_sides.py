@@ -123,7 +123,7 @@ def _read_content(message: Mapping[str, Any], where: str, passed: Counter[str]) 
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise InputError(f"{where} has no content", allowed="text, or a list of parts of text")
+        raise InputError(f"{where} has no content", allowed="text, or a list of text parts")
     texts: list[str] = []
     for part in content:
         match part:

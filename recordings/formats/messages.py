@@ -90,7 +90,7 @@ class SalvagedText:
             if not value.loc:
                 raise self.faults.get(value.line) or next(iter(self.faults.values()))
             raise InputError(
-                "it contains a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text"
+                "this record contains a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text"
             )
 
 
@@ -155,7 +155,7 @@ def read_messages(
     if left_out and not numbered.drafts:
         raise left_out[0]
     if not drafts:
-        raise InputError("no conversation in this file", place=Place.of(files[0], 1))
+        raise InputError("this file contains no conversation", place=Place.of(files[0], 1))
     found = [draft.conversation for draft in numbered.drafts]
     prompts = reading.prompts
     return Messages(

@@ -137,7 +137,7 @@ class _Reader:
         else:
             name, _, version = first.partition("/")
             if name != FORMAT.partition("/")[0] or version.partition(".")[0] != FORMAT.partition("/")[2]:
-                raise self.error(f"unknown version of a transcript: {first!r}", column=8, allowed=FORMAT)
+                raise self.error(f"this version of a transcript is unknown: {first!r}", column=8, allowed=FORMAT)
             self.exact, self.returns = True, returns
         try:
             self.heading = parse_heading(filter(None, pairs))
@@ -166,7 +166,7 @@ class _Reader:
                 f"topic {name!r} is not in the topic set {self.topics.name!r}",
                 column=7,
                 allowed=topic_names(self.topics),
-                advice="if this is text of a reply, take out its first #",
+                advice="if this is text of a reply, remove its first #",
             )
         return topic
 
@@ -232,13 +232,13 @@ class _Reader:
         try:
             text = json.loads(line[1:])
         except ValueError as fault:
-            raise self.error(f"not a JSON string after the backslash: {fault}", column=2) from None
+            raise self.error(f"the text after the backslash is not a JSON string: {fault}", column=2) from None
         return str(text)
 
     def finished(self) -> Transcript:
         self._close()
         if not self.drafts:
-            raise InputError("no conversation in this file", place=Place(self.path, 1, 1), allowed="##### M002")
+            raise InputError("this file contains no conversation", place=Place(self.path, 1, 1), allowed="##### M002")
         gold, notes = self.annotations.gold(self.further)
         warnings = [*self.annotations.warnings]
         conversations: list[Conversation] = []

@@ -205,7 +205,7 @@ class Annotations:
         """Refuse an invalid grade. If it were read as text, its words would be counted, and its URL would have no
         grade."""
         if _LIKE_GRADE.fullmatch(line):
-            way_out = "put a backslash before it" if exact else "take out its #"
+            way_out = "put a backslash before it" if exact else "remove its #"
             allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"
             raise self._error(f"{line[:40]!r} is not a grade", column=2, allowed=allowed, advice=advice)
         if exact and _LIKE_ANNOTATION.match(line):

@@ -241,7 +241,7 @@ def read_layer(path: Path) -> Layer:
             raise RunError(f"{key!r} is not text", place=place, allowed="text")
         names[key] = said or ""
     if opening.get("adjudicates", False) not in (True, False):
-        raise RunError("'adjudicates' is not true or false", place=place)
+        raise RunError("'adjudicates' is neither true nor false", place=place)
     judgments = tuple(_judgment(row, at) for at, row in rows[1:])
     # One layer is one opinion: of two values for one thing, one would be lost.
     seen: dict[tuple[object, ...], int] = {}
@@ -250,14 +250,15 @@ def read_layer(path: Path) -> Layer:
         first = seen.setdefault((judgment.criterion, about), number)
         if first != number:
             raise RunError(
-                f"the same thing is judged in line {first}, by {judgment.criterion}", place=Place(str(path), number)
+                f"the same thing is already judged by {judgment.criterion} in line {first}",
+                place=Place(str(path), number),
             )
     fault = layer_fault(path)
     if fault:
         raise RunError(
             fault,
             place=Place(str(path)),
-            advice="restore it; or, if the change is intended, remove that number from the end of its name",
+            advice="restore the file; if the change is intended, remove the number at the end of its name",
         )
     adjudicates = bool(opening.get("adjudicates"))
     return Layer(str(opening["layer"]), **names, judgments=judgments, adjudicates=adjudicates, path=str(path))

@@ -102,7 +102,7 @@ def read_wanted(
                 allowed="SYSTEM/TRIAL of this run, as `harvest export --format answers` writes it",
             )
         if (name, topic) in assigned:
-            raise record["run_id"].error(f"{name!r} on {topic!r} was assigned before", advice="keep one of the two")
+            raise record["run_id"].error(f"{name!r} on {topic!r} was already assigned", advice="keep one of the two")
         said = [one for one in record["nuggets"].elements() if cleaner.text(one["text"].text()) in nuggets]
         if not nuggets or any(one["assignment"].text((*ASSIGNMENTS, FAILED)) == FAILED for one in said):
             failed["conversations of which an assignment failed"] += 1
@@ -166,7 +166,9 @@ def _refuse_others(
                 f"this nugget does not belong to {topic!r}", advice="assign the nuggets that were created"
             )
         if given[text] != wanted[text]:
-            raise one["importance"].error(f"this is {given[text]!r}, but the nugget was created with {wanted[text]!r}")
+            raise one["importance"].error(
+                f"the importance is {given[text]!r}, but the nugget was created with {wanted[text]!r}"
+            )
     missing = next(text for text in wanted if text not in given)
     raise record["nuggets"].error(
         f"{len(given)} of the {len(wanted)} nuggets of {topic!r} are assigned; the first missing one is"
@@ -259,5 +261,5 @@ def _list_nuggets(nuggets: Mapping[str, str], said: Mapping[str, str]) -> list[J
 def _write(path: str | PathLike[str], rows: Iterable[Mapping[str, Json]]) -> None:
     data = b"".join(line(dict(row)) for row in rows)
     if not data:
-        raise InputError("there is nothing to write", advice="--import nuggets first")
+        raise InputError("there is nothing to write", advice="import nuggets first (--import)")
     write_export(path, data)

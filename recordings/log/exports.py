@@ -35,7 +35,7 @@ def refuse_target(path: str | PathLike[str]) -> Path:
     except FileNotFoundError:
         mode = stat.S_IFREG
     except OSError as fault:
-        raise InputError(f"cannot be written: {fault.strerror}", place=place) from None
+        raise InputError(f"this file cannot be written: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
         raise InputError(f"this is not a path: {fault}") from None
     if not stat.S_ISREG(mode):
@@ -46,6 +46,6 @@ def refuse_target(path: str | PathLike[str]) -> Path:
         raise InputError(
             f"this is inside the run folder {run}, which may contain only the run's own files",
             place=place,
-            advice="write it to another place",
+            advice="write the file elsewhere",
         )
     return target

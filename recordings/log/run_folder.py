@@ -125,7 +125,7 @@ class _Whole(Attempts):
             fault.what,
             place=fault.place,
             allowed=fault.allowed,
-            advice=f"{command}\n      makes a run of every attempt that can be read whole; this one is not touched",
+            advice=f"{command}\n      saves every readable attempt in a new run; this run is not changed",
         )
 
 

@@ -44,7 +44,8 @@ class Shard:
         shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)
         if not 1 <= shard.index <= shard.of <= MOST_SHARDS:
             raise InputError(
-                f"{text!r} is not a shard", allowed=f"its number and how many there are, up to {MOST_SHARDS}: 2/3"
+                f"{text!r} is not a shard",
+                allowed=f"I/N, with N of at most {MOST_SHARDS}, such as 2/3",
             )
         return shard
 
@@ -130,7 +131,7 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
     cuts = sorted({shard.of for shard in shards})
     if len(cuts) > 1:
         raise InputError(
-            f"one run is a shard of {cuts[0]}, another of {cuts[1]}: some trials are in both, others in neither",
+            f"one run is a shard of {cuts[0]} and another a shard of {cuts[1]}, which do not fit together",
             advice="merge the shards of one division",
         )
     first, *others = audits

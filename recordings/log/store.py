@@ -322,7 +322,7 @@ def _text_size(event: Event) -> int:
 def _refuse_filled(run: Path) -> None:
     if (run / "run.json").exists():
         raise RunError(
-            "there is a run in this folder already",
+            "this folder already contains a run",
             place=Place(str(run)),
             advice="resume it, or choose another folder",
         )

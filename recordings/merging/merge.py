@@ -90,10 +90,10 @@ def merge(
     exists; InputError if they are shards of different audits; and StoreError if the folder cannot be written.
     """
     if not paths:
-        raise InputError("nothing to merge", allowed="one or more run folders")
+        raise InputError("there is nothing to merge", allowed="one or more run folders")
     target = Path(out)
     if target.exists():
-        raise RunError("this exists already", place=Place(str(target)), advice="merge into a new folder")
+        raise RunError("this folder already exists", place=Place(str(target)), advice="merge into a new folder")
     runs: list[Run] = []
     damaged: list[DamagedFile] = []
     for path in paths:

@@ -124,6 +124,6 @@ def write_revision(
 def check_target(run: Run, target: Path) -> None:
     """Raise RunError if a revision of `run` cannot be written to `target`."""
     if target.exists():
-        raise RunError("this exists already", place=Place(str(target)), advice="choose a new folder: --out")
+        raise RunError("this folder already exists", place=Place(str(target)), advice="choose a new folder: --out")
     if run.path.resolve() in target.resolve().parents:
         raise RunError("this is inside the run itself", place=Place(str(target)), advice="choose another folder: --out")

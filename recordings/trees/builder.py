@@ -178,7 +178,7 @@ def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
     """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there
     are no trees, if they were merged by different keys, or if a trial is in two of them."""
     if not trees:
-        raise ValueError("no trees to merge")
+        raise ValueError("there are no trees to merge")
     first = trees[0]
     for other in trees[1:]:
         if (other.merge, other.keys) != (first.merge, first.keys):
@@ -205,7 +205,7 @@ def fold(
     turn follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
-        raise ValueError(f"paths must be (n, T) with n of at least 1, not {paths.shape}")
+        raise ValueError(f"paths must have the shape (n, T) with n of at least 1, not {paths.shape}")
     n, width = paths.shape
     ends = np.zeros(n, dtype=np.int32)
     rows: npt.NDArray[np.intp] | None = None  # None while every conversation goes on
@@ -215,7 +215,7 @@ def fold(
     for column in range(width):
         taken = paths[:, column] if rows is None else paths[rows, column]
         if len(taken) and (taken.min() < -1 or taken.max() >= count):
-            raise ValueError(f"paths must be -1 … {count - 1}, but column {column} is not")
+            raise ValueError(f"paths must contain indices from -1 to {count - 1}, but column {column} has others")
         going = taken >= 0
         if not going.all():
             rows = np.flatnonzero(going) if rows is None else rows[going]

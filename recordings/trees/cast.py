@@ -60,7 +60,7 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
     place = Place.of(path)
     value = read_json_value(path).value
     if not isinstance(value, list) or not value:
-        raise InputError("not a list of topics", place=place, allowed='[{"number": 132, "turn": […]}, …]')
+        raise InputError("this is not a list of topics", place=place, allowed='[{"number": 132, "turn": […]}, …]')
     trees: list[ConversationTree] = []
     conversations: list[Conversation] = []
     seen: dict[str, int] = {}
@@ -69,7 +69,7 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
         name, nodes = _read_topic(row, f"topic {i + 1} of the list", place)
         if name in seen:
             both = f"topics {seen[name]} and {i + 1} of the list"
-            raise InputError(f"topic {_show_name(name)} is repeated: {both}", place=place)
+            raise InputError(f"topic {_show_name(name)} is repeated, as {both}", place=place)
         seen[name] = i + 1
         leaves = _find_leaves(nodes, f"topic {_show_name(name)}", place)
         held += sum(depth for _, depth in leaves)
@@ -100,7 +100,7 @@ def _read_topic(value: object, where: str, place: Place) -> tuple[str, dict[str,
         raise InputError(f"{where} has no list 'turn'", place=place)
     name = value.get("number")
     if isinstance(name, bool) or not isinstance(name, (int, str)) or not str(name).strip():
-        raise InputError(f"{where} has no 'number'", place=place, allowed="a whole number or a text")
+        raise InputError(f"{where} has no 'number'", place=place, allowed="a whole number or text")
     name = str(name)
     nodes: dict[str, _Node] = {}
     for i, row in enumerate(value["turn"]):
@@ -125,7 +125,7 @@ def _read_node(value: Any, where: str, place: Place) -> _Node:
         wrong = "parent" if isinstance(number, str) and number.strip() else "number"
         found = f"{wrong!r} is {_kind_of(value.get(wrong))}" if isinstance(value, dict) else f"it is {_kind_of(value)}"
         raise InputError(
-            f"{where}: 'number' and 'parent' of a node must be texts, but {found}", place=place, allowed=allowed
+            f"{where}: 'number' and 'parent' of a node must be text, but {found}", place=place, allowed=allowed
         )
     where = f"{where} ({_show_name(number)})"
     if number == parent:

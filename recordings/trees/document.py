@@ -80,7 +80,7 @@ def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]
     if not isinstance(value, dict) or value.get("format") not in (FORMAT, STUDY_FORMAT):
         found = value.get("format") if isinstance(value, dict) else None
         raise InputError(
-            f"not a file of trees (its format is {found!r})",
+            f"this is not a file of trees (its format is {found!r})",
             place=place,
             allowed=f"{FORMAT}, {STUDY_FORMAT}",
             advice="write one with `harvest tree RUN --format json`",

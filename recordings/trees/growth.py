@@ -151,7 +151,7 @@ class Growth:
     def add(self, path: Iterable[tuple[str, str, str | None]], trial: FoldedTrial | None, outcome: str) -> None:
         """Add a trial. Raises ValueError if only some trials have names."""
         if self.folded and (trial is not None) != bool(self.trials):
-            raise ValueError("either all trials of a tree have names, or none")
+            raise ValueError("either all trials of a tree must have names, or none of them")
         before = len(self._codes)
         seen = self._seen
         if len(seen) > _SEEN:
@@ -194,7 +194,7 @@ class Growth:
         self.trials.extend(tree.trials)
         self.folded += tree.n
         if self.trials and len(self.trials) != self.folded:
-            raise ValueError("either all trials of a tree have names, or none")
+            raise ValueError("either all trials of a tree must have names, or none of them")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
         """Return the tree so far. Raises ValueError if it has no trial or a repeated one."""

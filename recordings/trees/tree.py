@@ -133,7 +133,7 @@ class ConversationTree:
             object.__setattr__(self, "kinds", np.full(len(self.ends), -1, dtype=np.int32))
         fault = self._fault()
         if fault:
-            raise ValueError(f"not a conversation tree: {fault}")
+            raise ValueError(f"these arrays are not a conversation tree: {fault}")
         if not given and self.outcomes:
             alike = (self.endings == self.stops[:, None]) & (self.stops[:, None] > 0)
             sole = np.where(alike.any(axis=1), alike.argmax(axis=1), -1).astype(np.int32)

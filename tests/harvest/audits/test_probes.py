@@ -111,7 +111,7 @@ def test_check_names_the_ladders_and_how_often_a_user_comes_back(tmp_path: Path)
 @pytest.mark.parametrize(
     ("system", "words"),
     [
-        ("driver: parrot, session: continued", "its session goes on through all topics"),
+        ("driver: parrot, session: continued", "its session continues through all topics"),
         ("driver: browser, options: {url: 'http://127.0.0.1:9/'}", "without a log-in each session is another visitor"),
     ],
 )

@@ -174,7 +174,7 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
         (changed(lambda row: row["nuggets"][0].update(text="It is blue.")), "this nugget does not belong to 'T1'"),
         (
             changed(lambda row: row["nuggets"][0].update(importance="okay")),
-            "this is 'okay', but the nugget was created with 'vital'",
+            "the importance is 'okay', but the nugget was created with 'vital'",
         ),
         (changed(lambda row: row["nuggets"][0].update(assignment="maybe")), "'maybe' is not a known value"),
         (changed(lambda row: row["nuggets"].append(row["nuggets"][0])), "this nugget occurs twice"),

@@ -82,15 +82,15 @@ def test_a_worker_that_sees_something_else_scores_nothing(runs: tuple[Path, Path
     gold = tmp_path / "gold.csv"
     gold.write_text("topic,entity,grade\n")
     task = scoring_task(run, ScoreRequest(gold=str(gold)))
-    assert "sees other files than the command" in score_run(replace(task, run=str(runs[1]))).fault
+    assert "sees files that differ from those" in score_run(replace(task, run=str(runs[1]))).fault
     assert "a worker has numpy" in score_run(replace(task, versions={**task.versions, "numpy": "0.1"})).fault
     gold.write_text("topic,entity,grade\nM002,x,1\n")
     assert "or for its options" in score_run(task).fault
     gold.unlink()
-    assert "sees other files than the command" in score_run(task).fault
+    assert "sees files that differ from those" in score_run(task).fault
     task = scoring_task(run, ScoreRequest())
     (run / "decisions").mkdir()
     (run / "decisions" / "anna.jsonl").write_text("")
-    assert "sees other files than the command" in score_run(task).fault, "what people decided is part of the figures"
+    assert "sees files that differ from those" in score_run(task).fault, "what people decided is part of the figures"
     shutil.rmtree(run / "decisions")
     assert not (run / "scores.json").exists()

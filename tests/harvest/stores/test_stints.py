@@ -442,7 +442,7 @@ def test_a_damaged_line_that_was_not_sent_is_named(stored: StoredRun, tmp_path: 
     (file,) = event_files(tmp_path / "east")
     with file.open("ab") as opened:
         opened.write(b'{"event":"turn","evidence":{"page\n')
-    with pytest.raises(RunError, match=f"what follows byte {stored.stints()[1].end}, .* is not valid JSON"):
+    with pytest.raises(RunError, match=f"the content after byte {stored.stints()[1].end}, .* is not valid JSON"):
         played(stored, tmp_path / "east")
 
 

@@ -158,12 +158,12 @@ def test_acts_that_are_written_are_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ('{"turns": [["a", null]], "ended": true}', "missing key 'id'"),
+        ('{"turns": [["a", null]], "ended": true}', "the key 'id' is missing"),
         ('{"id": "a", "turns": [["a", null]], "ended": true, "ended": false}', "the key 'ended' appears twice"),
         ('{"id": 7, "turns": [["a", null]], "ended": true}', "'id' is not text"),
         ('{"id": "1", "turns": [], "ended": true}', "has no turns"),
         ('{"id": "1", "turns": [["a"]], "ended": true}', r"turn 1 is not \[act, answer\]"),
-        ('{"id": "1", "turns": [["a", "o"]]}', "'ended' is not a truth value"),
+        ('{"id": "1", "turns": [["a", "o"]]}', "'ended' is neither true nor false"),
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "score": "high"}', "'score' is not a number"),
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "person": 3}', "'person' is not text"),
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "scor": 1}', "unknown key 'scor'"),
@@ -179,14 +179,14 @@ def test_a_line_that_is_no_dialogue_is_named(tmp_path: Path, line: str, fault: s
 
 def test_a_query_without_a_word_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text(json.dumps({"s": ["tea", " ?!"]}))
-    with pytest.raises(InputError, match="session s: query 2 has no word"):
+    with pytest.raises(InputError, match="session s: query 2 contains no word"):
         read_dialogues(tmp_path / "q.json")
 
 
 def test_a_dialogue_that_stands_twice_is_refused(tmp_path: Path) -> None:
     row = '{"id": "1", "turns": [["a", "o"]], "ended": true}\n'
     (tmp_path / "acts.jsonl").write_text('{"format": "harvest-acts/1"}\n' + row + row, encoding="utf-8")
-    with pytest.raises(InputError, match="is already at line 2"):
+    with pytest.raises(InputError, match=r"is repeated \(first in line 2\)"):
         read_act_lines(tmp_path / "acts.jsonl")
 
 

@@ -135,7 +135,7 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ('{"messages": [], "metadata": {"trial": -1}}', "metadata.trial is not a number from 1"),
         (f'{{"messages": [], "metadata": {{"trial": {10**30}}}}}', "is not a number from 1 to 999999999"),
         ('{"messages": [], "metadata": {"attempt": 1000000000}}', "is not a number from 1 to 999999999"),
-        ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
+        ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of strings"),
         (
             '{"messages": [], "metadata": {"labels": ["useful"]}}',
             "metadata.labels contains 'useful', which is not a label",
@@ -234,7 +234,7 @@ def test_another_conversation_under_the_same_trial_is_refused(tmp_path: Path) ->
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf\n\n")
-    with pytest.raises(InputError, match="no conversation in this file"):
+    with pytest.raises(InputError, match="this file contains no conversation"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
 
 

@@ -216,7 +216,11 @@ def test_a_turn_that_never_came_is_a_breakdown(ending: str) -> None:
         (("#L2", "#L2\n#RATINGS: (0,0,1,1/0)"), "7:18", "'1/0' is not a share"),
         (("#L2", "#L2\n#STARS: (0,1)"), "7:2", "no attribute set is called 'STARS'"),
         (("#L2", "#L2\n#RATINGS: (0,0,1,0)\n#RATINGS: (0,1,0,0)"), "8:1", "already has other shares of RATINGS"),
-        (("##### M002", "###### harvest-transcript/2 system=B\n##### M002"), "1:8", "unknown version of a transcript"),
+        (
+            ("##### M002", "###### harvest-transcript/2 system=B\n##### M002"),
+            "1:8",
+            "version of a transcript is unknown",
+        ),
         (("##### M002", "###### system=B trial=0\n##### M002"), "1:8", "trial=0 is not a number from 1"),
         (("##### M002", "###### system=B trial\n##### M002"), "1:8", "'trial' is not name=value"),
     ],

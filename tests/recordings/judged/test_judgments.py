@@ -134,7 +134,7 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
         (
             HEAD + 2 * b'{"about": {"turn": 1}, "criterion": "c", "value": 1}\n',
             3,
-            "the same thing is judged in line 2, by c",
+            "the same thing is already judged by c in line 2",
         ),
         (
             HEAD
@@ -142,7 +142,7 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
             + b'{"about": {"trial": "t", "attempt": 1, "turn": 1, "speaker": "system"}, "criterion": "c"'
             + b', "value": 0}\n',
             3,
-            "the same thing is judged in line 2, by c",
+            "the same thing is already judged by c in line 2",
         ),
     ],
 )
@@ -173,7 +173,7 @@ def test_a_layer_that_was_changed_by_hand_is_refused_and_one_of_another_name_is_
     with pytest.raises(RunError, match="changed after it was written") as caught:
         read_layers(tmp_path)
     assert str(caught.value).startswith(f"{path}: ")
-    assert "restore it" in str(caught.value)
+    assert "restore the file" in str(caught.value)
     path.rename(path.with_name("human-anna-mended.jsonl"))
     assert len(read_layers(tmp_path)) == 1
 

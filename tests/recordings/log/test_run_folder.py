@@ -215,9 +215,9 @@ async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_els
     assert [tuple(one.spoken) for one in spoken] == [tuple(one.spoken) for one in whole]
     assert [(one.started, one.outcome) for one in spoken] == [(one.started, one.outcome) for one in whole]
     for one in spoken[:2]:
-        with pytest.raises(ValueError, match="only the words of this attempt were kept"):
+        with pytest.raises(ValueError, match="only the text of this attempt's turns was kept"):
             one.conversation()
-        with pytest.raises(ValueError, match="only the words of this attempt were kept"):
+        with pytest.raises(ValueError, match="only the text of this attempt's turns was kept"):
             _ = one.last_turn
     assert spoken[2].conversation() == whole[2].conversation()
 

@@ -248,7 +248,7 @@ async def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) 
 
 async def test_a_run_is_not_created_over_a_run(tmp_path: Path) -> None:
     await RunWriter.create(tmp_path / "run", header()).close()
-    with pytest.raises(RunError, match="there is a run in this folder already"):
+    with pytest.raises(RunError, match="this folder already contains a run"):
         RunWriter.create(tmp_path / "run", header())
 
 

@@ -257,7 +257,7 @@ def test_runs_of_different_experiments_are_refused(tmp_path: Path) -> None:
 
 def test_a_merge_goes_into_a_new_folder_or_leaves_none(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
-    with pytest.raises(RunError, match="exists already"):
+    with pytest.raises(RunError, match="already exists"):
         merge([one], one)
     with pytest.raises(InputError, match="nothing to merge"):
         merge([], tmp_path / "both")

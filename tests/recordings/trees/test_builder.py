@@ -170,7 +170,7 @@ def test_a_million_trials_need_no_names() -> None:
         builder.add_path(path[:length])
     tree = builder.tree()
     assert (tree.trials, tree.visits.tolist(), tree.stops.tolist()) == ((), [4, 3, 2], [1, 1, 2])
-    with pytest.raises(ValueError, match="either all trials of a tree have names, or none"):
+    with pytest.raises(ValueError, match="either all trials of a tree must have names, or none of them"):
         builder.add_path(path, FoldedTrial(TrialKey("B1", "M002", 1)))
 
 
@@ -215,8 +215,8 @@ def test_folding_parts_and_merging_them_is_folding_the_whole(paths: np.ndarray[A
     [
         (np.zeros((0, 3), dtype=np.int32), "n of at least 1"),
         (np.zeros(3, dtype=np.int32), "n of at least 1"),
-        (np.array([[0, 3]]), "column 1 is not"),
-        (np.array([[-2]]), "column 0 is not"),
+        (np.array([[0, 3]]), "column 1 has others"),
+        (np.array([[-2]]), "column 0 has others"),
         (np.array([[-1, 0], [0, 0]]), "column 1 has a turn after the end"),
     ],
 )
@@ -227,7 +227,7 @@ def test_paths_that_cannot_be_are_refused(paths: Any, said: str) -> None:
 
 def test_what_cannot_be_merged_is_refused() -> None:
     one = tree_of([conversation([("a", "b")], 1)])
-    with pytest.raises(ValueError, match="no trees to merge"):
+    with pytest.raises(ValueError, match="there are no trees to merge"):
         merge_trees([])
     with pytest.raises(ValueError, match="trees merged by 'exact' and by 'label' cannot be combined"):
         merge_trees([one, tree_of([conversation([("a", "b")], 2)], LABEL)])
@@ -235,7 +235,7 @@ def test_what_cannot_be_merged_is_refused() -> None:
         merge_trees([one, one])
     unnamed = TreeBuilder(EXACT)
     unnamed.add_path([("user", "a", None)])
-    with pytest.raises(ValueError, match="either all trials of a tree have names"):
+    with pytest.raises(ValueError, match="either all trials of a tree must have names"):
         merge_trees([one, unnamed.tree()])
 
 

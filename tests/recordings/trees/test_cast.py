@@ -94,7 +94,7 @@ ROOT = _node("1", None)
         ([{"number": 1}], "topic 1 of the list has no list 'turn'"),
         ([{"turn": []}], "topic 1 of the list has no 'number'"),
         ([{"number": 7, "turn": []}], "topic 7 must have one node without a parent, but has: none"),
-        ([{"number": 7, "turn": [ROOT]}] * 2, "topic 7 is repeated: topics 1 and 2 of the list"),
+        ([{"number": 7, "turn": [ROOT]}] * 2, "topic 7 is repeated, as topics 1 and 2 of the list"),
         ([{"number": 7, "turn": [ROOT, ROOT]}], "topic 7: node 1 is repeated: turns 1 and 2"),
         ([{"number": 7, "turn": [ROOT, _node("2", None)]}], "one node without a parent, but has: 1, 2"),
         ([{"number": 7, "turn": [ROOT, _node("2", "9", "System")]}], "node 2 has the parent 9, which does not exist"),

@@ -384,7 +384,7 @@ def test_a_new_run_never_goes_over_or_into_another(
 ) -> None:
     run = record(audit, played.more, unlinked(2))
     before = content(run)
-    for target, why in ((run, "this exists already"), (run / "new", "this is inside the run itself")):
+    for target, why in ((run, "this folder already exists"), (run / "new", "this is inside the run itself")):
         with pytest.raises(SystemExit) as stopped:
             main(["reread", str(run), "--out", str(target)])
         assert stopped.value.code == 2

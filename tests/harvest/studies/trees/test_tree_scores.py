@@ -69,7 +69,7 @@ def test_what_was_spoken_is_enough_for_trees_by_label_and_by_words(
 @pytest.mark.parametrize("merge", ["act", "entities", "user=state,system=exact"])
 def test_other_keys_look_at_whole_turns(run: Run, merge: str) -> None:
     assert not folds_spoken(merge)
-    with pytest.raises(ValueError, match="only the words of this attempt were kept"):
+    with pytest.raises(ValueError, match="only the text of this attempt's turns was kept"):
         fold_trees(read(run.path, spoken=True), merge=merge)
 
 
