@@ -19,7 +19,7 @@ from harvest.judging.rule_layers import look_first, rule_layers
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
-from harvest.judging.sheets.asked_rows import assess_run, sight_of
+from harvest.judging.sheets.asked_rows import assess_run, sight_function
 from harvest.judging.sheets.filled_sheet import read_sheet
 from harvest.judging.sheets.sheet_file import sheet_ending
 from harvest.terminal import printable, tell
@@ -234,7 +234,7 @@ def _extract_nuggets(
 ) -> int:
     """Let a model extract nuggets and store them as a layer. Returns 3 if a conversation is incomplete, else 0."""
     from harvest.judging.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
-    from harvest.judging.extraction.extracting import account, extract
+    from harvest.judging.extraction.extracting import extract, result_sentences
 
     topics = {one.key.topic for one in recorded.finished}
     for topic in only:
@@ -256,7 +256,7 @@ def _extract_nuggets(
 
         # If it is stopped, the answers so far are on disk.
         done = run_until_stopped(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
-    for sentence in account(done):
+    for sentence in result_sentences(done):
         tell(sentence)
     return 0 if done.whole else 3
 
@@ -264,7 +264,7 @@ def _extract_nuggets(
 def _score_by_rules(run: Path, recorded: Run, schema: Schema) -> None:
     assessed = assess_run(run, recorded, schema, kept=False)
     now = stamp(utc_now())
-    layers = rule_layers(assessed, schema, sight_of(run, recorded), now)
+    layers = rule_layers(assessed, schema, sight_function(run, recorded), now)
     for layer in layers:
         path = keep_layer(run, layer)
         place = f"written to judgments/{path.name}" if path else "nothing new to write"

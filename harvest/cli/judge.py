@@ -17,7 +17,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
 from harvest.judging.serving.blind_pairs import judged_folder
 from harvest.judging.sheets.annotators import key_of, people_means
-from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
+from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
 from harvest.terminal import printable, tell
 from recordings.judged.judgments import Layer, Target, read_layers
 from recordings.log.run_folder import read
@@ -93,9 +93,9 @@ def command(
     marked as unchecked. Items that the model could not judge stay unjudged, with a reason. Running the command again
     resumes it without asking anything twice.
     """
-    from harvest.judging.models.bias_card import order_sentence
+    from harvest.judging.models.bias_card import order_sentences
     from harvest.judging.models.judge_file import check_criteria, read_judge  # brings httpx
-    from harvest.judging.models.judging import account, estimate, judge_things
+    from harvest.judging.models.judging import estimate, judge_things, result_sentences
 
     secrets: set[str] = set()
     judge, endpoint = read_judge(file, secrets, concurrency=concurrency)
@@ -105,10 +105,10 @@ def command(
     if pairs is not None:
         if names or nuggets:
             raise InputError("--criterion and --nuggets do not go with --pairs")
-        from harvest.judging.models.questions import of_pairs
+        from harvest.judging.models.questions import pair_things
 
         folder = judged_folder(pairs)
-        things: Sequence[Thing] = of_pairs(drawn_pairs(runs, pairs, systems, only, sample, seed), judge)
+        things: Sequence[Thing] = pair_things(drawn_pairs(runs, pairs, systems, only, sample, seed), judge)
     else:
         if systems is not None:
             raise InputError("--systems goes with --pairs")
@@ -130,9 +130,9 @@ def command(
         done = run_until_stopped(
             judge_things(folder, things, judge, endpoint, secrets, tries=tries, tell=lambda: shown.advance(task))
         )
-    for sentence in account(done):
+    for sentence in result_sentences(done):
         click.echo(sentence, err=True)
-    for sentence in order_sentence(done.layer.judgments) if pairs is not None else _biases(folder, done.layer, judge):
+    for sentence in order_sentences(done.layer.judgments) if pairs is not None else _biases(folder, done.layer, judge):
         click.echo(f"  {sentence}", err=True)
     if pairs is not None:
         click.echo(f"then: harvest preferences {folder} --key {pairs.with_suffix('.key.json')}", err=True)
@@ -140,7 +140,7 @@ def command(
 
 
 def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
-    from harvest.judging.models.bias_card import Item, card, vendor_of
+    from harvest.judging.models.bias_card import Item, bias_sentences, vendor_of
 
     recorded = read(run)
     talks = {(one.trial_id, one.attempt): one for one in recorded.finished}
@@ -163,7 +163,7 @@ def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     for talk in recorded.finished:
         models = {turn.reply.model for turn in talk.turns if turn.reply is not None and turn.reply.model}
         answered.setdefault(talk.key.system, set()).update(models)
-    yield from card(items, judge.vendor.lower() or vendor_of(judge.author), answered)
+    yield from bias_sentences(items, judge.vendor.lower() or vendor_of(judge.author), answered)
 
 
 def _chosen_items(
@@ -176,7 +176,7 @@ def _chosen_items(
     seed: int,
     judge: Judge,
 ) -> Sequence[Thing]:
-    from harvest.judging.models.questions import of_items
+    from harvest.judging.models.questions import item_things
     from harvest.judging.serving.questions import questions
 
     recorded = read(run)
@@ -200,6 +200,6 @@ def _chosen_items(
     sets = [name for name in chosen if schema[name].level == "set"]
     if sets:
         raise InputError(f"{', '.join(sets)}: only people judge sets of conversations", allowed=", ".join(there))
-    rows, _ = chosen_rows(assessed, schema, chosen, sample, seed, "model")
+    rows, _ = select_rows(assessed, schema, chosen, sample, seed, "model")
     topics = recorded.header.topic_set()
-    return of_items(questions(rows, assessed), judge, {one.id: one for one in topics.topics} if topics else {})
+    return item_things(questions(rows, assessed), judge, {one.id: one for one in topics.topics} if topics else {})

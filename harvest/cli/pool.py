@@ -7,7 +7,7 @@ import click
 from harvest.cli.parameters import GivenPath, NameOrFile, check_output_file
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
-from harvest.judging.pool import PooledRun, asked_in_words, pooled_entities, pooled_words, spread
+from harvest.judging.pool import PooledRun, criteria_on_text, pooled_entities, pooled_words, spread_judgments
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.pool.figures import COLUMNS, pool_form, pool_rows
@@ -70,18 +70,18 @@ def command(
     criteria = load_schema(schema)
     chosen = {criteria[name].name for name in names}
     for one in criteria:
-        if one.name in chosen and one not in asked_in_words(criteria):
+        if one.name in chosen and one not in criteria_on_text(criteria):
             why = f"of level {one.level}" if one.level != "nugget" else "not for people to score"
             raise InputError(
                 f"{one.name} is {why}: only criteria of level nugget are judged by the words alone",
-                allowed=", ".join(each.name for each in asked_in_words(criteria)) or "none of this schema",
+                allowed=", ".join(each.name for each in criteria_on_text(criteria)) or "none of this schema",
                 advice="judge it by harvest annotate RUN --serve, which asks once about what trials share",
             )
     pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     refuse_twice([one.recorded for one in pooled])
     if everywhere:
         known = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
-        layers, differing = spread(known, stamp(utc_now()))
+        layers, differing = spread_judgments(known, stamp(utc_now()))
         for number, judged in enumerate(pooled):
             for layer in layers.get(number, ()):
                 path = keep_layer(judged.path, layer)

@@ -15,7 +15,7 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.judging.sheets.adjudication import disputed_rows
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.annotators import agreements
-from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
+from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
 from harvest.judging.sheets.sheet_file import Row
 from harvest.terminal import printable, tell
 from recordings.files.errors import StoreError, in_words
@@ -32,7 +32,7 @@ from topics.topic import Topic
 
 if TYPE_CHECKING:  # the page is made where it is served
     from harvest.judging.serving.desk import Choice
-    from harvest.judging.serving.questions import Question, Same
+    from harvest.judging.serving.questions import Question, Sameness
 
 PORT = 8477
 SCALE = "0,0.5,1"
@@ -65,7 +65,7 @@ def serve_page(
     nuggets: str,
     port: int,
     scale: Sequence[float],
-    same: Same,
+    same: Sameness,
     adjudicate: bool = False,
 ) -> None:
     """Serve a page with the questions of some criteria, and a link to it for each judge.
@@ -202,13 +202,13 @@ def serve_questions(
 def asked_criteria(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
 ) -> tuple[list[Row], int]:
-    """Return the rows of some criteria and the total number of their rows, as `chosen_rows` does.
+    """Return the rows of some criteria and the total number of their rows, as `select_rows` does.
 
     Without `names`, the criteria and their numbers of rows are printed, and InputError is raised. `goal` names the
     purpose of the rows in its message, as in “no criterion was given for the sheet”.
     """
     if names:
-        return chosen_rows(assessed, schema, names, sample, seed)
+        return select_rows(assessed, schema, names, sample, seed)
     there = rows_by_criterion(assessed, schema)
     wide = max(map(len, there), default=0)
     for name, count in there.items():

@@ -45,7 +45,7 @@ _PROXIES = ("http", "https", "socks5")
 _PROXY_FORMS = "http://host:port, https://host:port or socks5://host:port"
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
 
-Kept = Literal["screenshot", "reply", "page", "watch"]
+EvidenceKind = Literal["screenshot", "reply", "page", "watch"]
 
 
 def _is_proxy(address: str) -> bool:
@@ -113,7 +113,7 @@ class Options(StrictModel):
         240.0, description="seconds for a complete answer; what has arrived by then is kept as evidence"
     )
     open_timeout: Seconds = Field(60.0, description="seconds to load the page and find the text field")
-    evidence: tuple[Kept, ...] = Field(
+    evidence: tuple[EvidenceKind, ...] = Field(
         ("screenshot", "reply", "page", "watch"),
         description="evidence of each turn to keep: a picture, the HTML of the answer and the page, how it ended",
     )

@@ -13,9 +13,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_APART, Seconds, Text, resolve_text
+from harvest.drivers.options import THOUGHTS_APART_HELP, Seconds, Text, resolve_text
 from harvest.drivers.process import Program
-from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
+from harvest.drivers.program_output import EndMark, decode_leniently, json_turn, text_turn
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import (
     Capabilities,
@@ -64,7 +64,7 @@ class Options(StrictModel):
     input: Literal["json", "text"] = Field(
         "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
     )
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
     env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
     timeout: Seconds = Field(60.0, description="seconds for a complete turn; then the program is killed")
     start_timeout: Seconds = Field(60.0, description="seconds until the first prompt or greeting")
@@ -147,7 +147,7 @@ class _ProgramSession:
         self, options: Options, program: Program, forget: Callable[[_ProgramSession], None], clock: Clock
     ) -> None:
         self._options, self._program, self._forget, self._clock = options, program, forget, clock
-        self._mark = Mark(options.end, options.prompt)
+        self._mark = EndMark(options.end, options.prompt)
         self._marked = options.end is not None or options.prompt is not None
         self._greeting = b""
         self._over = ""
@@ -192,7 +192,7 @@ class _ProgramSession:
             turn = await aside(len(raw), lambda: read(raw, watch, thoughts_apart=apart))
         except DriverError as fault:
             await self._give_up(fault.reason)
-            raise Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=exhibits) from None
+            raise Unanswered(fault.reason, fault.detail, partial=decode_leniently(raw), exhibits=exhibits) from None
         return Reply(turn if whole else replace(turn, ended=True), exhibits)
 
     async def close(self) -> None:
@@ -264,7 +264,7 @@ class _ProgramSession:
         return self._make_fault(self._over, f"the program {what} before its reply was complete", raw)
 
     def _make_fault(self, reason: str, detail: str, raw: bytes) -> Unanswered:
-        return Unanswered(reason, detail, partial=readable(raw), exhibits=self._exhibits(raw))
+        return Unanswered(reason, detail, partial=decode_leniently(raw), exhibits=self._exhibits(raw))
 
 
 class _TurnSession(NothingHeld):
@@ -320,7 +320,7 @@ def _mark_output(program: Program, watch: Stopwatch) -> bool:
 
 def _with_output(fault: Unanswered, program: Program) -> Unanswered:
     raw = bytes(program.output[: 2**20])
-    return Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=_exhibits(raw, program))
+    return Unanswered(fault.reason, fault.detail, partial=decode_leniently(raw), exhibits=_exhibits(raw, program))
 
 
 def _exhibits(raw: bytes, program: Program, greeting: bytes = b"") -> tuple[Exhibit, ...]:

@@ -14,8 +14,14 @@ from types import MappingProxyType
 
 from harvest.drivers.described_reply import ReplyPath, count_tokens
 from harvest.drivers.parts import OTHER_ROLE, OTHER_ROLES, MisshapenError, Parts
-from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
-from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
+from harvest.drivers.received import Received, error_code, error_message, excerpt, join_surrogates
+from harvest.drivers.sources import (
+    NO_SOURCES,
+    OTHER_URLS,
+    addresses_in,
+    has_other_addresses,
+    may_contain_addresses,
+)
 from harvest.drivers.stream_text import REPEATED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -40,7 +46,7 @@ _READ_FIELDS = frozenset({"role", "name", "content", "refusal", *_THOUGHT_FIELDS
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
 _FIELDS_WITHOUT_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHT_FIELDS})
 
-SEVERAL = "the system sent several choices; the first is the answer"
+SEVERAL_CHOICES = "the system sent several choices; the first is the answer"
 
 _OTHER_APIS = {  # by top-level key: the type of its value, and the API
     "message": (Mapping, "Ollama's native API; its address for chat completions ends in /v1"),
@@ -106,7 +112,7 @@ class Completion:
             said = excerpt(error_message(chunk) or data) or "without a word"
             raise Unanswered("system-error", f"the stream reports an error: {said}")
         before = self._characters
-        self._read(chunk, "delta", may_hold_addresses(data))
+        self._read(chunk, "delta", may_contain_addresses(data))
         if self._characters > before:
             watch.piece(self._characters)
         return False
@@ -115,7 +121,7 @@ class Completion:
         """Read a complete body. Raises Unanswered for bytes that cannot be decoded, and with the reason `bad-json`,
         `bad-completion` or `system-error`."""
         self._parts.streamed = False
-        self._read(received.json(), "message", may_hold_addresses(received.body))
+        self._read(received.json(), "message", may_contain_addresses(received.body))
 
     def answer(self) -> tuple[Answer, tuple[str, ...]]:
         """Return the answer and notes on how it arrived.
@@ -148,7 +154,7 @@ class Completion:
         if late:
             notes = tuple(dict.fromkeys((*notes, REPEATED)))
         notes += tuple(self._unread_fields(answer))
-        return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
+        return answer, (*notes, OTHER_URLS) if has_other_addresses(self._addresses, answer) else notes
 
     def _unread_fields(self, answer: Answer) -> Iterator[str]:
         """Yield a note for each field of the message whose text is not part of the answer."""
@@ -178,7 +184,7 @@ class Completion:
                 self._read_choice(choice, holder, value.get("id"))
                 break
         if choices and (len(choices) > 1 or choices[0].get("index") not in (0, None)):
-            self._parts.note(SEVERAL)
+            self._parts.note(SEVERAL_CHOICES)
         self._take_sources(value)
         for path in self._links:
             for found in path.find(value):
@@ -334,4 +340,4 @@ def _shape_error(what: str, value: object) -> Unanswered:
 
 
 def _short_name(value: object) -> str:
-    return excerpt(sound_text(value), 120) if isinstance(value, str) else ""
+    return excerpt(join_surrogates(value), 120) if isinstance(value, str) else ""

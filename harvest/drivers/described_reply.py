@@ -19,8 +19,14 @@ from pydantic import AfterValidator, BeforeValidator
 
 from harvest.drivers.event_stream import events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
-from harvest.drivers.received import Received, error_message, excerpt, sound_text
-from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
+from harvest.drivers.received import Received, error_message, excerpt, join_surrogates
+from harvest.drivers.sources import (
+    NO_SOURCES,
+    OTHER_URLS,
+    addresses_in,
+    has_other_addresses,
+    may_contain_addresses,
+)
 from harvest.drivers.stream_text import REPEATED, stream_text
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
@@ -138,7 +144,7 @@ def check_path(text: str) -> str:
     return text
 
 
-def listed(value: object) -> object:
+def as_tuple(value: object) -> object:
     """Return a single string, or a list from a resolved audit, as a tuple."""
     if isinstance(value, str):
         return (value,)
@@ -147,34 +153,34 @@ def listed(value: object) -> object:
 
 Path = Annotated[str, AfterValidator(check_path)]
 # An option that is one path, or a list of them.
-Paths = Annotated[tuple[Path, ...], BeforeValidator(listed)]
+Paths = Annotated[tuple[Path, ...], BeforeValidator(as_tuple)]
 
 
 WHOLE_BODY = "text"
 # The parts, besides the reply's text, for which an audit may give paths.
 PARTS = ("refusal", "links", "thoughts", "tools", "offers", "attachments", "finish", "model", "tokens")
-STREAMS = (
+STREAM_HINT = (
     "if this API only streams, ask it for its stream: `reply` is then the path of the text in each event, and the "
     "texts are joined"
 )
 # The note on a stream in which the path of the reply may lead to other things as well.
 SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are the text: choose with `events`"
 # The note on a stream that could be truncated unnoticed.
-UNMARKED = "nothing but the end of the connection says that the stream was whole"
+UNMARKED_END = "nothing but the end of the connection says that the stream was whole"
 
 # Keys of an object that can be a reply, even with empty text.
 _TEXT_KEYS = frozenset({"type", "text", "content", "parts"})
 _MOST_KINDS = 12  # to list in a message
 
 # The names of an event: the stream's, and the keys `event` and `type` of its value.
-Names = tuple[str, ...]
+EventNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
     """The pieces of text from `begin` up to, but not including, `end` that came with one event."""
 
-    names: Names
+    names: EventNames
     begin: int
     end: int
 
@@ -237,23 +243,23 @@ class Described:
             where = " or ".join(path.text for path in paths)
             if streamed and self.events:
                 kinds = dict.fromkeys(excerpt(names[-1], 60) for names, _ in values if names)
-                listed = ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
-                where += f" in events called {' or '.join(self.events)}; the stream has {listed}"
+                present = ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
+                where += f" in events called {' or '.join(self.events)}; the stream has {present}"
             detail = f"nothing at {where}; the answer begins: {received.beginning}"
             raise received.fault(Unanswered, "no-text", detail)
         if streamed and not received.delimited and b"[DONE]" not in received.body[-200:]:
-            parts.note(UNMARKED)
+            parts.note(UNMARKED_END)
         answer, notes = parts.answer(thoughts_apart=self.thoughts_apart)
-        if may_hold_addresses(received.body):
+        if may_contain_addresses(received.body):
             beside = dict.fromkeys(address for _, value in values for address in addresses_in(value, NO_SOURCES))
-            notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
+            notes = (*notes, OTHER_URLS) if has_other_addresses(beside, answer) else notes
         return self._make_turn(received, values, answer, notes)
 
     def _check_readable(
         self,
         parts: Parts,
         paths: Sequence[ReplyPath],
-        values: Sequence[tuple[Names, object]],
+        values: Sequence[tuple[EventNames, object]],
         received: Received,
     ) -> None:
         """Raise Unanswered if a path leads to an object without text, which is not an empty answer."""
@@ -264,10 +270,10 @@ class Described:
                         detail = f"the value at {path.text} is an object without text: {excerpt(repr(dict(found)), 80)}"
                         raise received.fault(Unanswered, "bad-type", detail)
 
-    def _holds_reply(self, names: Names) -> bool:
+    def _holds_reply(self, names: EventNames) -> bool:
         return not self.events or not set(names).isdisjoint(self.events)
 
-    def _read_values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
+    def _read_values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[EventNames, object]]:
         """Return the JSON values of the reply with the names of their events, or [] if only text is read."""
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
@@ -315,7 +321,7 @@ class Described:
                     raise received.fault(Unanswered, "bad-type", f"{name}: {fault}") from None
 
     def _make_turn(
-        self, received: Received, values: Sequence[tuple[Names, object]], answer: Answer, notes: tuple[str, ...]
+        self, received: Received, values: Sequence[tuple[EventNames, object]], answer: Answer, notes: tuple[str, ...]
     ) -> DescribedTurn:
         said = dict.fromkeys(("finish", "model"), "")
         tokens: Mapping[str, int] = MappingProxyType({})
@@ -323,7 +329,7 @@ class Described:
         for _, value in values:
             for name in said:
                 found = [one for one in _first_found(self.parts.get(name, ()), value) if isinstance(one, str) and one]
-                said[name] = excerpt(sound_text(found[-1]), 120) if found else said[name]
+                said[name] = excerpt(join_surrogates(found[-1]), 120) if found else said[name]
             for one in _first_found(self.parts.get("tokens", ()), value):
                 tokens = {**tokens, **count_tokens(one)} if isinstance(one, Mapping) else tokens
             for path in self.session:

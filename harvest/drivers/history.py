@@ -15,7 +15,7 @@ from harvest.systems.driver import DriverError, Exhibit, NotSent, Reply
 from protocols.answer import Answer, Exchange
 
 # The note on a turn before which an empty reply was left out.
-LEFT_OUT = "the system refuses its own empty reply as a part of the history; it was sent without that message"
+LEFT_OUT_NOTE = "the system refuses its own empty reply as a part of the history; it was sent without that message"
 
 # Errors that an empty message may cause. Keys, quotas and times do not depend on the history.
 _REFUSED_HISTORY = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
@@ -69,7 +69,7 @@ class History:
                 refused = refused or [replace(one, name=f"refused-{one.name}") for one in fault.exhibits]
                 continue
             if silent and form:
-                reply = replace(reply, turn=replace(reply.turn, notes=(*reply.turn.notes, LEFT_OUT)))
+                reply = replace(reply, turn=replace(reply.turn, notes=(*reply.turn.notes, LEFT_OUT_NOTE)))
             return replace(reply, exhibits=(*reply.exhibits, *refused)) if refused else reply
         raise AssertionError("a history has at least one form")
 

@@ -16,10 +16,18 @@ from harvest.drivers import described_reply
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import Described, Path, Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, certificate_files, resolve_text
+from harvest.drivers.options import (
+    THOUGHTS_APART_HELP,
+    Headers,
+    Text,
+    Url,
+    WireOptions,
+    certificate_files,
+    resolve_text,
+)
 from harvest.drivers.received import Received, excerpt
-from harvest.drivers.template import Fields, Known, Template
-from harvest.drivers.wire import Jar, Request, Wire
+from harvest.drivers.template import Fields, LiteralValue, Template
+from harvest.drivers.wire import CookieJar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
 from recordings.log.long_work import aside
@@ -64,21 +72,24 @@ class Options(WireOptions):
     reply: Annotated[
         tuple[Annotated[str, AfterValidator(_text_or_path)], ...],
         Field(min_length=1),
-        BeforeValidator(described_reply.listed),
+        BeforeValidator(described_reply.as_tuple),
     ] = Field(
         description="path of the reply's text, such as `$.reply.text`, a list of paths, of which the first that "
         "matches is used, or `text` for the whole body"
     )
     join: str = Field("\n\n", description="separator between the texts of a `reply` with `[*]`")
-    events: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(described_reply.listed)] = Field(
-        (), description="names or types of the events of a stream that contain the reply; by default all that have it"
+    events: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(described_reply.as_tuple)] = (
+        Field(
+            (),
+            description="names or types of the events of a stream that contain the reply; by default all that have it",
+        )
     )
     links: Paths = Field(
         (), description="paths of links that are not in the text: URLs, or objects with `url` and `title`"
     )
     refusal: Paths = Field((), description="paths of the system's refusal, which is the reply if there is no text")
     thoughts: Paths = Field((), description="paths of the system's thoughts, which are not part of the reply")
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
     tools: Paths = Field((), description="paths of its tool calls: objects with a name and arguments")
     offers: Paths = Field((), description="paths of suggestions and buttons: texts, or objects with a title")
     attachments: Paths = Field((), description="paths of files and pictures: objects with `name`, `type`, `size`")
@@ -103,12 +114,12 @@ class Options(WireOptions):
     @model_validator(mode="after")
     def _check_options(self) -> Self:
         _check_call(self, templates.PLACEHOLDERS)
-        used = templates.names_in((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
+        used = templates.placeholders((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
         if not used & {"text", "messages"}:
             raise refusal("the user turn is not sent: put {{ text }} into body, form, query or url")
         calls = [call for call in (self.open, self.close) if call is not None]
         everywhere = used.union(
-            *(templates.names_in((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls)
+            *(templates.placeholders((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls)
         )
         if "session" in everywhere and self.session is None:
             raise refusal("{{ session }} is used, but `session` does not say where it comes from")
@@ -118,7 +129,7 @@ class Options(WireOptions):
 
     @property
     def sends_history(self) -> bool:
-        return bool(templates.names_in((self.query, self.body, self.form)) & {"history", "messages"})
+        return bool(templates.placeholders((self.query, self.body, self.form)) & {"history", "messages"})
 
 
 def _plain_headers(headers: Mapping[str, Text]) -> list[str]:
@@ -142,11 +153,11 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
 class _Requests:
     def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url
-        self._query = templates.with_secrets(call.query, surroundings)
-        self._body = templates.with_secrets(call.body, surroundings)
-        self._form = templates.with_secrets(call.form, surroundings)
-        self._headers: dict[str, str | Known] = {
-            name: value if isinstance(value, str) else Known(resolve_text(value, surroundings))
+        self._query = templates.insert_secrets(call.query, surroundings)
+        self._body = templates.insert_secrets(call.body, surroundings)
+        self._form = templates.insert_secrets(call.form, surroundings)
+        self._headers: dict[str, str | LiteralValue] = {
+            name: value if isinstance(value, str) else LiteralValue(resolve_text(value, surroundings))
             for name, value in {**shared, **call.headers}.items()
         }
 
@@ -198,7 +209,7 @@ class HttpDriver:
     async def open(self, opening: Opening) -> _Session:
         """Open a session, and send the request `open` if the options have one. Raises DriverError if that fails."""
         self.wire.ready()
-        session, jar = self.options.first_session, Jar()
+        session, jar = self.options.first_session, CookieJar()
         if self.options.session == "client":
             session = str(uuid.uuid4())
         if self.opening is not None:
@@ -214,7 +225,7 @@ class HttpDriver:
                     )
         return _Session(self, session, jar, opening.history)
 
-    async def ask(self, caller: _Requests, values: Mapping[str, object], jar: Jar) -> Received:
+    async def ask(self, caller: _Requests, values: Mapping[str, object], jar: CookieJar) -> Received:
         # Characters of the conversation so far, if the request may contain it.
         messages = values.get("messages", ())
         request = await aside(
@@ -225,7 +236,7 @@ class HttpDriver:
         fault = received.refusal(answered=self.answered)
         if fault is not None:
             if 400 <= received.status < 500 and "stream" in fault.detail.lower():
-                fault.detail += f"; {described_reply.STREAMS}"
+                fault.detail += f"; {described_reply.STREAM_HINT}"
             raise fault
         return received
 
@@ -234,7 +245,7 @@ class HttpDriver:
 
 
 class _Session:
-    def __init__(self, driver: HttpDriver, session: str | None, jar: Jar, history: tuple[Exchange, ...]) -> None:
+    def __init__(self, driver: HttpDriver, session: str | None, jar: CookieJar, history: tuple[Exchange, ...]) -> None:
         self._driver, self._id, self._jar, self._history = driver, session, jar, History(history)
         self._closed = self._nameless = False
 

@@ -11,7 +11,14 @@ from pydantic import AfterValidator, Field
 from harvest.drivers.completions import Completion
 from harvest.drivers.described_reply import Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptions, certificate_files, sendable
+from harvest.drivers.options import (
+    THOUGHTS_APART_HELP,
+    Url,
+    VariableName,
+    WireOptions,
+    certificate_files,
+    sendable_secret,
+)
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
@@ -64,7 +71,7 @@ class Options(WireOptions):
     links: Paths = Field(
         (), description="paths of sources in addition to those found automatically: a path, or a list of paths"
     )
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
     extra: Annotated[dict[str, Any], AfterValidator(_check_extra)] = Field(
         {}, description="further fields of the request, sent unchanged"
     )
@@ -82,7 +89,7 @@ class OpenAIDriver:
                     f"system {surroundings.system!r} has both api_key_env and a header Authorization",
                     advice="keep one of the two",
                 )
-            self._authorization = {"Authorization": f"Bearer {sendable(options.api_key_env, surroundings)}"}
+            self._authorization = {"Authorization": f"Bearer {sendable_secret(options.api_key_env, surroundings)}"}
         self._wire = Wire(options, surroundings)
         self._answered = False
 

@@ -22,7 +22,7 @@ from topics.target import checked_target
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
 # The help of the option `thoughts_apart` in every driver that has it.
-THOUGHTS_APART = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
+THOUGHTS_APART_HELP = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
 
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -119,10 +119,10 @@ def resolve_text(value: Text, surroundings: Surroundings) -> str:
     variable is not set."""
     if isinstance(value, str):
         return value
-    return value.prefix + sendable(value.env, surroundings)
+    return value.prefix + sendable_secret(value.env, surroundings)
 
 
-def sendable(variable: str, surroundings: Surroundings) -> str:
+def sendable_secret(variable: str, surroundings: Surroundings) -> str:
     """Return the secret in `variable`. Raises InputError if it is not set or cannot be sent in a header."""
     secret = surroundings.secret(variable)
     if not _PRINTABLE.fullmatch(secret):
@@ -134,5 +134,5 @@ def sendable(variable: str, surroundings: Surroundings) -> str:
     return secret
 
 
-def resolved_headers(headers: Mapping[str, Text], surroundings: Surroundings) -> dict[str, str]:
+def resolve_headers(headers: Mapping[str, Text], surroundings: Surroundings) -> dict[str, str]:
     return {name: resolve_text(value, surroundings) for name, value in headers.items()}

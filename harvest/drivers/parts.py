@@ -7,7 +7,7 @@ user (thoughts and tool calls) never become text. Unknown parts remain in the ev
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harvest.drivers.received import excerpt, sound_text
+from harvest.drivers.received import excerpt, join_surrogates
 from harvest.drivers.sources import sources_in
 from harvest.drivers.stream_text import DOUBTED, REPEATED, StreamText, stream_text
 from harvest.drivers.tool_calls import UNKNOWN_CALL, StreamedCalls, is_call
@@ -25,7 +25,7 @@ UNKNOWN_SOURCE = "a source has a shape that is not known: see the evidence"
 OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
 OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "human", "system", "developer"})
 # The note on an answer with different words in its sound and its text.
-SPOKEN = "the system wrote one text and spoke another; the answer is both"
+SPOKEN_TOO = "the system wrote one text and spoke another; the answer is both"
 
 _LONGEST_LINE = 4096
 _DEEPEST_THOUGHT = 6
@@ -259,7 +259,7 @@ class Parts:
         notes |= dict.fromkeys([DOUBTED] * any(bool(one.once) for one in joined))
         if spoken.strip() and spoken.strip() not in text:
             if text.strip():
-                notes[SPOKEN] = None
+                notes[SPOKEN_TOO] = None
             text = "\n\n".join(filter(None, (text.rstrip(), spoken)))
         self.said_once = (text or refusal).strip()
         aloud, begin = split_thoughts(text) if thoughts_apart else ("", 0)
@@ -274,7 +274,7 @@ class Parts:
         )
         return replace(
             answer,
-            thoughts=sound_text("\n\n".join(filter(None, thoughts))),
+            thoughts=join_surrogates("\n\n".join(filter(None, thoughts))),
             calls=tuple(call for several, _ in calls for call in several),
             offers=tuple(self._offers),
             attachments=tuple(self._attachments),
@@ -284,9 +284,9 @@ class Parts:
 
     def _join_texts(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
         if not self.streamed:
-            return StreamText(sound_text(between.join(pieces)))
+            return StreamText(join_surrogates(between.join(pieces)))
         found = stream_text(pieces, restarts, self.whole)
-        return replace(found, text=sound_text(found.text))
+        return replace(found, text=join_surrogates(found.text))
 
 
 def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Source]:
@@ -344,4 +344,4 @@ def _first_string(holder: Mapping[str, object], keys: Iterable[str]) -> str:
 
 
 def _short_line(text: str) -> str:
-    return excerpt(sound_text(text), _LONGEST_LINE)
+    return excerpt(join_surrogates(text), _LONGEST_LINE)

@@ -16,7 +16,7 @@ _LINE_BREAK = b"\n"
 _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
-class Mark:
+class EndMark:
     """A finder of the end of a reply in the output, which reads each byte about once."""
 
     def __init__(self, end: str | None, prompt: str | None) -> None:
@@ -49,7 +49,7 @@ class Mark:
         return None
 
 
-def readable(raw: bytes) -> str:
+def decode_leniently(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 

@@ -27,9 +27,9 @@ from pydantic import AfterValidator, Field
 
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.history import History
-from harvest.drivers.options import THOUGHTS_APART, Seconds
+from harvest.drivers.options import THOUGHTS_APART_HELP, Seconds
 from harvest.drivers.program_output import turn_of_fields, turn_of_text
-from harvest.drivers.received import sound_text
+from harvest.drivers.received import join_surrogates
 from harvest.shadowed import PACKAGES
 from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Function as Code
@@ -62,7 +62,7 @@ class Options(StrictModel):
         description="`text`: f(text); `history`: f(text, history), with a list of {role, content}; `nothing`: f() is "
         "called for each session and returns the function that takes text and remembers",
     )
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
     timeout: Seconds = Field(60.0, description="seconds for a complete turn")
     max_reply: int = Field(
         8 * 2**20, ge=1, description="bytes of a reply in UTF-8; a longer one is a fault (`too-large`)"
@@ -144,7 +144,7 @@ def _read_turn(answered: object, options: Options, watch: Stopwatch) -> SystemTu
             raise Unanswered(fault.reason, fault.detail, exhibits=(_returned_exhibit(answered),)) from None
     if not issubclass(type(answered), str):
         raise _make_type_fault(answered, type(answered).__name__, options)
-    text = sound_text(str.__str__(answered))
+    text = join_surrogates(str.__str__(answered))
     _check_size(text, options)
     return turn_of_text(text, watch, thoughts_apart=options.thoughts_apart)
 

@@ -41,7 +41,7 @@ def excerpt(text: str, most: int = 200) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def sound_text(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Return `text` with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and a
     stream may be cut between them. A lone surrogate is kept, because the system sent it."""
     try:

@@ -12,11 +12,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from harvest.drivers.received import excerpt, sound_text
+from harvest.drivers.received import excerpt, join_surrogates
 from protocols.answer import Answer, Source
 
 # The note on a reply with something that may be an unknown kind of source.
-BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
+OTHER_URLS = (
+    "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
+)
 
 # Keys of a body whose addresses are not sources but those of pictures, tools, faults or the API.
 NO_SOURCES = frozenset(
@@ -67,14 +69,14 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
     return list(found)
 
 
-def may_hold_addresses(written: str | bytes) -> bool:
+def may_contain_addresses(written: str | bytes) -> bool:
     """Return whether this JSON text can contain URLs."""
     if isinstance(written, bytes):
         return b"://" in written or b":\\/" in written
     return "://" in written or ":\\/" in written
 
 
-def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
+def has_other_addresses(addresses: Iterable[str], answer: Answer) -> bool:
     """Return whether one of the addresses is missing from all parts of the answer."""
     known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
     known |= {part.name for part in answer.attachments}.union(offer.value for offer in answer.offers)
@@ -84,7 +86,7 @@ def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
 
 def _read_source(value: object, offset: int) -> Source | None:
     if isinstance(value, str):
-        line = excerpt(sound_text(value), _LONGEST_ADDRESS)
+        line = excerpt(join_surrogates(value), _LONGEST_ADDRESS)
         return Source(line, "") if _ADDRESS.match(line) else Source("", line) if line else None
     if not isinstance(value, Mapping):
         return None
@@ -107,7 +109,10 @@ def _read_source(value: object, offset: int) -> Source | None:
             start, end = _read_span(inner, offset)
         inner = next((inner[key] for key in _INNER_KEYS if isinstance(inner.get(key), (Mapping, str))), None)
     title = title or ("" if href else identity)
-    href, title = excerpt(sound_text(href), _LONGEST_ADDRESS), excerpt(sound_text(title), _LONGEST_ADDRESS)
+    href, title = (
+        excerpt(join_surrogates(href), _LONGEST_ADDRESS),
+        excerpt(join_surrogates(title), _LONGEST_ADDRESS),
+    )
     return Source(href, title if title != href else "", start, end) if href or title else None
 
 

@@ -27,7 +27,7 @@ _OPENING_BRACES = re.compile(r"\{\{")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LiteralValue:
     """A value that is used literally. For example, braces in a secret do not make a placeholder."""
 
     text: str
@@ -62,26 +62,26 @@ def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None
                 raise ValueError(f"{{{{ {name} }}}} is a list: it must be the whole value, not part of {text!r}")
 
 
-def names_in(value: object) -> frozenset[str]:
+def placeholders(value: object) -> frozenset[str]:
     """Return the names of the placeholders in a template."""
     return frozenset(name for text in _all_strings(value) for name in _PLACEHOLDER.findall(text))
 
 
-def with_secrets(value: object, surroundings: Surroundings) -> object:
+def insert_secrets(value: object, surroundings: Surroundings) -> object:
     """Replace every `{env: NAME}`, with or without `prefix`, in the template. Raises InputError if a variable is not
     set."""
     if isinstance(value, FromEnvironment):
-        return Known(value.prefix + surroundings.secret(value.env))
+        return LiteralValue(value.prefix + surroundings.secret(value.env))
     if isinstance(value, Mapping):
-        return {key: with_secrets(inner, surroundings) for key, inner in value.items()}
+        return {key: insert_secrets(inner, surroundings) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [with_secrets(inner, surroundings) for inner in value]
+        return [insert_secrets(inner, surroundings) for inner in value]
     return value
 
 
 def fill(value: object, values: Mapping[str, object]) -> Any:
     """Fill in a template and return JSON values. `values` are by the names of placeholders."""
-    if isinstance(value, Known):
+    if isinstance(value, LiteralValue):
         return value.text
     if isinstance(value, str):
         whole = _PLACEHOLDER.fullmatch(value.strip())

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from harvest.drivers.received import excerpt, sound_text
+from harvest.drivers.received import excerpt, join_surrogates
 from protocols.answer import ToolCall
 
 # The note on an answer with a tool call without a readable name.
@@ -126,7 +126,10 @@ class StreamedCalls:
 
     def whole(self) -> tuple[list[ToolCall], bool]:
         """Return the calls, and whether any call could not be read."""
-        named = [(excerpt(sound_text(one.name or one.kind), _LONGEST), sound_text(one.input)) for one in self._calls]
+        named = [
+            (excerpt(join_surrogates(one.name or one.kind), _LONGEST), join_surrogates(one.input))
+            for one in self._calls
+        ]
         found = [ToolCall(name, given) for name, given in named if name or given]
         return found, self._unread or any(not call.name for call in found)
 

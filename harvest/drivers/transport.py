@@ -1,7 +1,7 @@
 """HTTP with the requests and errors of httpx, over the connections of aiohttp.
 
 They cost a fraction of httpcore's, even if there are many. All turns send similar requests, so the parsed URL and
-headers are cached (`prepared`).
+headers are cached (`prepare_request`).
 
 The package `httpx-aiohttp` follows the same idea. But it does not report when a request is sent, reports a reset as a
 connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe. Each
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _GZIP = b"\x1f\x8b"
 
 
-class Unpacking:
+class Decompressor:
     """A decompressor of one body, piece by piece. `coding` is `gzip`, with one or more members, or `deflate`, with or
     without the zlib header, since servers send both."""
 
@@ -107,7 +107,7 @@ _PENDING_REQUEST: ContextVar[_PendingRequest] = ContextVar("asking")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRequest:
     """The parts of a request that stay the same. `headers` are those that are sent. If `measured` is True, the length
     of the body is added later. httpx adds Host and Content-Length unless the request has them."""
 
@@ -125,7 +125,7 @@ class Prepared:
 
 
 @lru_cache(maxsize=256)
-def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> Prepared:
+def prepare_request(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> PreparedRequest:
     """Prepare a request. `filled` says whether it has a body. Raises httpx.InvalidURL, and ValueError for headers that
     are not ASCII."""
     request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
@@ -134,7 +134,7 @@ def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled
     address = URL(str(request.url), encoded=True)
     if address.raw_user is not None:  # httpx has turned it into a header
         address = address.with_user(None)
-    return Prepared(request.method, request.url, address, given, measured)
+    return PreparedRequest(request.method, request.url, address, given, measured)
 
 
 class Response:
@@ -164,8 +164,8 @@ class Response:
         return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
 
     async def unpacked(self, coding: str) -> AsyncIterator[bytes]:
-        """Yield the body with its content-encoding undone by `Unpacking`. Raises httpx.DecodingError."""
-        unpacking = Unpacking(coding)
+        """Yield the body with its content-encoding undone by `Decompressor`. Raises httpx.DecodingError."""
+        unpacking = Decompressor(coding)
         try:
             async for data in self:
                 if unpacked := unpacking.take(data):
@@ -202,7 +202,9 @@ class Transport:
             credentials = base64.b64encode(b":".join(proxy.raw_auth)).decode()
             self._for_proxy["Proxy-Authorization"] = f"Basic {credentials}"
 
-    async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
+    async def ask(
+        self, request: PreparedRequest, content: bytes | None, cookie: str, sending: Callable[[], None]
+    ) -> Response:
         """Send a request and return the response once its head has arrived. `cookie` is the value of a header, or "".
         `sending` is called once, right before the request is sent. Raises the errors of httpx."""
         asking = _PendingRequest(sending)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, cast
 import lazy_loader
 
 from harvest.drivers.event_stream import Events, StrictText
-from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, resolved_headers
+from harvest.drivers.options import FromEnvironment, WireOptions, resolve_headers, resolve_text
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
@@ -38,7 +38,7 @@ from topics.regular_file import open_regular
 if TYPE_CHECKING:
     import httpx
 
-    from harvest.drivers.transport import Prepared, Response, Transport
+    from harvest.drivers.transport import PreparedRequest, Response, Transport
 else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
 _MOST_REDIRECTS = 5  # an API that has moved needs one or two
@@ -62,7 +62,7 @@ class Request:
     content: bytes | None = None
 
 
-class Jar:
+class CookieJar:
     """The cookies of one session. Sessions never share cookies."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class Wire:
             "Connection": "keep-alive",
             "User-Agent": "conversation-harvest",
         }
-        self._headers = _merge_headers(self._headers, resolved_headers(options.headers, surroundings))
+        self._headers = _merge_headers(self._headers, resolve_headers(options.headers, surroundings))
         proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
             self._proxy = _read_proxy(proxy) if proxy is not None else None
@@ -161,7 +161,7 @@ class Wire:
             )
         return self._opened
 
-    async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
+    async def ask(self, request: Request, *, jar: CookieJar | None = None, events: Events | None = None) -> Received:
         """Send the request and read the complete response, whatever its status. Raises DriverError. `events` reads the
         body as it arrives if it is a stream of events and the status means success."""
         import asyncio  # late, as httpx
@@ -180,13 +180,15 @@ class Wire:
         assert received is not None
         return received
 
-    async def _transfer(self, request: Request, jar: Jar | None, events: Events | None, transfer: _Transfer) -> None:
-        from harvest.drivers.transport import prepared  # late, as httpx
+    async def _transfer(
+        self, request: Request, jar: CookieJar | None, events: Events | None, transfer: _Transfer
+    ) -> None:
+        from harvest.drivers.transport import prepare_request  # late, as httpx
 
         url, content = request.url, request.content
         headers = tuple(_merge_headers(self._headers, request.headers).items())
         for _ in range(_MOST_REDIRECTS + 1):
-            built = prepared(request.method, url, headers, bool(content))
+            built = prepare_request(request.method, url, headers, bool(content))
             self._check_declared(built.url)
             transfer.url = built.url
             cookie = jar.header(built.url) if jar is not None else ""
@@ -341,7 +343,7 @@ def _with_evidence(fault: DriverError, received: Received | None, events: Events
     return shown
 
 
-def _same_origin(response: Response, request: Prepared) -> str | None:
+def _same_origin(response: Response, request: PreparedRequest) -> str | None:
     """Return the target of a redirect to the same server with the same method. Returns None for other redirects."""
     if not 300 <= response.status < 400:
         return None

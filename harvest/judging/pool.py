@@ -141,7 +141,7 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
     return tuple(sorted(entities, key=lambda one: (place[one.topic], -len(one.where), one.key)))
 
 
-def asked_in_words(schema: Schema) -> list[Criterion]:
+def criteria_on_text(schema: Schema) -> list[Criterion]:
     """Return the criteria that people judge by the text alone. Criteria on turns, conversations and sets need the
     context."""
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
@@ -152,7 +152,7 @@ def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]
     found: dict[_Key, list[Occurrence]] = {}
     said: dict[_Key, dict[tuple[int, str], Said]] = {}
     covered: dict[_Key, set[int]] = {}
-    asked = asked_in_words(schema)
+    asked = criteria_on_text(schema)
     for number, run in enumerate(runs):
         own = _newest_by_person(layer for layer in run.people if layer.source != SOURCE)
         every = _newest_by_person(run.people)
@@ -199,7 +199,7 @@ def _occurrences(number: int, assessed: Iterable[Assessed], criterion: Criterion
                 yield Occurrence(number, one.conversation, item.turn, item.start, item.end), text
 
 
-def spread(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]], int]:
+def spread_judgments(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]], int]:
     """Copy each person's judgment to all occurrences of the same text that the person did not judge.
 
     Returns the layers by the index of the run, made at `made_at` (UTC), and the number of texts that were left out

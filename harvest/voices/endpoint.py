@@ -35,9 +35,9 @@ from topics.document import refusal
 from topics.errors import InputError
 
 # The finish of words in the API's field for refusals.
-REFUSED = "refusal"
+REFUSED_FINISH = "refusal"
 # The API's error code for a prompt that is too long for the model.
-OVERFLOW = "context_length_exceeded"
+OVERFLOW_CODE = "context_length_exceeded"
 
 _RESERVED_FIELDS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
 
@@ -187,7 +187,7 @@ def _unfit_finish(reply: Reply) -> str:
     ):  # a stream, or words in another place
         return ""
     if message.get("refusal") and not message.get("content"):
-        return REFUSED
+        return REFUSED_FINISH
     return UNFINISHED if finish is None else "" if role in ("assistant", None) else OTHER_ROLE
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import get_args
 
-from harvest.drivers.browser import Kept
+from harvest.drivers.browser import EvidenceKind
 from harvest.pages.browser.busy_signs import FIRM, LOOSE
 from harvest.pages.browser.call_guard import GONE
 from harvest.pages.chats.opening import WALLS
@@ -59,6 +59,6 @@ def test_every_reason_is_explained_once_and_no_other() -> None:
 
 
 def test_every_sign_and_exhibit_is_explained() -> None:
-    for name in (*FIRM, *LOOSE, *get_args(Kept)):
+    for name in (*FIRM, *LOOSE, *get_args(EvidenceKind)):
         assert re.search(rf"^\|[^|]*`{name}`", PAGE, re.MULTILINE), name
     assert f"`{PARTED}`" in PAGE

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.judging.serving.desk import Desk, scale_choices, value_choices
-from harvest.judging.serving.questions import Question, Same, questions
+from harvest.judging.serving.questions import Question, Sameness, questions
 from harvest.judging.serving.serving import bind, make_links, serve
-from harvest.judging.sheets.asked_rows import assess_run, chosen_rows
+from harvest.judging.sheets.asked_rows import assess_run, select_rows
 from recordings.judged.decisions import DecisionBook
 from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
@@ -22,14 +22,14 @@ PEOPLE = ("anna", "ben")
 
 
 def asked_of(
-    run: Path, criteria: Sequence[str], *, same: Same = "node", schema: str = "sakai-2023"
+    run: Path, criteria: Sequence[str], *, same: Sameness = "node", schema: str = "sakai-2023"
 ) -> tuple[Question, ...]:
     return _asked(run, criteria, same, load_schema(schema))
 
 
-def _asked(run: Path, criteria: Sequence[str], same: Same, schema: Schema) -> tuple[Question, ...]:
+def _asked(run: Path, criteria: Sequence[str], same: Sameness, schema: Schema) -> tuple[Question, ...]:
     assessed = assess_run(run, read(run), schema)
-    return questions(chosen_rows(assessed, schema, criteria, None, 0)[0], assessed, same=same)
+    return questions(select_rows(assessed, schema, criteria, None, 0)[0], assessed, same=same)
 
 
 def desk_of(

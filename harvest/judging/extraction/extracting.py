@@ -159,7 +159,7 @@ class Extraction:
     missing: list[tuple[Conversation, str]] = field(default_factory=list)
 
 
-def extraction(
+def build_extraction(
     asked: Sequence[tuple[Conversation, Sequence[Question]]],
     answers: Answers[Reading],
     *,
@@ -296,7 +296,7 @@ async def extract(
     finally:
         await endpoint.close()
     failures = {key: cleaner.text(why) for key, why in answers.failures.items()}
-    found = extraction(
+    found = build_extraction(
         pairs, replace(answers, failures=failures), author=author, version=version, made_at=stamp(utc_now())
     )
     path = write_layer(run, found.layer) if found.layer.judgments else None
@@ -318,7 +318,7 @@ def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, in
     return found
 
 
-def account(done: Extracted) -> Iterator[str]:
+def result_sentences(done: Extracted) -> Iterator[str]:
     """Yield sentences that describe the result, one for each line."""
     found, layer = done.found, done.found.layer
     if not found.conversations:

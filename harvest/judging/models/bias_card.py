@@ -45,7 +45,7 @@ def vendor_of(model: str) -> str:
     return name[:end]
 
 
-def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
+def bias_sentences(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield sentences on biases, by criterion. `vendor` made the judge, and `answered` has the models behind each
     system."""
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
@@ -56,7 +56,7 @@ def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str
         yield f"own maker: {', '.join(same)} answered as a model of the judge's maker ({vendor})"
 
 
-def order_sentence(judgments: Iterable[Judgment]) -> Iterator[str]:
+def order_sentences(judgments: Iterable[Judgment]) -> Iterator[str]:
     """Yield a sentence on how often the two orders of a pair agree, and how often the conversation shown first won."""
     pairs = [one for one in judgments if one.criterion == PREFERENCE and not one.unjudged and len(one.samples) > 1]
     straight = [(one.samples[::2], one.samples[1::2]) for one in pairs]

@@ -69,7 +69,7 @@ class Judged:
         return Counter(one.unjudged for one in self.layer.judgments if one.unjudged)
 
 
-def version(judge: Judge, endpoint: Endpoint) -> str:
+def judge_version(judge: Judge, endpoint: Endpoint) -> str:
     """Return the version of a judge: a hash of its prompts, sampling, scale and guideline, but not of its address."""
     sampling = {key: value for key, value in endpoint.definition().items() if key != "base_url"}
     return questions.version_of(sampling, judge.scale, judge.guideline)
@@ -81,7 +81,7 @@ def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endp
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
     if (folder / JUDGE_REPLIES.folder).exists():  # checking must not create the folder
-        kept = KeptReplies(folder, JUDGE_REPLIES, judge.author, version(judge, endpoint), Redactor())
+        kept = KeptReplies(folder, JUDGE_REPLIES, judge.author, judge_version(judge, endpoint), Redactor())
         left = [one for one in left if kept.get(one.key, 0) is None]
         kept.release()
     read = sum(len(message.text) for one in left for message in one.messages) // _CHARACTERS_PER_TOKEN
@@ -109,7 +109,7 @@ async def judge_things(
     Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things are left
     unjudged. Raises HarvestError if the folder cannot be read or written.
     """
-    cleaner, own = Redactor(secrets), version(judge, endpoint)
+    cleaner, own = Redactor(secrets), judge_version(judge, endpoint)
     paired = {one.key for thing in things if thing.paired for one in thing.asked}
 
     def read(sample: Sample, question: Asked) -> Verdict:
@@ -123,7 +123,7 @@ async def judge_things(
         tries,
         endpoint.concurrency,
         read,
-        lambda why: questions.failure_of(why) != "failed",
+        lambda why: questions.classify_failure(why) != "failed",
     )
     try:
         async with KeptReplies(folder, JUDGE_REPLIES, judge.author, own, cleaner) as kept:
@@ -131,7 +131,7 @@ async def judge_things(
             answers = await ask_all(every, endpoint, kept, how, tell)
     finally:
         await endpoint.close()
-    verdicts = {key: Verdict(fault=questions.failure_of(why)) for key, why in answers.failures.items()}
+    verdicts = {key: Verdict(fault=questions.classify_failure(why)) for key, why in answers.failures.items()}
     verdicts = {**answers.readings, **verdicts}
     # Judgments of other things in layers of this version come first.
     judgments: dict[tuple[str, frozenset[tuple[str, str | int]]], Judgment] = {}
@@ -139,14 +139,14 @@ async def judge_things(
         if (earlier.kind, earlier.author, earlier.version, earlier.source) == ("model", judge.author, own, _SOURCE):
             judgments.update({(one.criterion, frozenset(one.about.items())): one for one in earlier.judgments})
     for thing in things:
-        said = questions.folded(thing, [verdicts[one.key] for one in thing.asked])
+        said = questions.combine_verdicts(thing, [verdicts[one.key] for one in thing.asked])
         judgments.update({(one.criterion, frozenset(one.about.items())): one for one in said})
     layer = Layer("model", judge.author, own, _SOURCE, stamp(clock()), tuple(judgments.values()))
     path = keep_layer(folder, layer)
     return Judged(layer, answers.requests, Counter(map(cleaner.text, answers.failures.values())), path)
 
 
-def account(done: Judged) -> Iterator[str]:
+def result_sentences(done: Judged) -> Iterator[str]:
     """Yield sentences that describe the result, one for each line."""
     layer = done.layer
     criteria = Counter(one.criterion for one in layer.judgments if not one.unjudged)

@@ -17,7 +17,7 @@ from harvest.judging.models.judge_file import Judge
 from harvest.judging.replies.asking import strict_json
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, text_hash, transcript
-from harvest.voices.endpoint import OVERFLOW, REFUSED
+from harvest.voices.endpoint import OVERFLOW_CODE, REFUSED_FINISH
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment
 from simulators.llm.acceptance import SECRET
@@ -40,8 +40,8 @@ FAULTS = MappingProxyType(
 
 _COMPLETE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
 _CUT_FINISHES = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
-_REFUSED_FINISHES = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
-_OVERFLOW_NAMES = (OVERFLOW, "contextwindowexceeded")
+_REFUSED_FINISHES = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED_FINISH)
+_OVERFLOW_NAMES = (OVERFLOW_CODE, "contextwindowexceeded")
 # API error names for questions that are too long, and for filtered words.
 _FILTER_NAMES = ("content_filter", "content_policy_violation")
 # Characters of a reason that are kept.
@@ -75,7 +75,7 @@ def read_better(sample: Sample) -> Verdict:
     return verdict if verdict.fault or verdict.value in BETTER else Verdict(fault="out of schema")
 
 
-def failure_of(why: str) -> str:
+def classify_failure(why: str) -> str:
     """Return which of `FAULTS` a failure of the endpoint is, by the error names that APIs use."""
     text = why.lower()
     if any(name in text for name in _OVERFLOW_NAMES):
@@ -135,7 +135,7 @@ class Thing:
         return self.criterion == PREFERENCE
 
 
-def of_items(questions: Iterable[Question], judge: Judge, topics: Mapping[str, Topic]) -> tuple[Thing, ...]:
+def item_things(questions: Iterable[Question], judge: Judge, topics: Mapping[str, Topic]) -> tuple[Thing, ...]:
     """Return the questions about items. `topics`, by id, state the needs of users."""
     found = []
     for one in questions:
@@ -151,7 +151,7 @@ def of_items(questions: Iterable[Question], judge: Judge, topics: Mapping[str, T
     return tuple(found)
 
 
-def of_pairs(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
+def pair_things(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
     """Return the questions about pairs, in both orders for every sample."""
     found = []
     for one in pairs:
@@ -173,7 +173,7 @@ def _make_asked(
     return Asked(key, messages, about, swapped)
 
 
-def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
+def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
     """Combine the verdicts on a thing's questions, in the order of the questions, into its judgments.
 
     The value is the mean score of the samples with a score. Without any score, it is None or `unsure`. A pair is

@@ -31,15 +31,15 @@ from topics.identity import derived_seed
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ReplyKind:
     """A kind of replies: its folder in the run and the format of its files."""
 
     folder: str
     format: str
 
 
-EXTRACTION_REPLIES = Kind("extraction", "harvest-extraction/1")
-JUDGE_REPLIES = Kind("judge", "harvest-judge-replies/1")
+EXTRACTION_REPLIES = ReplyKind("extraction", "harvest-extraction/1")
+JUDGE_REPLIES = ReplyKind("judge", "harvest-judge-replies/1")
 
 _FILE_NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
@@ -48,7 +48,7 @@ class KeptReplies:
     """An async context manager for the replies of one version of a model in one run. A reply is identified by the key
     of its question and the number of its sample, from 0."""
 
-    def __init__(self, run: Path, kind: Kind, author: str, version: str, redactor: Redactor) -> None:
+    def __init__(self, run: Path, kind: ReplyKind, author: str, version: str, redactor: Redactor) -> None:
         """Read the kept replies and lock their folder. Raises RunError, with file and line, for replies of another
         author or version, and if another process is asking. Raises StoreError if the folder cannot be written."""
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
@@ -156,12 +156,12 @@ class Reading(Protocol):
     def fault(self) -> str: ...
 
 
-AskedT = TypeVar("AskedT", bound=Question)
-ReadT = TypeVar("ReadT", bound=Reading)
+QuestionT = TypeVar("QuestionT", bound=Question)
+ReadingT = TypeVar("ReadingT", bound=Reading)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking(Generic[AskedT, ReadT]):
+class Asking(Generic[QuestionT, ReadingT]):
     """Settings for asking a set of questions.
 
     `name` is the name of the endpoint, and `act` names the task in its prompts. `stream` is the name of the random
@@ -177,37 +177,37 @@ class Asking(Generic[AskedT, ReadT]):
     version: str
     tries: int
     concurrency: int
-    read: Callable[[Sample, AskedT], ReadT]
+    read: Callable[[Sample, QuestionT], ReadingT]
     of_question: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Generic[ReadT]):
+class Answers(Generic[ReadingT]):
     """The answers, by the key of the question. `readings` has the last replies, readable or not, and `failures` the
     reasons why a question has no reply. `requests` counts those that were sent and answered."""
 
-    readings: Mapping[str, ReadT]
+    readings: Mapping[str, ReadingT]
     failures: Mapping[str, str]
     requests: int
 
 
 async def ask_all(
-    wanted: Iterable[AskedT],
+    wanted: Iterable[QuestionT],
     source: WordingSource,
     kept: KeptReplies,
-    how: Asking[AskedT, ReadT],
+    how: Asking[QuestionT, ReadingT],
     tell: Callable[[], None] = lambda: None,
-) -> Answers[ReadT]:
+) -> Answers[ReadingT]:
     """Ask every question without a kept reply once, and call `tell` after each question. Failures of the endpoint
     become `failures`. After ten in a row, no further question is asked. Raises StoreError."""
     once = {one.key: one for one in wanted}
     left = iter(once.values())
-    readings: dict[str, ReadT] = {}
+    readings: dict[str, ReadingT] = {}
     failures: dict[str, str] = {}
     requests = in_a_row = 0
     last = ""
 
-    async def answer(question: AskedT) -> ReadT:
+    async def answer(question: QuestionT) -> ReadingT:
         nonlocal requests, in_a_row
         for number in range(how.tries):
             sample = kept.get(question.key, number)

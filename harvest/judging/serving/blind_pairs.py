@@ -6,7 +6,15 @@ from os import PathLike
 from pathlib import Path
 
 from harvest.judging.serving.questions import Question
-from harvest.judging.sheets.pair_sheet import CHOICES, UNCHECKED, BlindPair, Filled, Preference, text_hash, transcript
+from harvest.judging.sheets.pair_sheet import (
+    CHOICES,
+    UNCHECKED,
+    BlindPair,
+    FilledPairs,
+    Preference,
+    text_hash,
+    transcript,
+)
 from recordings.files.errors import RunError
 from recordings.judged.decisions import FOLDER
 from recordings.judged.judgments import read_layers
@@ -41,7 +49,7 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
     return tuple(found)
 
 
-def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
+def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> FilledPairs:
     """Read the decisions made on the page. `texts` has the `text_hash` of each pair that was handed out, by its number.
     Raises InputError if there are no decisions, and for a pair that was not handed out or had other texts."""
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
@@ -70,4 +78,4 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
             found[number, author] = str(judgment.value)
     if not found:
         raise InputError("no decision has been made here yet", place=Place.of(folder))
-    return Filled(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)
+    return FilledPairs(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from harvest.judging.serving.questions import Question, shown
+from harvest.judging.serving.questions import Question, page_question
 from harvest.judging.sheets.annotators import key_of, newest_judgments
 from recordings.files.json_text import Json
 from recordings.files.times import moment
@@ -69,7 +69,7 @@ _RECENT_JUDGMENTS = 50  # judgments from which the pace is estimated
 _DECISION_ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 
 
-class Unacceptable(Exception):
+class InvalidRequest(Exception):
     """A request that is not a valid decision. `status` is the HTTP status of the answer."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -139,7 +139,7 @@ class Desk:
 
     def question(self, known: str) -> dict[str, Json]:
         """Return a question for the page. Raises Unacceptable if it does not exist."""
-        return shown(self._question(known), self._topics)
+        return page_question(self._question(known), self._topics)
 
     def progress(self, name: str) -> dict[str, Json]:
         """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
@@ -160,16 +160,16 @@ class Desk:
         """Record one decision, which is on disk on return. Repeating the call changes nothing. `sent` contains `id`,
         `question`, `value` (one of the choices) and `note`. Raises Unacceptable and StoreError."""
         if set(sent) != {"id", "question", "value", "note"}:
-            raise Unacceptable(400, "a decision must have exactly id, question, value and note")
+            raise InvalidRequest(400, "a decision must have exactly id, question, value and note")
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
         value = self._value(sent["value"], question.criterion)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
-            raise Unacceptable(400, f"a note is text of at most {LONGEST_NOTE} characters")
+            raise InvalidRequest(400, f"a note is text of at most {LONGEST_NOTE} characters")
         if self._adjudicating and not note.strip():
-            raise Unacceptable(400, "an adjudication needs its reason, in the note")
+            raise InvalidRequest(400, "an adjudication needs its reason, in the note")
         said = (name, question.id, value)
         if known in self._book.ids and self._known.get(known, said) != said:
-            raise Unacceptable(409, "another decision has this id")
+            raise InvalidRequest(409, "another decision has this id")
         self._known[known] = said
         fresh = known not in self._book.ids
         kept = await self._book.decide(
@@ -195,13 +195,13 @@ class Desk:
         """Undo a decision of this person and restore the one before it. `sent` contains `id`, and in `undo` the id of
         the decision. Raises Unacceptable and StoreError."""
         if set(sent) != {"id", "undo"}:
-            raise Unacceptable(400, "to undo a decision, send exactly id and undo")
+            raise InvalidRequest(400, "to undo a decision, send exactly id and undo")
         known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])
         by, question, _ = self._known.get(decision, ("", "", None))
         if by != name and known not in self._book.ids:  # one that was taken back before a new start is forgotten
-            raise Unacceptable(404, "you have made no decision with this id")
+            raise InvalidRequest(404, "you have made no decision with this id")
         if self._known.get(known, (name, decision, "undo")) != (name, decision, "undo"):
-            raise Unacceptable(409, "another decision has this id")
+            raise InvalidRequest(409, "another decision has this id")
         self._known[known] = (name, decision, "undo")
         await self._book.take_back(known, name, decision)
         self._recall(name)
@@ -235,7 +235,9 @@ class Desk:
     def _question(self, known: Json) -> Question:
         found = self._asked.get(known) if isinstance(known, str) else None
         if found is None:
-            raise Unacceptable(404, "there is no such question here: the page was made for another run; open it again")
+            raise InvalidRequest(
+                404, "there is no such question here: the page was made for another run; open it again"
+            )
         return found
 
     def _choices_of(self, criterion: str) -> Sequence[Choice]:
@@ -247,7 +249,7 @@ class Desk:
         for one in choices:
             if value == one.value and (number if isinstance(one.value, float) else type(value) is type(one.value)):
                 return one.value
-        raise Unacceptable(400, f"a value is one of {', '.join(json.dumps(one.value) for one in choices)}")
+        raise InvalidRequest(400, f"a value is one of {', '.join(json.dumps(one.value) for one in choices)}")
 
     def summary(self) -> Iterable[str]:
         """Yield a sentence about each person's progress."""
@@ -257,7 +259,7 @@ class Desk:
 
 def _decision_id(known: Json) -> str:
     if not isinstance(known, str) or not _DECISION_ID.fullmatch(known):
-        raise Unacceptable(400, "an id has 16 to 64 letters, digits and hyphens")
+        raise InvalidRequest(400, "an id has 16 to 64 letters, digits and hyphens")
     return known
 
 

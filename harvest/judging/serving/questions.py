@@ -52,10 +52,10 @@ class Question:
 
 # Rows that are one question: those of one node of a tree; those with the same words anywhere in the topic, too;
 # or no two.
-Same = Literal["node", "words", "trial"]
+Sameness = Literal["node", "words", "trial"]
 
 
-def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same = "node") -> tuple[Question, ...]:
+def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Sameness = "node") -> tuple[Question, ...]:
     """Merge rows that ask the same into one question each, in the order of their first rows."""
     trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
     sets: dict[tuple[str, str], list[Conversation]] = {}
@@ -86,7 +86,7 @@ def _set_question(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation
     )
 
 
-def _turn_question(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Same) -> Question:
+def _turn_question(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Sameness) -> Question:
     trial, attempt, turn = row["id"], int(row["attempt"]), int(row.get("turn", 0))
     conversation = trials[trial, attempt]
     start, end = int(row.get("start", -1)), int(row.get("end", -1))
@@ -119,7 +119,7 @@ def _row_votes(row: Row) -> tuple[str, ...]:
     return (row["votes"],) if "votes" in row else ()
 
 
-def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
+def page_question(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
     """Return a question as the page shows it.
 
     A text is a list of pieces, `["", text]`, or `["mark", text]` for the span in question. They replace positions,
@@ -153,10 +153,10 @@ def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: 
     if asked and question.start >= 0:
         cut = ("", text[: question.start]), ("mark", text[question.start : question.end]), ("", text[question.end :])
         pieces = [list(piece) for piece in cut if piece[1] or piece[0]]
-    return {"speaker": speaker, "turn": turn, "asked": asked, "pieces": pieces, "cover": cover(text)}
+    return {"speaker": speaker, "turn": turn, "asked": asked, "pieces": pieces, "cover": cover_reasons(text)}
 
 
-def cover(text: str) -> str:
+def cover_reasons(text: str) -> str:
     """Return the reasons for hiding the text at first, as in "it may contain …", or "" to show it. If the triage misses
     a harmful text, it is shown; a false alarm costs people one key press."""
     return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from harvest.judging.serving.desk import Desk, Unacceptable
+from harvest.judging.serving.desk import Desk, InvalidRequest
 from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
 from recordings.files.errors import StoreError, in_words
 from recordings.files.json_text import Json, line
@@ -171,7 +171,7 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
     async def question(request: Request) -> Response:
         try:
             return _json(desk.question(request.path_params["known"]))
-        except Unacceptable as fault:
+        except InvalidRequest as fault:
             return _json({"error": str(fault)}, fault.status)
 
     async def answers(request: Request) -> Response:
@@ -180,12 +180,12 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
             try:
                 sent = json.loads(await request.body())
             except (ValueError, RecursionError):
-                raise Unacceptable(400, "this is not JSON") from None
+                raise InvalidRequest(400, "this is not JSON") from None
             if not isinstance(sent, dict):
-                raise Unacceptable(400, "this is not a JSON object")
+                raise InvalidRequest(400, "this is not a JSON object")
             take = desk.take_back if "undo" in sent else desk.decide
             return _json(await take(person, sent))
-        except Unacceptable as fault:
+        except InvalidRequest as fault:
             return _json({"error": str(fault)}, fault.status)
         except StoreError as fault:
             troubled(fault)

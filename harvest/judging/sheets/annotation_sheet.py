@@ -61,7 +61,7 @@ class Assessed:
     assessment: Assessment
 
 
-def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[str, int]:
+def row_counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[str, int]:
     """Return the number of rows for each criterion, in the order given."""
     sets = len({(one.conversation.key.system, one.conversation.key.topic) for one in assessed})
     return {
@@ -102,7 +102,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                     "id": one.conversation.trial_id,
                 }
                 continue
-            said, text = sides(replies, item)
+            said, text = item_texts(replies, item)
             part = {} if item.start < 0 else {"start": str(item.start), "end": str(item.end)}
             yield {
                 **asked,
@@ -122,7 +122,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
             }
 
 
-def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
+def item_texts(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
     """Return the text of the other side before an item, and the turn that contains the item. `turns` are by number."""
     turn = turns[item.turn]
     if item.speaker == "user":

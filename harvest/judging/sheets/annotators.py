@@ -57,7 +57,7 @@ def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Jud
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class PeopleAgreement:
     """The agreement of `people` on one criterion."""
 
     criterion: str
@@ -65,7 +65,7 @@ class Among:
     found: Agreement
 
 
-def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among, ...]:
+def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[PeopleAgreement, ...]:
     """Return the agreement on each criterion: of all people, and if there are three or more, of each pair of people.
 
     Criteria are included if at least two people judged the same thing. Intervals resample conversations, or sets of
@@ -87,7 +87,7 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among,
     return tuple(one for name, rows in said.items() for one in _agreements_of(name, rows))
 
 
-def _agreements_of(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[Among]:
+def _agreements_of(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[PeopleAgreement]:
     shared = {key: row for key, row in rows.items() if len(row) > 1}
     everybody = sorted({author for row in shared.values() for author in row})
     groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]
@@ -99,4 +99,4 @@ def _agreements_of(criterion: str, rows: Mapping[Key, Mapping[str, float | str |
             units.append((about["trial"], about.get("attempt")) if "trial" in about else key)
         found = agreement(own.values(), units)
         if found.things:
-            yield Among(criterion, people, found)
+            yield PeopleAgreement(criterion, people, found)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from os import PathLike
 
-from harvest.judging.sheets.annotation_sheet import Assessed, counts, sample_rows, sheet_rows, shuffle_rows
+from harvest.judging.sheets.annotation_sheet import Assessed, row_counts, sample_rows, sheet_rows, shuffle_rows
 from harvest.judging.sheets.sheet_file import Row
 from recordings.conversations.conversation import Conversation
 from recordings.judged.gold_layers import read_gold_layers
@@ -41,7 +41,7 @@ def assess_run(
     return found
 
 
-def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation], Sight]:
+def sight_function(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation], Sight]:
     """Return a function that returns the view of a conversation that rules read, with newly extracted nuggets."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
@@ -56,10 +56,10 @@ def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation]
 
 def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema, kind: str = "human") -> dict[str, int]:
     """Return the number of rows for each criterion that may be scored. `kind` of scorers is `human` or `model`."""
-    return counts(assessed, (one for one in schema if one.may_score(kind)))
+    return row_counts(assessed, (one for one in schema if one.may_score(kind)))
 
 
-def chosen_rows(
+def select_rows(
     assessed: Sequence[Assessed],
     schema: Schema,
     names: Sequence[str],

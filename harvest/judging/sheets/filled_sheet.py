@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, set_id, sides
+from harvest.judging.sheets.annotation_sheet import COLUMNS, OPEN_COLUMNS, Assessed, item_texts, set_id
 from harvest.judging.sheets.pair_sheet import transcript
-from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, kept_apart, read_rows, taken_back, writable
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, SheetRow, escape_text, protect_cell, read_rows, restore_cell
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment, Target
 from scoring.swan.schema import Criterion, Schema
@@ -44,7 +44,7 @@ def read_sheet(
     """
     by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
     keys = [one.conversation.key for one in assessed]
-    named_sets = {(writable(key.system), writable(key.topic)): key for key in keys}
+    named_sets = {(escape_text(key.system), escape_text(key.topic)): key for key in keys}
     sets = {set_id(key.system, key.topic): key for key in keys}
     found: list[Judgment] = []
     seen: dict[tuple[object, ...], Place] = {}
@@ -61,10 +61,10 @@ def read_sheet(
         about: Mapping[str, str | int]
         if criterion.level == "set":
             if row.get("system"):  # sheets of the first form named it
-                key = named_sets.get((taken_back(row.get("system")), taken_back(row.get("topic"))))
+                key = named_sets.get((restore_cell(row.get("system")), restore_cell(row.get("topic"))))
             else:
                 row.need("id")
-                key = sets.get(taken_back(row.get("id")))
+                key = sets.get(restore_cell(row.get("id")))
             if key is None:
                 raise row.error(
                     "topic",
@@ -86,9 +86,9 @@ def read_sheet(
     return FilledSheet(tuple(found), empty, notes)
 
 
-def _row_criterion(row: Given, schema: Schema) -> Criterion:
+def _row_criterion(row: SheetRow, schema: Schema) -> Criterion:
     try:
-        criterion = schema[taken_back(row.get("criterion"))]
+        criterion = schema[restore_cell(row.get("criterion"))]
     except InputError as fault:
         raise row.error(
             "criterion",
@@ -101,10 +101,10 @@ def _row_criterion(row: Given, schema: Schema) -> Criterion:
     return criterion
 
 
-def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
+def _row_target(row: SheetRow, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
     column = "trial" if "trial" in row.cells and "id" not in row.cells else "id"  # as sheets of the first form had it
     row.need(column)
-    trial = taken_back(row.get(column))
+    trial = restore_cell(row.get(column))
     one = by_trial.get((trial, row.number("attempt")))
     if one is None:
         changed = _CHANGED_TRIAL.fullmatch(trial)
@@ -129,9 +129,9 @@ def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, i
     if not item.turn:
         words = transcript(one.conversation)
     else:
-        _, words = sides({turn.number: turn for turn in one.conversation.turns}, item)
+        _, words = item_texts({turn.number: turn for turn in one.conversation.turns}, item)
         words = words if item.start < 0 else words[item.start : item.end]
-    if row.get("text") and not _same_words(row.get("text"), writable(words)):
+    if row.get("text") and not _same_words(row.get("text"), escape_text(words)):
         raise row.error("text", "these are not the words of the recording", advice="fill in only 'value' and 'note'")
     return Target(one.conversation.trial_id, one.conversation.attempt, turn, item.speaker, start, end)
 
@@ -139,24 +139,24 @@ def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, i
 def _same_words(cell: str, words: str) -> bool:
     """Return whether a cell contains `words`, ignoring white space and the end of a cell that a spreadsheet has cut
     off."""
-    if cell.split() == kept_apart(words).split():  # white space behind the apostrophe is gone
+    if cell.split() == protect_cell(words).split():  # white space behind the apostrophe is gone
         return True
-    for told in (cell, taken_back(cell)):
+    for told in (cell, restore_cell(cell)):
         if told.split() == words.split():
             return True
-        if len(cell) >= LONGEST_CELL and " ".join(words.split()).startswith(" ".join(writable(told).split())):
+        if len(cell) >= LONGEST_CELL and " ".join(words.split()).startswith(" ".join(escape_text(told).split())):
             return True
     return False
 
 
-def _row_value(row: Given, criterion: Criterion) -> Json:
+def _row_value(row: SheetRow, criterion: Criterion) -> Json:
     text = row.get("value")
     if text.lower() in _NOT_APPLICABLE:
         return None
     if text.lower() == UNSURE:
         return UNSURE
     if criterion.values:
-        named = criterion.value_of(taken_back(text))
+        named = criterion.value_of(restore_cell(text))
         if named is None:
             raise row.error(
                 "value",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from harvest.judging.sheets.sheet_file import LONGEST_CELL, read_rows, taken_back, writable, write_rows
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, escape_text, read_rows, restore_cell, write_rows
 from recordings.conversations.conversation import Conversation
 from topics.errors import InputError, Place
 
@@ -47,7 +47,7 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledPairs:
     """The preferences in a sheet, and the number of rows without a preference."""
 
     preferences: tuple[Preference, ...]
@@ -66,7 +66,7 @@ def transcript(conversation: Conversation) -> str:
 
 def text_hash(left: str, right: str) -> str:
     """Return a hash of a row's texts that ignores white space and text that spreadsheets may have cut off."""
-    texts = [" ".join(writable(text).split())[:_COMPARED_CHARACTERS] for text in (left, right)]
+    texts = [" ".join(escape_text(text).split())[:_COMPARED_CHARACTERS] for text in (left, right)]
     return hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
 
 
@@ -84,7 +84,7 @@ def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
     return write_rows(rows, COLUMNS, path)
 
 
-def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
+def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> FilledPairs:
     """Read the choices. `texts` has the `text_hash` of each pair that was handed out, by its number.
 
     If the column `annotator` is empty, the name of the file is the annotator. Raises InputError, with file, line and
@@ -102,7 +102,7 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
             raise row.error(
                 "pair", f"pair {number} is not in the key", advice="give the --key that was written with this sheet"
             )
-        if text_hash(taken_back(row.get("left")), taken_back(row.get("right"))) != texts[number]:
+        if text_hash(restore_cell(row.get("left")), restore_cell(row.get("right"))) != texts[number]:
             raise row.error(
                 "left",
                 f"these are not the conversations of pair {number}",
@@ -112,7 +112,7 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
         if not row.get("preference"):
             empty += 1
             continue
-        annotator = taken_back(row.get("annotator")) or Path(path).stem
+        annotator = restore_cell(row.get("annotator")) or Path(path).stem
         first = seen.setdefault((number, annotator), row.place)
         if first is not row.place:
             raise row.error(
@@ -133,4 +133,4 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
             allowed=", ".join(CHOICES),
             advice="fill in the column 'preference'",
         )
-    return Filled(tuple(found), empty)
+    return FilledPairs(tuple(found), empty)

@@ -46,18 +46,18 @@ _ZERO_DECIMALS = re.compile(r"[.,]0+\Z")  # data frames write whole numbers like
 _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-def kept_apart(cell: str) -> str:
-    """Return the cell with an apostrophe that protects it from spreadsheets, if it needs one. `taken_back` restores
+def protect_cell(cell: str) -> str:
+    """Return the cell with an apostrophe that protects it from spreadsheets, if it needs one. `restore_cell` restores
     it."""
     return f"'{cell}" if _CHANGED_BY_SPREADSHEETS.match(cell) else cell
 
 
-def taken_back(cell: str) -> str:
-    """Return the cell without the apostrophe that `kept_apart` added."""
+def restore_cell(cell: str) -> str:
+    """Return the cell without the apostrophe that `protect_cell` added."""
     return cell[1:] if cell.startswith("'") and _CHANGED_BY_SPREADSHEETS.match(cell) else cell
 
 
-def writable(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escape lone surrogates and control characters, which a sheet cannot contain."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "backslashreplace").decode())
 
@@ -70,9 +70,9 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
     size, count = 0, 0
     for row in rows:
         count += 1
-        cells = {name: writable(row.get(name, "")) for name in columns}
+        cells = {name: escape_text(row.get(name, "")) for name in columns}
         if as_csv:
-            told = (cell if name in NUMBERS else kept_apart(cell) for name, cell in cells.items())
+            told = (cell if name in NUMBERS else protect_cell(cell) for name, cell in cells.items())
             pieces.append(csv_line(told).encode())
         else:
             pieces.append(line(cells))
@@ -88,7 +88,7 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SheetRow:
     """One row as read. `cells` are by column, without surrounding white space, and `place` is the beginning of the row.
     `where` returns the position of the cell in a column, or that of the row if it has no such cell."""
 
@@ -124,7 +124,7 @@ class Given:
         return int(text)
 
 
-def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
+def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:
     """Yield the rows of a sheet in order. Columns not in `columns` are ignored, and those in `needed` are required.
 
     A CSV file may be separated by commas, semicolons or tabs, have any line ends, and be UTF-8, with or without a byte
@@ -157,7 +157,7 @@ def sheet_ending(path: str | PathLike[str]) -> str:
     return ending
 
 
-def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
+def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:
     table = read_table(text, name, columns)
     head, separator = table.head, table.separator
     if not head:
@@ -192,12 +192,12 @@ def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str
         yield _read_row({column: row[i] for column, i in at.items() if i < len(row)}, row[0], name)
 
 
-def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
+def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> SheetRow:
     def where(column: str) -> Place:
         cell = here.get(column, first)
         return Place(name, cell.line, cell.column)
 
-    return Given({column: cell.text for column, cell in here.items()}, Place(name, first.line, first.column), where)
+    return SheetRow({column: cell.text for column, cell in here.items()}, Place(name, first.line, first.column), where)
 
 
 def _column_places(head: Sequence[Cell], name: str) -> dict[str, int]:
@@ -217,7 +217,7 @@ def _column_places(head: Sequence[Cell], name: str) -> dict[str, int]:
     return columns
 
 
-def _jsonl_rows(text: str, path: str | PathLike[str], needed: Sequence[str]) -> Iterator[Given]:
+def _jsonl_rows(text: str, path: str | PathLike[str], needed: Sequence[str]) -> Iterator[SheetRow]:
     for value in read_json_text(text, str(Path(path).with_suffix(".jsonl"))):
         cells = {column: _cell_text(value[column]) for column in value.keys()}  # noqa: SIM118  no mapping
         for one in needed:
@@ -225,11 +225,11 @@ def _jsonl_rows(text: str, path: str | PathLike[str], needed: Sequence[str]) -> 
         yield _given_line(cells, value)
 
 
-def _given_line(cells: Row, value: JsonValue) -> Given:
+def _given_line(cells: Row, value: JsonValue) -> SheetRow:
     def where(column: str) -> Place:
         return (value[column] if value.has(column) else value).place
 
-    return Given(cells, Place(value.path, value.line), where)
+    return SheetRow(cells, Place(value.path, value.line), where)
 
 
 def _cell_text(value: JsonValue) -> str:

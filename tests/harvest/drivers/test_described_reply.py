@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED
+from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED_END
 from harvest.drivers.http import Options, description
 from harvest.drivers.parts import OTHER_ROLE
 from harvest.drivers.received import Received
-from harvest.drivers.sources import BESIDE
+from harvest.drivers.sources import OTHER_URLS
 from harvest.drivers.stream_text import DOUBTED, REPEATED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -80,7 +80,7 @@ def test_a_stream_without_a_reply_is_unanswered(body: str, reason: str) -> None:
 
 
 def test_a_stream_that_could_be_cut_unseen_says_so() -> None:
-    assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer", length=False).notes == (UNMARKED,)
+    assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer", length=False).notes == (UNMARKED_END,)
     assert _read(_sse(*WORDS), "text/event-stream", reply="$.answer").notes == ()
 
 
@@ -102,8 +102,8 @@ MILL, WEIR = "https://www.example.org/mill", "https://www.example.org/weir"
 @pytest.mark.parametrize(
     ("body", "options", "notes"),
     [
-        ({"papers": [{"at": MILL}]}, {}, (BESIDE,)),
-        ({"papers": [{"at": MILL}], "more": {"and": WEIR}}, {"links": "$.papers[*].at"}, (BESIDE,)),
+        ({"papers": [{"at": MILL}]}, {}, (OTHER_URLS,)),
+        ({"papers": [{"at": MILL}], "more": {"and": WEIR}}, {"links": "$.papers[*].at"}, (OTHER_URLS,)),
         ({"papers": [{"at": MILL}]}, {"links": "$.papers[*].at"}, ()),
         ({"papers": [{"at": "https:\\/\\/www.example.org"}]}, {}, ()),
         ({"logo": MILL, "_links": {"self": {"href": WEIR}}, "hint": f"see {MILL}"}, {}, ()),
@@ -125,7 +125,7 @@ def test_addresses_beside_the_reply_are_noted(
 
 def test_an_address_that_is_the_reply_is_no_other_one() -> None:
     assert _read(json.dumps({"said": MILL}), reply="$.said").notes == ()
-    assert _read(f'{{"said": "x", "at": "{MILL}"}}'.replace("/", "\\/"), reply="$.said").notes == (BESIDE,)
+    assert _read(f'{{"said": "x", "at": "{MILL}"}}'.replace("/", "\\/"), reply="$.said").notes == (OTHER_URLS,)
 
 
 def _typed(*events: tuple[str, str]) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harvest.drivers.history import LEFT_OUT, History
+from harvest.drivers.history import LEFT_OUT_NOTE, History
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import DriverError, Opening, Reply, Surroundings
 from protocols.answer import Answer, Exchange
@@ -73,7 +73,7 @@ async def test_the_conversation_goes_on_without_the_message_that_is_refused(
 ) -> None:
     replies, taken = await _talk(_empty, [silence, "nine", "ten"], status, driver=driver)
     assert [reply.turn.answer.text for reply in replies] == [silence, "nine", "ten"]
-    assert [reply.turn.notes for reply in replies] == [(), (LEFT_OUT,), (LEFT_OUT,)]
+    assert [reply.turn.notes for reply in replies] == [(), (LEFT_OUT_NOTE,), (LEFT_OUT_NOTE,)]
     assert taken[2] == [
         {"role": "user", "content": "turn 1"},
         {"role": "user", "content": "turn 2"},
@@ -135,7 +135,7 @@ async def test_a_program_that_raises_at_an_empty_reply_gets_the_history_without(
     finally:
         await built.close()
     assert [reply.turn.answer.text for reply in replies] == ["", "1"]
-    assert replies[1].turn.notes == (LEFT_OUT,)
+    assert replies[1].turn.notes == (LEFT_OUT_NOTE,)
 
 
 def test_a_history_without_silence_is_sent_as_it_was() -> None:

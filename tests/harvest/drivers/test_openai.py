@@ -12,10 +12,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harvest.drivers.completions import SEVERAL, Completion
-from harvest.drivers.parts import OTHER_ROLE, SPOKEN, UNKNOWN_PART, UNKNOWN_SOURCE
+from harvest.drivers.completions import SEVERAL_CHOICES, Completion
+from harvest.drivers.parts import OTHER_ROLE, SPOKEN_TOO, UNKNOWN_PART, UNKNOWN_SOURCE
 from harvest.drivers.registry import build_driver
-from harvest.drivers.sources import BESIDE
+from harvest.drivers.sources import OTHER_URLS
 from harvest.drivers.stream_text import DOUBTED, REPEATED
 from harvest.systems.driver import Driver, Opening, Reply, Surroundings, Unanswered
 from harvest.systems.timing import Stopwatch
@@ -582,7 +582,7 @@ async def test_what_names_or_repeats_is_no_message() -> None:
 
 async def test_addresses_that_nobody_knows_for_sources_are_noted() -> None:
     for beside, notes in (
-        ({"odd": [{"to": SHOP}]}, (BESIDE,)),
+        ({"odd": [{"to": SHOP}]}, (OTHER_URLS,)),
         ({"odd": [{"to": SHOP}], "citations": [SHOP]}, ()),
         ({"odd": [{"icon": SHOP}], "id": "x", "words": f"see {SHOP}"}, ()),
     ):
@@ -670,7 +670,11 @@ SAID = "Turn left at the bridge."
         ({"content": None, "audio": {"id": "s1", "data": "UklG", "transcript": SAID}}, SAID, ()),
         ({"content": "", "audio": {"id": "s1", "transcript": SAID}}, SAID, ()),
         ({"content": SAID, "audio": {"id": "s1", "transcript": SAID}}, SAID, ()),
-        ({"content": "See the map.", "audio": {"id": "s1", "transcript": SAID}}, f"See the map.\n\n{SAID}", (SPOKEN,)),
+        (
+            {"content": "See the map.", "audio": {"id": "s1", "transcript": SAID}},
+            f"See the map.\n\n{SAID}",
+            (SPOKEN_TOO,),
+        ),
         ({"content": SAID, "audio": {"id": "s1", "data": "UklG"}}, SAID, ()),
         ({"content": [{"type": "output_audio", "id": "s1", "transcript": SAID}]}, SAID, ()),
         ({"content": [{"type": "audio", "audio": {"id": "s1", "transcript": SAID}}]}, SAID, ()),
@@ -793,4 +797,4 @@ async def test_other_words_after_the_end_are_a_broken_stream(events: list[bytes]
 async def test_further_choices_are_noted() -> None:
     choices = [{"index": at, "message": {"content": str(at)}, "finish_reason": "stop"} for at in (0, 1)]
     reply, _ = await _ask(response("200 OK", json.dumps({"choices": choices})))
-    assert (reply.turn.answer.text, reply.turn.notes) == ("0", (SEVERAL,))
+    assert (reply.turn.answer.text, reply.turn.notes) == ("0", (SEVERAL_CHOICES,))

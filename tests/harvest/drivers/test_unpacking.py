@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from harvest.drivers.transport import Unpacking
+from harvest.drivers.transport import Decompressor
 
 TEXT = b"All of it. " + os.urandom(3000).hex().encode()
 MEMBERS = gzip.compress(TEXT[:1000]) + gzip.compress(TEXT[1000:])
@@ -20,7 +20,7 @@ WHOLE = {
 
 
 def unpacked(coding: str, data: bytes, size: int) -> bytes:
-    unpacking = Unpacking(coding)
+    unpacking = Decompressor(coding)
     found = b"".join(unpacking.take(data[begin : begin + size]) for begin in range(0, len(data), size))
     unpacking.end()
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.judging.pool import SOURCE, PooledRun, Words, plain_words, pooled_entities, pooled_words, spread
+from harvest.judging.pool import SOURCE, PooledRun, Words, plain_words, pooled_entities, pooled_words, spread_judgments
 from harvest.judging.sheets.asked_rows import assess_run
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
@@ -87,7 +87,7 @@ def test_a_judgment_is_spread_to_where_the_same_person_judged_nothing(months: Se
     judge(january, places[0], 0.5)
     judge(january, places[1], UNSURE, at="2026-01-02T00:00:00+00:00")
     judge(january, places[2], None, by="ben")
-    layers, differing = spread(words_of(*months).values(), TIME)
+    layers, differing = spread_judgments(words_of(*months).values(), TIME)
     assert differing == 0
     given = {(run, layer.author, layer.version, layer.source): layer for run in layers for layer in layers[run]}
     assert set(given) == {(run, person, "g1", SOURCE) for run in (0, 1) for person in ("anna", "ben")}
@@ -103,7 +103,7 @@ def test_what_one_person_judged_in_two_ways_is_left_as_it_is(months: Sequence[Pa
     places = [one.target for one in words_of(*months)[CLAIM].where]
     judge(months[0], places[0], 1)
     judge(months[0], places[1], 0)
-    assert spread(words_of(*months).values(), TIME) == ({}, 1)
+    assert spread_judgments(words_of(*months).values(), TIME) == ({}, 1)
 
 
 def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[Path]) -> None:

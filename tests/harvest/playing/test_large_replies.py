@@ -16,7 +16,7 @@ import pytest
 
 import recordings.log.store
 from harvest import load_audit, play
-from harvest.drivers.received import sound_text
+from harvest.drivers.received import join_surrogates
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Opening, Surroundings
 from protocols.answer import Answer
@@ -87,9 +87,9 @@ def test_a_line_is_written_in_about_the_time_of_its_json() -> None:
 
 def test_a_text_without_halves_of_characters_is_taken_as_it_is() -> None:
     text = "申し訳ありません \U0001f600"
-    assert sound_text(text) is text
-    assert sound_text("\ud83d\ude00") == "\U0001f600"
-    assert sound_text("\ud83d \ude00") == "\ud83d \ude00"
+    assert join_surrogates(text) is text
+    assert join_surrogates("\ud83d\ude00") == "\U0001f600"
+    assert join_surrogates("\ud83d \ude00") == "\ud83d \ude00"
 
 
 def test_of_a_reply_that_is_all_links_the_first_are_taken_and_the_others_counted() -> None:

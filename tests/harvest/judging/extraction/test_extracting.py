@@ -18,7 +18,7 @@ import pytest
 
 from harvest.cli.main import main
 from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
-from harvest.judging.extraction.extracting import Extracted, account, extract
+from harvest.judging.extraction.extracting import Extracted, extract, result_sentences
 from recordings.files.errors import RunError, StoreError
 from recordings.judged.judgments import Layer, read_layers
 from recordings.log.run_folder import read
@@ -150,7 +150,7 @@ async def test_what_is_stored_is_not_asked_again_and_changes_nothing(run: Path) 
         pass
     assert (server.asked, done.requests, done.before, done.path) == ([], 0, 4, None)
     assert files(run) == before
-    assert "nothing new to write" in [*account(done)]
+    assert "nothing new to write" in [*result_sentences(done)]
 
 
 async def test_replies_are_not_asked_again_where_their_layer_is_gone(run: Path) -> None:
@@ -180,7 +180,7 @@ async def test_a_nugget_that_cannot_be_is_refused_counted_and_told(run: Path, it
     assert not [one for one in done.found.layer.judgments if one.criterion == NUGGET]
     passages_of_run = sum(one.words > 0 for talk in read(run).finished for one in passages(talk))
     assert done.found.refused == Counter({why: passages_of_run})
-    assert f"{passages_of_run} nuggets refused: {passages_of_run} {why}" in [*account(done)]
+    assert f"{passages_of_run} nuggets refused: {passages_of_run} {why}" in [*result_sentences(done)]
     kept = [one.value for one in models(run)[0].judgments if one.criterion == EXTRACTION]
     assert all(isinstance(value, dict) and value["nuggets"] == 0 for value in kept)
 
@@ -217,7 +217,7 @@ async def test_a_reply_that_cannot_be_read_costs_another_with_another_seed_and_t
     assert set(asked.values()) == {3}
     assert len({request.json["seed"] for request in server.asked}) == len(server.asked)
     assert done.found.unreadable == Counter({why: len(asked)})
-    told = "\n".join(account(done))
+    told = "\n".join(result_sentences(done))
     assert "4 conversations left out as incomplete; repeat the command to continue:\n  A, M002, trial 1: turn 1" in told
     assert "--tries 4 asks for one more" in told
     async with extraction(run, replying(ruled), tries=3) as (again, server):
@@ -346,7 +346,7 @@ async def test_a_key_is_sent_and_is_nowhere_in_the_run_nor_in_what_is_told(
     assert server.asked[0].headers["authorization"] == f"Bearer {key}"
     assert not [name for name, data in files(run).items() if key.encode() in data]
     assert any("[redacted:secret]" in data.decode() for name, data in files(run).items() if "extraction" in name)
-    assert key not in "\n".join(account(done))
+    assert key not in "\n".join(result_sentences(done))
 
 
 async def test_layers_of_two_models_and_of_two_settings_stand_side_by_side(run: Path) -> None:

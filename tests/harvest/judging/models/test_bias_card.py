@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvest.judging.models.bias_card import Item, card, half_of, order_sentence, vendor_of
+from harvest.judging.models.bias_card import Item, bias_sentences, half_of, order_sentences, vendor_of
 from recordings.judged.judgments import Judgment
 
 
@@ -11,7 +11,7 @@ def item(words: int, score: float, people: float | None = None, topic: str = "M0
 
 
 def test_a_judge_of_length_is_seen_beside_people_who_are_not() -> None:
-    told = list(card([item(words, float(words > 6), float(words % 2)) for words in range(1, 13)], "", {}))
+    told = list(bias_sentences([item(words, float(words > 6), float(words % 2)) for words in range(1, 13)], "", {}))
     assert told[0] == "Fluency: repeat: 50% of two samples of one thing say the same"
     assert told[1] == "Fluency: length: its scores go with the number of words by +0.74 (n=12); people's -0.12 (n=12)"
     assert [line.partition(" topics")[0] for line in told[2:]] == [f"Fluency: {half_of('M002')}"]
@@ -26,7 +26,7 @@ def test_halves_hold_for_every_run_and_are_near_halves() -> None:
 
 def test_its_own_maker_is_named() -> None:
     assert [vendor_of(name) for name in ("openai/gpt-9", "llama3", "Mistral-large")] == ["openai", "llama", "mistral"]
-    assert list(card([], "llama", {"A": {"llama-3 fp"}, "B": {"other"}})) == [
+    assert list(bias_sentences([], "llama", {"A": {"llama-3 fp"}, "B": {"other"}})) == [
         "own maker: A answered as a model of the judge's maker (llama)"
     ]
 
@@ -35,7 +35,7 @@ def test_a_judge_of_places_is_seen_in_pairs() -> None:
     def pair(*samples: str) -> Judgment:
         return Judgment({"pair": 1}, "preference", "tie", samples=samples)
 
-    assert list(order_sentence([pair("left", "right"), pair("left", "left")])) == [
+    assert list(order_sentences([pair("left", "right"), pair("left", "left")])) == [
         "order: 50% of 2 pairs said alike in both orders; the one shown first won 75% of 4"
     ]
-    assert list(order_sentence([])) == []
+    assert list(order_sentences([])) == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.judging.models.questions import BETTER, FAULTS, failure_of, read_better, read_score
+from harvest.judging.models.questions import BETTER, FAULTS, classify_failure, read_better, read_score
 from simulators.outside import Sample
 
 SCALE = (0.0, 0.5, 1.0)
@@ -94,7 +94,7 @@ def test_any_json_is_read_without_a_fault_of_ours(score: object) -> None:
 
 
 def test_a_failure_is_named_by_what_apis_call_it() -> None:
-    assert failure_of("status 400: context_length_exceeded: too long") == "overflowed"
-    assert failure_of("litellm.ContextWindowExceededError: too long") == "overflowed"
-    assert failure_of("status 400: content_filter") == "refused"
-    assert failure_of("connection refused") == "failed"
+    assert classify_failure("status 400: context_length_exceeded: too long") == "overflowed"
+    assert classify_failure("litellm.ContextWindowExceededError: too long") == "overflowed"
+    assert classify_failure("status 400: content_filter") == "refused"
+    assert classify_failure("connection refused") == "failed"

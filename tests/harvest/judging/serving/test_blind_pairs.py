@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harvest.judging.serving.blind_pairs import judged_folder, pair_questions, read_chosen
-from harvest.judging.serving.desk import PAIR_CHOICES, Desk, Unacceptable
+from harvest.judging.serving.desk import PAIR_CHOICES, Desk, InvalidRequest
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, Preference
 from recordings.judged.decisions import DecisionBook
@@ -44,7 +44,7 @@ async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_pa
         await desk.decide(name, sent)
     for wrong in (0.5, None, "both"):
         unlike: dict[str, object] = {"id": "0" * 16, "question": asked[0].id, "value": wrong, "note": ""}
-        with pytest.raises(Unacceptable, match='a value is one of "left", "tie", "right", "unsure"'):
+        with pytest.raises(InvalidRequest, match='a value is one of "left", "tie", "right", "unsure"'):
             await desk.decide("anna", unlike)
     await book.close()
     found = read_chosen(tmp_path, texts(asked)).preferences

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harvest.judging.serving.desk import LONGEST_NOTE, Desk, Unacceptable
-from harvest.judging.serving.questions import cover
+from harvest.judging.serving.desk import LONGEST_NOTE, Desk, InvalidRequest
+from harvest.judging.serving.questions import cover_reasons
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.log.run_folder import read
@@ -83,7 +83,7 @@ async def test_each_criterion_has_the_choices_of_its_own_values(run: Path) -> No
     known = asked(desk, "Customer nugget")[0]
     await desk.decide("anna", decision(1, known, "CNUG*"))
     for number, wrong in enumerate(("HNUG", 0.5, "cnug"), 2):
-        with pytest.raises(Unacceptable, match='a value is one of "CNUG0", "CNUG"'):
+        with pytest.raises(InvalidRequest, match='a value is one of "CNUG0", "CNUG"'):
             await desk.decide("anna", decision(number, known, wrong))
     await book.close()
     (layer,) = [one for one in read_layers(run) if one.author == "anna"]
@@ -207,7 +207,7 @@ async def test_sent_again_it_is_the_same_decision_and_under_its_id_no_other(desk
     first = await desk.decide("anna", decision(1, known, 1))
     assert await desk.decide("anna", decision(1, known, 1)) == first
     for name, other in (("ben", decision(1, known, 1)), ("anna", decision(1, known, 0))):
-        with pytest.raises(Unacceptable, match="another decision has this id") as fault:
+        with pytest.raises(InvalidRequest, match="another decision has this id") as fault:
             await desk.decide(name, other)
         assert fault.value.status == 409
 
@@ -222,7 +222,7 @@ async def test_an_undone_decision_gives_back_what_was_said_before(run: Path, des
     assert await desk.take_back("anna", undo) == told
     told = await desk.take_back("anna", {"id": "v" * 16, "undo": f"{1:016}"})
     assert (told["state"], desk.work("anna")["states"]) == (None, {})
-    with pytest.raises(Unacceptable, match="no decision with this id"):
+    with pytest.raises(InvalidRequest, match="no decision with this id"):
         await desk.take_back("ben", {"id": "w" * 16, "undo": f"{1:016}"})
 
 
@@ -264,7 +264,7 @@ async def test_what_is_no_decision_is_refused(
     run: Path, desk: Desk, different: dict[str, object], status: int, why: str
 ) -> None:
     sent = decision(1, asked(desk, "Fluency")[0], 1)
-    with pytest.raises(Unacceptable, match=why) as fault:
+    with pytest.raises(InvalidRequest, match=why) as fault:
         await desk.decide("anna", {**sent, **different})
     assert fault.value.status == status
     assert list((run / "decisions").glob("*.jsonl")) == []
@@ -301,4 +301,4 @@ async def test_progress_is_of_one_and_of_all_with_the_time_left(desk: Desk) -> N
     ],
 )
 def test_a_text_is_covered_with_its_reason(text: str, reason: str) -> None:
-    assert cover(text) == reason
+    assert cover_reasons(text) == reason

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, counts, sample_rows, sheet_rows, write_sheet
-from harvest.judging.sheets.asked_rows import chosen_rows
+from harvest.judging.sheets.annotation_sheet import COLUMNS, Assessed, row_counts, sample_rows, sheet_rows, write_sheet
+from harvest.judging.sheets.asked_rows import select_rows
 from harvest.judging.sheets.filled_sheet import FilledSheet, read_sheet
-from harvest.judging.sheets.sheet_file import LARGEST, kept_apart, read_rows, taken_back, writable
+from harvest.judging.sheets.sheet_file import LARGEST, escape_text, protect_cell, read_rows, restore_cell
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.swan.assessment import assess
@@ -47,7 +47,7 @@ def assessed(*answers: str, system: str = "B", topic: str = "007", trial: int = 
 
 
 def test_the_answers_of_these_tests_are_in_a_recorded_conversation() -> None:
-    assert counts([assessed(*ANSWERS)], [SCHEMA["Fluency"], SCHEMA["Adaptability"]]) == {
+    assert row_counts([assessed(*ANSWERS)], [SCHEMA["Fluency"], SCHEMA["Adaptability"]]) == {
         "Fluency": len(ANSWERS),
         "Adaptability": 1,
     }
@@ -78,8 +78,8 @@ def imported(path: Path, data: bytes, of: list[Assessed] | None = None) -> Fille
 
 @given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from("'=+-@\t\r 0123456789.eE")))
 def test_what_is_kept_apart_is_taken_back_exactly_and_steers_no_spreadsheet(text: str) -> None:
-    cell = kept_apart(text)
-    assert taken_back(cell) == text
+    cell = protect_cell(text)
+    assert restore_cell(cell) == text
     assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠"))
 
 
@@ -354,9 +354,9 @@ def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> No
         for trial in range(1, 9)
     ]
     ids = {one.conversation.trial_id: one.conversation.key.system for one in of}
-    rows, _ = chosen_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
-    again, _ = chosen_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
-    assert rows == again != chosen_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 4)[0]
+    rows, _ = select_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
+    again, _ = select_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 3)
+    assert rows == again != select_rows(of, SCHEMA, ["Fluency", "Adaptability"], None, 4)[0]
     told = json.dumps([{name: row.get(name, "") for name in COLUMNS} for row in rows])
     assert not any(name in told for name in names)
     order = [row["id"] for row in rows if row["criterion"] == "Fluency"]
@@ -368,7 +368,7 @@ def test_a_sheet_says_of_no_row_whose_it_is_and_keeps_no_system_together() -> No
 
 
 def test_half_a_surrogate_pair_and_a_control_character_are_written_out() -> None:
-    assert writable("a\ud83d\0\x1b\n\tb") == "a\\ud83d\\x00\\x1b\n\tb"
+    assert escape_text("a\ud83d\0\x1b\n\tb") == "a\\ud83d\\x00\\x1b\n\tb"
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
