@@ -28,7 +28,7 @@ def refuse_hidden_packages() -> None:
         found = _module_file(name)
         if found is None or found.parent == ours / name:
             continue
-        what = f"{found} is in the way: Harvest has a package called {name!r}"
+        what = f"{found} hides Harvest's package {name!r}"
         advice = (
             "rename it (or uninstall the package it belongs to), or start Python in another folder; in a notebook, "
             "then restart the kernel"

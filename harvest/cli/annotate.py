@@ -258,7 +258,7 @@ def _extract_nuggets(
         done = run_until_stopped(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
     for sentence in result_sentences(done):
         tell(sentence)
-    return 0 if done.whole else 3
+    return 0 if done.is_complete else 3
 
 
 def _score_by_rules(run: Path, recorded: Run, schema: Schema) -> None:
@@ -344,7 +344,7 @@ def _import_sheet(
         if layer.author == author and version in ("", layer.version) and layer.adjudicates == adjudicate
     )
     news = compare_with_earlier(judgments, mine)
-    if news.anything:
+    if news.has_changes:
         layer = Layer("human", author, version, filled.name, stamp(utc_now()), judgments, adjudicate)
         path = write_layer(run, layer)
         people.append(layer)

@@ -59,7 +59,7 @@ def _is_proxy(address: str) -> bool:
 
 def _check_proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
-        raise refusal(f"this is not a proxy: write {_PROXY_FORMS}")
+        raise refusal(f"this is not the URL of a proxy: write {_PROXY_FORMS}")
     return value
 
 

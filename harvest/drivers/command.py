@@ -73,15 +73,15 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_options(self) -> Self:
         if self.mode != "lines" and (self.end is not None or self.prompt is not None):
-            raise refusal(f"end and prompt belong to mode: lines, not to {self.mode}")
+            raise refusal(f"`end` and `prompt` are for mode: lines, not for mode: {self.mode}")
         if self.end is not None and self.prompt is not None:
-            raise refusal("end and prompt cannot both mark the end of a reply: keep one")
+            raise refusal("`end` and `prompt` cannot both mark the end of a reply: keep one of them")
         if self.end is not None and ("\n" in self.end or not self.end):
-            raise refusal("end must be one line, and not an empty one")
+            raise refusal("`end` must be one line that is not empty")
         if self.prompt == "":
-            raise refusal("prompt must not be empty")
+            raise refusal("`prompt` must not be empty")
         if self.greeting and self.end is None:
-            raise refusal("greeting needs `end`, the line that ends it (with `prompt`, a greeting is always read)")
+            raise refusal("`greeting` needs `end`, the line that ends the greeting (with `prompt`, it is always read)")
         if "\n" in self.line_break or "\r" in self.line_break:
             raise refusal("line_break must not contain a line break: the program would read it as the end of the turn")
         return self
@@ -164,7 +164,7 @@ class _ProgramSession:
 
     async def say(self, text: str) -> Reply:
         if self._over:
-            raise Unanswered("ended", f"the program is gone: {self._over}")
+            raise Unanswered("ended", f"the program no longer runs: {self._over}")
         for _ in range(3):  # rounds of the loop: output that is already in the pipe is read and passed on to us
             await asyncio.sleep(0)
         stray = bytes(self._program.output)
@@ -214,7 +214,7 @@ class _ProgramSession:
         mark.reset()
         try:
             async with asyncio.timeout(seconds):
-                whole = await program.until(ready)
+                whole = await program.wait_for(ready)
         except TimeoutError:
             raw = bytes(program.output)
             await self._give_up("timeout")
@@ -236,7 +236,7 @@ class _ProgramSession:
         end."""
         try:
             async with asyncio.timeout(_EXIT_SECONDS):
-                await self._program.ended()
+                await self._program.wait_until_ended()
             return self._program.exit_code
         except TimeoutError:
             await self._program.kill()
@@ -289,8 +289,8 @@ class _TurnSession(NothingHeld):
         try:
             async with asyncio.timeout(self._options.timeout):
                 program.write(sent, last=True)
-                await program.until(lambda: _mark_output(program, watch))
-                await program.ended()
+                await program.wait_for(lambda: _mark_output(program, watch))
+                await program.wait_until_ended()
             raw = bytes(program.output)
             if program.exit_code != 0:
                 reason = _exit_reason(program.exit_code)

@@ -91,7 +91,7 @@ class Completion:
         return f"{self._model} {self._fingerprint}".strip()
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True after `[DONE]`, or after a chunk with a finish_reason unless every chunk has one."""
         return self._done or (bool(self.finish) and not self._ends_often)
 
@@ -142,9 +142,9 @@ class Completion:
             detail = "neither text nor a finish_reason"
             if self._done:
                 raise Unanswered("broken-stream", f"the stream ended with {detail}")
-            raise Unanswered("bad-completion", f"a choice with {detail}")
+            raise Unanswered("bad-completion", f"a choice has {detail}")
         parts, late = self._parts, "".join(self._late).strip()
-        parts.whole = self._message or late
+        parts.final_text = self._message or late
         answer, notes = parts.answer(thoughts_apart=self._thoughts_apart)
         said = parts.said_once
         if late and late != said:
@@ -168,7 +168,7 @@ class Completion:
     def _read(self, value: object, holder: str, addressed: bool) -> None:
         """Read a body or a chunk. `addressed` is False if it cannot contain a URL."""
         if not isinstance(value, Mapping):
-            raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
+            raise Unanswered("bad-json", f"this is {type(value).__name__}, not a completion: {excerpt(repr(value))}")
         _check_error(value)
         self._count_tokens(value)
         self._count_tokens(value.get("x_groq"))

@@ -110,7 +110,7 @@ class ReplyPath:
         return cls(text, tuple(steps))
 
     @property
-    def many(self) -> bool:
+    def matches_many(self) -> bool:
         """True if the path can match several values."""
         return any(kind == "every" for kind, _ in self.steps)
 
@@ -197,8 +197,9 @@ class DescribedTurn:
 class Described:
     """The paths to the parts of a reply.
 
-    `reply` has the paths of the text, or `text` for the whole body. `parts` has other paths by the names in `PARTS`.
-    `events` are the names or types of the events of a stream that contain the reply; if it is empty, all events can.
+    `reply` has the paths of the text, or `text` for the whole body. `parts` has the paths of other parts by the names
+    in `PARTS`. `events` has the names or types of the events in a stream that can contain the reply. If it is empty,
+    all events can.
     """
 
     reply: tuple[str, ...]
@@ -239,15 +240,15 @@ class Described:
         if not answered and any(path.find(value) for path in paths for value in chosen):
             # A server that broke off sends null; in a reply that is known to be complete, null is the text.
             answered = any(any(_first_found(self.parts.get("finish", ()), value)) for _, value in values)
-        if not answered and not parts.refusals and not any(path.many for path in paths):
+        if not answered and not parts.refusals and not any(path.matches_many for path in paths):
             where = " or ".join(path.text for path in paths)
             if streamed and self.events:
                 kinds = dict.fromkeys(excerpt(names[-1], 60) for names, _ in values if names)
                 present = ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
                 where += f" in events called {' or '.join(self.events)}; the stream has {present}"
-            detail = f"nothing at {where}; the answer begins: {received.beginning}"
+            detail = f"the reply has nothing at {where}; it begins: {received.beginning}"
             raise received.fault(Unanswered, "no-text", detail)
-        if streamed and not received.delimited and b"[DONE]" not in received.body[-200:]:
+        if streamed and not received.is_delimited and b"[DONE]" not in received.body[-200:]:
             parts.note(UNMARKED_END)
         answer, notes = parts.answer(thoughts_apart=self.thoughts_apart)
         if may_contain_addresses(received.body):
@@ -263,7 +264,7 @@ class Described:
         received: Received,
     ) -> None:
         """Raise Unanswered if a path leads to an object without text, which is not an empty answer."""
-        for path in paths if parts.empty else ():
+        for path in paths if parts.is_empty else ():
             for _, value in values:
                 for found in path.find(value):
                     if isinstance(found, Mapping) and _TEXT_KEYS.isdisjoint(found):
@@ -381,7 +382,7 @@ def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
     possible = {one.strip() for one in ("".join(before), found.text, found.once)}
     if len(kinds) == 2 and kinds[last.names] == 1 and whole in possible:
         del parts.pieces[last.begin : last.end]
-        parts.whole = whole
+        parts.final_text = whole
         parts.note(REPEATED)
         return
     parts.note(SEVERAL_EVENTS)

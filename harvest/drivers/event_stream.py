@@ -56,7 +56,7 @@ class Events(Protocol):
     """A reader of server-sent events as they arrive."""
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True once the reply is complete. Later faults of the stream then cannot affect it."""
         ...
 

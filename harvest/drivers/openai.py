@@ -140,7 +140,7 @@ class OpenAIDriver:
             ),
             events=completion,
         )
-        if received.status == 400 and error_code(received.loaded) == "content_filter":
+        if received.status == 400 and error_code(received.json_or_none) == "content_filter":
             # Azure answers a filtered prompt with a status of 400; to a user that is a refusal, not a fault.
             return _make_reply(Answer(""), (), "content_filter", Completion(), received)
         fault = received.refusal(answered=self._answered and received.status != 404)
@@ -169,7 +169,7 @@ def completion_of(options: Options) -> Completion:
 
 def _read_reply(completion: Completion, received: Received) -> Reply:
     try:
-        if not completion.whole:
+        if not completion.is_complete:
             completion.read(received)
         answer, notes = completion.answer()
     except DriverError as unread:

@@ -50,7 +50,7 @@ class Options(StrictModel):
         if self.profile not in PROFILES:
             raise PydanticCustomError(
                 "profile",
-                "no profile {name}; there are {known}",
+                "there is no profile {name}: choose one of {known}",
                 {"name": repr(self.profile), "known": ", ".join(PROFILES)},
             )
         try:

@@ -54,7 +54,7 @@ class Parts:
     """A collector of the parts of an answer.
 
     `streamed` says that the parts come in pieces, which may be repeated. `pieces` are those of the text, and `refusals`
-    those of a separate refusal. `whole` is the complete text if a stream repeats it at its end. `restarts` has the
+    those of a separate refusal. `final_text` is the complete text if a stream repeats it at its end. `restarts` has the
     indices of the pieces at which a stream began again. `answer` sets `said_once`, the text without repetitions but
     with its marked thoughts.
     """
@@ -66,7 +66,7 @@ class Parts:
         self._spoken: list[str] = []
         self._sound: str | None = None
         self.restarts: set[int] = set()
-        self.whole = ""
+        self.final_text = ""
         self._thoughts: dict[str, list[str]] = {}
         self._sources: list[Source] = []
         self._calls = [StreamedCalls()]  # one for a stream, else one for each call
@@ -149,10 +149,10 @@ class Parts:
             self.take_content(content)
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """True if nothing was added."""
         kept = (*self.pieces, *self._thoughts.values(), *self._sources, *self._attachments, *self._notes)
-        return not (self.characters or any(kept) or any(any(one.whole()) for one in self._calls))
+        return not (self.characters or any(kept) or any(any(one.read_calls()) for one in self._calls))
 
     def take_value(self, value: object, join: str) -> None:
         """Add a string, a part or a list of parts, separated by `join` from the text before it. Raises MisshapenError
@@ -249,7 +249,7 @@ class Parts:
         """Return the answer and notes on how it arrived. With `thoughts_apart`, marked thoughts are separated from the
         text."""
         notes = dict(self._notes)
-        calls = [one.whole() for one in self._calls]
+        calls = [one.read_calls() for one in self._calls]
         if any(unread for _, unread in calls):
             notes[UNKNOWN_CALL] = None
         joined = [self._join_texts(self.pieces, restarts=self.restarts), self._join_texts(self.refusals)]
@@ -285,7 +285,7 @@ class Parts:
     def _join_texts(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
         if not self.streamed:
             return StreamText(join_surrogates(between.join(pieces)))
-        found = stream_text(pieces, restarts, self.whole)
+        found = stream_text(pieces, restarts, self.final_text)
         return replace(found, text=join_surrogates(found.text))
 
 

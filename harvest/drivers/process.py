@@ -141,20 +141,20 @@ class Program(asyncio.SubprocessProtocol):
             if last:
                 pipe.close()
 
-    async def until(self, ready: Callable[[], bool]) -> bool:
+    async def wait_for(self, ready: Callable[[], bool]) -> bool:
         """Wait until `ready()` is true (returns True) or the output is closed (returns False). Raises Unanswered
         (`too-large`) if the output grows beyond its limit."""
         while True:
             if ready():
                 return True
             if len(self.output) > self._most:
-                raise Unanswered("too-large", f"more than {self._most} bytes came (max_reply)")
+                raise Unanswered("too-large", f"the program wrote more than {self._most} bytes (max_reply)")
             if self.closed:
                 return False
             self._changed.clear()
             await self._changed.wait()
 
-    async def ended(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Wait until the program has ended."""
         await self._gone.wait()
 

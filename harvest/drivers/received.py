@@ -54,14 +54,14 @@ def join_surrogates(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Received:
     """A response: URL, status, headers, body and times. `body` has the bytes after the content-encoding was undone.
-    `whole` is False if the transfer broke off, timed out or grew too large."""
+    `is_complete` is False if the transfer broke off, timed out or grew too large."""
 
     url: str
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
     watch: Stopwatch
-    whole: bool = True
+    is_complete: bool = True
 
     def header(self, name: str) -> str:
         """Return the first header with the name `name`, which is in lower case, or "" if there is none."""
@@ -78,7 +78,7 @@ class Received:
         return repr(excerpt(self.body[:800].decode("utf-8", "replace")))
 
     @property
-    def delimited(self) -> bool:
+    def is_delimited(self) -> bool:
         """True if HTTP itself marks the end of the body, so that a truncated body is noticed."""
         return bool(self.header("content-length") or "chunked" in self.header("transfer-encoding").lower())
 
@@ -92,7 +92,7 @@ class Received:
         return _charset_of(self.header("content-type") or "text/plain")
 
     @property
-    def loaded(self) -> object:
+    def json_or_none(self) -> object:
         """The body as a JSON value in which errors can be looked up, or None if it is not JSON."""
         try:
             return json.loads(self.body[:_MOST_EVIDENCE])
@@ -103,7 +103,7 @@ class Received:
     def exhibits(self) -> tuple[Exhibit, ...]:
         """Evidence of the response: its URL, status and headers, and its body."""
         name = "stream" if self.media_type == "text/event-stream" else "response"
-        body = self.body if self.whole else self.body[:_MOST_EVIDENCE]
+        body = self.body if self.is_complete else self.body[:_MOST_EVIDENCE]
         media_type = self.header("content-type") or "application/octet-stream"
         return (
             Exhibit("headers", "application/json", self._head_text()),
@@ -163,7 +163,7 @@ class Received:
         if 300 <= self.status < 400:
             where = self.header("location")
             return self.fault(Denied, "redirect", f"{self.address} redirects to {where or 'nowhere'}")
-        kind, code = self._error_kind(answered), error_code(self.loaded)
+        kind, code = self._error_kind(answered), error_code(self.json_or_none)
         reason = code.replace("_", "-") if code in _QUOTA_CODES | _MODEL_CODES else f"http-{self.status}"
         fault = self.fault(kind, reason, self._status_message())
         if kind is not Denied:
@@ -171,7 +171,7 @@ class Received:
         return fault
 
     def _error_kind(self, answered: bool) -> type[DriverError]:
-        code = error_code(self.loaded)
+        code = error_code(self.json_or_none)
         if self.status in _DENIED_STATUSES or code in _MODEL_CODES or (self.status == 429 and code in _QUOTA_CODES):
             return Denied
         if self.status in (425, 429):
@@ -185,7 +185,7 @@ class Received:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:
             phrase = "an unknown status"
-        text = error_message(self.loaded) or self.body[:2000].decode("utf-8", "replace")
+        text = error_message(self.json_or_none) or self.body[:2000].decode("utf-8", "replace")
         return f"{self.status} {phrase}: {excerpt(text)}" if text.strip() else f"{self.status} {phrase}"
 
     def _retry_after(self, now: datetime) -> float | None:

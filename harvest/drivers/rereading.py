@@ -51,7 +51,7 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
             completion.take(event.name, event.data, received.watch)
         if b"[DONE]" in received.body:
             completion.take("", "[DONE]", received.watch)
-    if not completion.whole:
+    if not completion.is_complete:
         completion.read(received)
     return completion.answer()[0]
 

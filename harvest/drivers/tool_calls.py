@@ -124,7 +124,7 @@ class StreamedCalls:
             elif item:
                 self._unread = True
 
-    def whole(self) -> tuple[list[ToolCall], bool]:
+    def read_calls(self) -> tuple[list[ToolCall], bool]:
         """Return the calls, and whether any call could not be read."""
         named = [
             (excerpt(join_surrogates(one.name or one.kind), _LONGEST), join_surrogates(one.input))

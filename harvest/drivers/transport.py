@@ -163,7 +163,7 @@ class Response:
         named = name.encode()
         return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
 
-    async def unpacked(self, coding: str) -> AsyncIterator[bytes]:
+    async def decompressed(self, coding: str) -> AsyncIterator[bytes]:
         """Yield the body with its content-encoding undone by `Decompressor`. Raises httpx.DecodingError."""
         unpacking = Decompressor(coding)
         try:

@@ -99,11 +99,11 @@ class _Transfer:
         self.sent = True
         self.watch.start()
 
-    def received(self, *, whole: bool) -> Received | None:
+    def received(self, *, is_complete: bool) -> Received | None:
         if self.response is None:
             return None
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.response.headers)
-        return Received(str(self.url), self.response.status, headers, bytes(self.body), self.watch, whole)
+        return Received(str(self.url), self.response.status, headers, bytes(self.body), self.watch, is_complete)
 
 
 class Wire:
@@ -126,9 +126,13 @@ class Wire:
         except (ValueError, httpx.InvalidURL) as fault:
             # From the environment it may contain a password, part of which the parser's message could repeat.
             hidden = isinstance(options.proxy, FromEnvironment)
-            why = ", as its environment variable gives it" if hidden else f": {fault}"
+            what = (
+                "the proxy in the environment variable cannot be used"
+                if hidden
+                else f"the proxy cannot be used: {fault}"
+            )
             raise InputError(
-                f"system {surroundings.system!r}: the proxy cannot be used{why}",
+                f"system {surroundings.system!r}: {what}",
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
         own = surroundings.folder / options.ca_file if options.ca_file is not None else None
@@ -172,11 +176,11 @@ class Wire:
                 await self._transfer(request, jar, events, transfer)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
             # A reply that was declared complete counts, even if the stream then does not end properly.
-            if events is None or not events.whole:
+            if events is None or not events.is_complete:
                 raise self._make_fault(error, transfer, events) from error
         except DriverError as fault:
-            raise _with_evidence(fault, transfer.received(whole=False), events) from None
-        received = transfer.received(whole=True)
+            raise _with_evidence(fault, transfer.received(is_complete=False), events) from None
+        received = transfer.received(is_complete=True)
         assert received is not None
         return received
 
@@ -233,10 +237,10 @@ class Wire:
                         if events.take(event.event, event.data, transfer.watch):
                             break
             except Unanswered:
-                if not text.ended or events.whole:
+                if not text.ended or events.is_complete:
                     raise
                 # The last event was cut in the middle: that is the stream's fault, not that of its JSON.
-            if not events.whole:
+            if not events.is_complete:
                 raise Unanswered("broken-stream", "the stream ended before the reply was complete")
             if not text.ended:
                 await self._read_on(chunks)
@@ -269,7 +273,7 @@ class Wire:
                 "bad-encoding", f"the body is compressed as {shown!r}, although no compression was asked for"
             )
         room = self._options.max_reply
-        async for chunk in response.unpacked(packed[0]) if packed else response:
+        async for chunk in response.decompressed(packed[0]) if packed else response:
             transfer.body += chunk[: room + 1]
             if len(chunk) > room:
                 raise Unanswered("too-large", f"the reply is longer than {self._options.max_reply} bytes (max_reply)")
@@ -278,7 +282,7 @@ class Wire:
 
     def _make_fault(self, error: Exception, transfer: _Transfer, events: Events | None) -> DriverError:
         kind, reason, detail = self._classify_error(error, transfer)
-        return _with_evidence(kind(reason, detail), transfer.received(whole=False), events)
+        return _with_evidence(kind(reason, detail), transfer.received(is_complete=False), events)
 
     def _classify_error(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
         options, said = self._options, _C_SOURCE_LINE.sub("", excerpt(str(error))) or type(error).__name__

@@ -51,7 +51,7 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
 def _shared_topics(runs: Sequence[PooledRun]) -> TopicSet:
     sets = [topics for run in runs if (topics := run.recorded.header.topic_set()) is not None]
     if not sets:
-        raise InputError("--gold: these runs have no topics, so it is unknown what an entity is")
+        raise InputError("--gold: these runs have no topics, which define what an entity is")
     first = sets[0]
     for one in sets:
         if (one.name, one.attributes) != (first.name, first.attributes):

@@ -98,7 +98,7 @@ def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
     for found in gold.entries(topic.id):
         if kind.key(found.entity) != found.entity or not found.title:
             raise InputError(
-                f"gold of topic {topic.id!r}: the parrot cannot name {found.entity!r} ({found.title!r})",
+                f"gold of topic {topic.id!r}: the parrot cannot name the entity {found.entity!r} ({found.title!r})",
                 allowed=f"a canonical URL of the kind {kind.name!r}, and a title",
             )
         wrong = _wrong_url(found.entity, kind, taken)
@@ -118,7 +118,7 @@ def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
         wrong = "".join(characters)
         if kind.key(wrong) == wrong and wrong not in taken:
             return wrong
-    raise InputError(f"no URL of the kind {kind.name!r} other than those of entities was found near {url!r}")
+    raise InputError(f"no unused URL of the kind {kind.name!r} was found near {url!r}")
 
 
 # Chooses one of n variants: a number from 0 to n − 1.
@@ -185,8 +185,8 @@ UNKNOWN = "I do not know anything about that: my catalogue is small, and your qu
 
 
 def compose(behaviour: Behaviour, heard: Heard, lines: Sequence[str], pick: Pick) -> str:
-    """Return the text of one reply. `lines` are the entry lines of a `list` or `bare` reply, and are ignored for other
-    behaviours. Without lines, such a reply says that the catalogue has no more entries."""
+    """Return the text of one reply. `lines` are the entries of a `list` or `bare` reply; other replies ignore them. A
+    `list` or `bare` reply without lines says that the catalogue has no more entries."""
 
     def part(name: str) -> str:
         variants = VARIANTS[name]

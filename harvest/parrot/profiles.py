@@ -62,7 +62,9 @@ class Profile:
         for table, rows in (("then", self.then), ("told", self.told)):
             for behaviour, row in rows.items():
                 if behaviour not in BEHAVIOURS:
-                    raise ValueError(f"{table}: no behaviour {behaviour!r}; there are {', '.join(BEHAVIOURS)}")
+                    raise ValueError(
+                        f"{table}: {behaviour!r} is not a behaviour; choose one of {', '.join(BEHAVIOURS)}"
+                    )
                 _check_row(f"{table}.{behaviour}", row)
         for words, row in self.cued.items():
             if not words.strip():
@@ -70,9 +72,9 @@ class Profile:
             _check_row(f"cued.{words}", row)
         for behaviour in self.reachable:
             if behaviour not in self.then:
-                raise ValueError(f"then: no row for {behaviour!r}, which this chain can reach")
+                raise ValueError(f"then: there is no row for {behaviour!r}, which this chain can reach")
         if not 1 <= self.entities <= 12:
-            raise ValueError(f"entities: {self.entities} is not in 1 … 12")
+            raise ValueError(f"entities: {self.entities} is not a number from 1 to 12")
         for name, value in (("wrong", self.wrong), ("repeats", self.repeats), ("carry", self.carry)):
             if not 0 <= value <= 1:
                 raise ValueError(f"{name}: {value} is not a probability in [0, 1]")
@@ -120,7 +122,7 @@ class Profile:
 def _check_row(name: str, row: Row) -> None:
     for behaviour, probability in row.items():
         if behaviour not in BEHAVIOURS:
-            raise ValueError(f"{name}: no behaviour {behaviour!r}; there are {', '.join(BEHAVIOURS)}")
+            raise ValueError(f"{name}: {behaviour!r} is not a behaviour; choose one of {', '.join(BEHAVIOURS)}")
         if not 0 <= probability <= 1:
             raise ValueError(f"{name}.{behaviour}: {probability} is not a probability in [0, 1]")
     total = math.fsum(row.values())

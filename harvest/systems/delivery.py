@@ -43,12 +43,12 @@ async def deliver(
             async with gate.load.place(turn) as place:
                 complaints = await gate.passed()
                 place.sent()
-                answered, sent_at = False, gate.busy.sent()
+                answered, sent_at = False, gate.busy.note_sent()
                 try:
                     reply = await _say_within(limits.turn_timeout, session, text)
                     answered = True
                 finally:
-                    gate.busy.back(answered=answered)
+                    gate.busy.note_end(answered=answered)
             return reply if reply.turn.sends == sends else replace(reply, turn=replace(reply.turn, sends=sends))
         except DriverError as fault:
             wait = fault.retry_after
@@ -67,8 +67,8 @@ async def deliver(
                 hours = fault.retry_after is not None and fault.retry_after > LONGEST_WAIT
                 pause = 0.0 if hours else min(LONGEST_WAIT, wait)
                 await gate.slow(complaints, pause, told=says_when)
-                gate.busy.complained(sent_at, pause)
-                gate.busy.left_alone(fault.retry_after or 0.0)
+                gate.busy.note_complaint(sent_at, pause)
+                gate.busy.note_pause(fault.retry_after or 0.0)
                 complaint = fault
             if not again or gate.busy.over:
                 if fault.reason == TOO_MUCH and complaint is not None:  # the system's message says more

@@ -50,8 +50,11 @@ class Limits:
     busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
-        """Return the share of one of several machines. Together, the machines keep the pace. They also keep the number
-        of sessions, if it is at least the number of machines; each machine has at least one session."""
+        """Return the limits of one of several machines that play the same audit.
+
+        Together, the machines keep the pace. Together, they also keep the number of sessions, unless it is smaller than
+        the number of machines, since each machine has at least one session.
+        """
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
@@ -69,7 +72,8 @@ class Pace:
     """The current gap between the turns of a system in seconds, and the number of complaints that it was too short.
 
     A complaint doubles the gap, up to a bound. Each turn that passes reduces it by a twentieth, down to the spacing in
-    the audit. The pace so adapts to systems that allow one turn a minute as well as to those that allow 1,000 a second.
+    the audit. This adapts the pace to systems that allow one turn a minute as well as to those that allow 1,000 a
+    second.
     """
 
     gap: float
@@ -119,25 +123,25 @@ class Busy:
         """The longest gap in seconds that leaves time for several tries."""
         return min(LONGEST_WAIT, self._longest / _FEWEST_TRIES)
 
-    def sent(self) -> float:
+    def note_sent(self) -> float:
         """Note that a turn is sent. Returns the current time in seconds of the clock."""
         self._under_way += 1
         return self._clock.monotonic()
 
-    def back(self, *, answered: bool) -> None:
+    def note_end(self, *, answered: bool) -> None:
         """Note that a turn was answered or has failed."""
         self._under_way -= 1
         if answered:
             self._since, self._told = None, False
 
-    def left_alone(self, wait: float) -> None:
+    def note_pause(self, wait: float) -> None:
         """Note that the system asks for a pause of `wait` seconds. It is given up at once if that is longer than
         `longest` and no turn is under way."""
         if wait > self._longest and not self._under_way:
             asks = f"it asks to be left alone for {min(wait, 1e12):.0f} s (Retry-After)"
             self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
-    def complained(self, sent_at: float, wait: float) -> None:
+    def note_complaint(self, sent_at: float, wait: float) -> None:
         """Note a complaint about a turn that was sent at `sent_at`. The next try is `wait` seconds from now."""
         now = self._clock.monotonic()
         self._forget()
@@ -153,7 +157,7 @@ class Busy:
             self.tell(f"says that it gets too many requests: unless it answers, Harvest waits until {clock_time(end)}")
 
     @property
-    def look_again(self) -> float:
+    def seconds_to_check(self) -> float:
         """Seconds after which a waiting turn should check again, because a turn under way may have failed."""
         if self._since is None:
             return math.inf
@@ -161,7 +165,8 @@ class Busy:
         return left if left > 0 else _CHECK_SECONDS
 
     def check(self, until: float) -> None:
-        """Raise NotSent (`TOO_MUCH`) if `until`, the time at which a waiting turn may be sent, is too late."""
+        """Raise NotSent (`TOO_MUCH`) if the system will be given up before `until`, the time at which a waiting turn
+        may be sent."""
         self._give_up_before(until)
         self.refuse()
         self._expected = max(self._expected, until)
@@ -187,9 +192,9 @@ class Busy:
 class Gate:
     """A gate through which the user turns of a system pass one by one, in order of arrival.
 
-    Turns are at least `spacing` seconds apart, and for a while after a complaint further apart. `clock` measures the
-    gaps and waits before retries. `load` limits the turns under way (by default not at all), and `busy` decides when a
-    system that only complains is given up.
+    Turns are at least `spacing` seconds apart, and further apart for a while after a complaint. `clock` measures the
+    gaps and waits before retries. `load` limits the number of turns under way, which is unlimited by default. `busy`
+    decides when to give up a system that only complains.
     """
 
     def __init__(
@@ -223,7 +228,7 @@ class Gate:
     async def _rest(self, until: Callable[[], float]) -> None:
         while (wait := until() - self.clock.monotonic()) > 0:
             self.busy.check(until())
-            await self.clock.sleep(min(wait, self.busy.look_again))
+            await self.clock.sleep(min(wait, self.busy.seconds_to_check))
 
     async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
         """Send no turn for `wait` seconds after a complaint, and later turns further apart.

@@ -67,9 +67,10 @@ class Load:
         return 0 if self._level is None else self._level.era
 
     def leave(self, turn: int, era: int, seconds: float | None) -> None:
-        """Release the slot. `seconds` is the duration of the turn, or None if it does not depend on the load."""
+        """Release the slot. `seconds` is the duration of the turn, or None if the turn failed for a reason other than a
+        time-out."""
         if seconds is not None and self._level is not None:
-            self._level.took(turn, era, seconds)
+            self._level.add_turn(turn, era, seconds)
             if self._level.settled < self._lowest:
                 self._lowest = self._level.settled
                 self._eased(self._lowest)
@@ -124,7 +125,7 @@ class Level:
         self._lowered = self._found = False
         self._first = most  # share answered in an era: quick turns come first, and slow ones are still under way
 
-    def took(self, turn: int, era: int, seconds: float) -> None:
+    def add_turn(self, turn: int, era: int, seconds: float) -> None:
         """Add the duration of a turn that was sent in `era` and was answered, or timed out, after `seconds`."""
         if era != self.era or self._most < _FEWEST_TURNS:
             return
@@ -148,7 +149,7 @@ class Level:
 
     def _compare_levels(self, *, last: bool) -> None:
         lower, higher = (self._seen, self._before) if self._lowered else (self._before, self._seen)
-        shorter, error = lower.beside(higher)
+        shorter, error = lower.log_ratio_to(higher)
         better = _BUSY_LOG_RATIO - shorter if self._lowered else shorter - _BUSY_LOG_RATIO
         self._found = better > _SURE * error
         if self._found:
@@ -183,7 +184,7 @@ class _Seconds:
     def mean(self) -> float:
         return sum(n * mean for n, mean, _ in self.turns.values()) / self.count
 
-    def beside(self, other: _Seconds) -> tuple[float, float]:
+    def log_ratio_to(self, other: _Seconds) -> tuple[float, float]:
         """Return the logarithm of the ratio of these durations to the others, averaged over turn numbers, and its
         standard error.
 

@@ -75,9 +75,9 @@ class Endpoints:
         if name not in self._endpoints:
             hint = did_you_mean(name, self._endpoints)
             raise InputError(
-                f"it uses the endpoint {name!r}, which is not in the audit{hint}",
+                f"the endpoint {name!r} is not in the audit{hint}",
                 allowed=", ".join(self._endpoints) or None,
-                advice="describe it in the audit: endpoints: {" + name + ": {base_url: …, model: …}}",
+                advice="add it to the audit: endpoints: {" + name + ": {base_url: …, model: …}}",
             )
         return self._endpoints[name]
 

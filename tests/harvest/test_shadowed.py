@@ -34,7 +34,7 @@ def test_a_notebook_is_told_which_file_is_in_the_way(name: str, package: bool, t
     done = called(tmp_path, sys.executable, "-c", code)
     assert done.stderr == ""
     head, advice = done.stdout.splitlines()
-    assert head == f"{path} is in the way: Harvest has a package called {name!r}"
+    assert head == f"{path} hides Harvest's package {name!r}"
     assert advice.startswith("  do: rename it")
 
 
@@ -43,7 +43,7 @@ def test_a_module_of_that_name_that_was_imported_before_is_in_the_way_too(tmp_pa
     path = put_in_the_way(tmp_path / "mine", "scoring", package=False)
     code = "import sys; sys.path.insert(0, 'mine'); import scoring; sys.path.pop(0)\nimport harvest"
     done = called(tmp_path, sys.executable, "-c", code)
-    assert f"{path} is in the way" in done.stderr.splitlines()[-2]
+    assert f"{path} hides Harvest's package" in done.stderr.splitlines()[-2]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_command_ends_with_2_one_message_and_no_traceback(words: tuple[str, ..
     done = called(tmp_path, *words, PYTHONPATH=str(tmp_path))  # a path that also the script looks at
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {path} is in the way: ")
+    assert done.stderr.startswith(f"error: {path} hides ")
     assert "\n  do: rename it" in done.stderr
     assert "Traceback" not in done.stderr
     assert "bug" not in done.stderr

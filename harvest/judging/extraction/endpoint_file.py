@@ -53,7 +53,9 @@ def read_extraction_endpoint(
     entries = _endpoint_entries(document)
     chosen = name or (_DEFAULT_NAME if _DEFAULT_NAME in entries or len(entries) != 1 else next(iter(entries)))
     if chosen not in entries:
-        what = f"there is no endpoint {chosen!r}" if name else f"none of {len(entries)} endpoints is called {chosen!r}"
+        what = (
+            f"there is no endpoint {chosen!r}" if name else f"none of the {len(entries)} endpoints is called {chosen!r}"
+        )
         raise document.error(("endpoints",), what, allowed=", ".join(entries), advice="choose one: --endpoint NAME")
     part = replace(document.part(("endpoints", chosen)), value=dict(entries[chosen]))
     options = part.validated(ExtractionOptions)
@@ -68,7 +70,7 @@ def _endpoint_entries(document: Document) -> dict[str, dict[str, Any]]:
     value = document.value
     if not isinstance(value, dict) or value.get("format") not in (FORMAT, AUDIT):
         raise document.error(
-            ("format",), "this file describes no endpoints", allowed=f"format: {FORMAT}, or an audit ({AUDIT})"
+            ("format",), "this file does not describe endpoints", allowed=f"format: {FORMAT}, or an audit ({AUDIT})"
         )
     if value["format"] == FORMAT:
         return document.validated(_EndpointFile).endpoints

@@ -243,7 +243,7 @@ class Extracted:
     path: Path | None
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         return not self.found.missing
 
 

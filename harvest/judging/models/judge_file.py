@@ -41,7 +41,7 @@ class Prices(StrictModel):
 
 def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
     if not 2 <= len(scale) <= 9 or list(scale) != sorted(set(scale)) or scale[0] < 0 or scale[-1] > 1:
-        raise refusal("a scale has 2 to 9 numbers from 0 to 1 in rising order, as in [0, 0.5, 1]")
+        raise refusal("a scale must have 2 to 9 numbers from 0 to 1 in ascending order, as in [0, 0.5, 1]")
     return scale
 
 
@@ -80,10 +80,10 @@ def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = Tru
         if not criterion.may_score("model") or criterion.level == "set":
             allowed = ", ".join(one.name for one in schema if one.may_score("model") and one.level != "set")
             raise InputError(
-                f"{criterion.name} is for people to judge", place=_criterion_place(path, loc), allowed=allowed
+                f"a model cannot judge {criterion.name}", place=_criterion_place(path, loc), allowed=allowed
             )
         if loc[0] == "guideline" and name != criterion.name:  # it is looked up as it is written
-            what = f"the guideline is on {name!r}, and the criterion is called {criterion.name!r}"
+            what = f"the guideline is for {name!r}, but the criterion is called {criterion.name!r}"
             raise InputError(what, place=_criterion_place(path, loc))
 
 
@@ -101,7 +101,7 @@ def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None)
     judge = document.validated(Judge)
     if judge.samples > 1 and not judge.endpoint.temperature:
         raise InputError(
-            f"{judge.samples} samples at temperature 0 would all say the same",
+            f"{judge.samples} samples at temperature 0 would all be equal",
             place=document.place(("samples",)),
             advice="give the endpoint a temperature above 0, such as 0.7, or use one sample",
         )

@@ -110,7 +110,7 @@ async def judge_things(
     unjudged. Raises HarvestError if the folder cannot be read or written.
     """
     cleaner, own = Redactor(secrets), judge_version(judge, endpoint)
-    paired = {one.key for thing in things if thing.paired for one in thing.asked}
+    paired = {one.key for thing in things if thing.is_pair for one in thing.asked}
 
     def read(sample: Sample, question: Asked) -> Verdict:
         return questions.read_better(sample) if question.key in paired else questions.read_score(sample, judge.scale)

@@ -131,7 +131,7 @@ class Thing:
     asked: tuple[Asked, ...]
 
     @property
-    def paired(self) -> bool:
+    def is_pair(self) -> bool:
         return self.criterion == PREFERENCE
 
 
@@ -182,7 +182,7 @@ def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgmen
     """
     read = [one for one in verdicts if not one.fault]
     value: Json
-    if thing.paired:
+    if thing.is_pair:
         sides = {swapped: _majority(thing, verdicts, swapped) for swapped in (False, True)}
         if not all(sides.values()):
             read = []

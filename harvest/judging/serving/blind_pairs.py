@@ -56,7 +56,7 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
         raise InputError(
             "this folder contains no decisions on pairs",
             place=Place.of(folder),
-            allowed="a folder that harvest annotate RUN --pairs FILE --serve or harvest judge has made, or a sheet",
+            allowed="a folder that harvest annotate RUN --pairs FILE --serve or harvest judge wrote, or a sheet",
         )
     found: dict[tuple[int, str], str] = {}
     for layer in read_layers(folder):
@@ -77,5 +77,5 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
                 raise RunError(f"{str(judgment.value)[:40]!r} is not a choice", place=Place.of(folder))
             found[number, author] = str(judgment.value)
     if not found:
-        raise InputError("no decision has been made here yet", place=Place.of(folder))
+        raise InputError("this folder contains no decisions yet", place=Place.of(folder))
     return FilledPairs(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)

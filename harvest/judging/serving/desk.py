@@ -121,7 +121,7 @@ class Desk:
         for name in people:
             self._recall(name)
 
-    def work(self, name: str) -> dict[str, Json]:
+    def page_state(self, name: str) -> dict[str, Json]:
         """Return everything that this person's page needs to start, or to continue after it was closed."""
         person = self._people[name]
         texts = {one.criterion: one.question for one in self._asked.values()}
@@ -164,9 +164,9 @@ class Desk:
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
         value = self._value(sent["value"], question.criterion)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
-            raise InvalidRequest(400, f"a note is text of at most {LONGEST_NOTE} characters")
+            raise InvalidRequest(400, f"a note must be text of at most {LONGEST_NOTE} characters")
         if self._adjudicating and not note.strip():
-            raise InvalidRequest(400, "an adjudication needs its reason, in the note")
+            raise InvalidRequest(400, "an adjudication needs a reason in its note")
         said = (name, question.id, value)
         if known in self._book.ids and self._known.get(known, said) != said:
             raise InvalidRequest(409, "another decision has this id")
@@ -235,9 +235,7 @@ class Desk:
     def _question(self, known: Json) -> Question:
         found = self._asked.get(known) if isinstance(known, str) else None
         if found is None:
-            raise InvalidRequest(
-                404, "there is no such question here: the page was made for another run; open it again"
-            )
+            raise InvalidRequest(404, "this page was made for another run and has no such question: open it again")
         return found
 
     def _choices_of(self, criterion: str) -> Sequence[Choice]:
@@ -249,7 +247,7 @@ class Desk:
         for one in choices:
             if value == one.value and (number if isinstance(one.value, float) else type(value) is type(one.value)):
                 return one.value
-        raise InvalidRequest(400, f"a value is one of {', '.join(json.dumps(one.value) for one in choices)}")
+        raise InvalidRequest(400, f"the value must be one of {', '.join(json.dumps(one.value) for one in choices)}")
 
     def summary(self) -> Iterable[str]:
         """Yield a sentence about each person's progress."""
@@ -259,7 +257,7 @@ class Desk:
 
 def _decision_id(known: Json) -> str:
     if not isinstance(known, str) or not _DECISION_ID.fullmatch(known):
-        raise InvalidRequest(400, "an id has 16 to 64 letters, digits and hyphens")
+        raise InvalidRequest(400, "an id must have 16 to 64 letters, digits and hyphens")
     return known
 
 

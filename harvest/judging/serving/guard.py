@@ -128,7 +128,7 @@ class Guard:
         path = scope["path"]
         allowed = _PAGE_METHODS.get(path) or _API_METHODS.get(path) or ("GET" if _QUESTION_PATH.fullmatch(path) else "")
         if not allowed:
-            raise _Refused(404, "there is nothing here")
+            raise _Refused(404, "this address does not exist")
         if scope["method"] != allowed:
             raise _Refused(405, f"this address accepts only {allowed}", (b"allow", allowed.encode()))
         if path in _PAGE_METHODS:
@@ -149,8 +149,8 @@ class Guard:
         if hosts[0] not in self.addresses.hosts:
             raise _Refused(
                 421,
-                f"this page is at {self.addresses} (or localhost) only; for a tunnel, use the same port at both ends, "
-                "or start with --port",
+                f"this page exists only at {self.addresses} (or localhost): for a tunnel, use the same port at both "
+                "ends, or start with --port",
             )
 
     def _check_origin(self, headers: Sequence[tuple[bytes, bytes]], method: str) -> None:
@@ -158,7 +158,7 @@ class Guard:
         if any(origin not in self.addresses.origins for origin in origins) or len(origins) > 1:
             raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
         if method not in ("GET", "HEAD") and not origins:
-            raise _Refused(403, "a request that changes something must name its page")
+            raise _Refused(403, "a request that changes data must have an Origin header")
         if any(site not in (b"same-origin", b"none") for site in sites):
             raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
 
@@ -170,7 +170,7 @@ class Guard:
         if not found:
             raise _Refused(
                 401,
-                "this link is not valid, or no longer: open the one that harvest annotate printed when it was started",
+                "this link is not valid or has expired: open the link that harvest annotate printed when it started",
                 (b"www-authenticate", b"Harvest-Token"),
             )
         return found

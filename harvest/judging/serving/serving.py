@@ -101,9 +101,9 @@ def bind(port: int) -> socket.socket:
     except OSError as fault:
         found.close()
         if fault.errno == errno.EADDRINUSE:
-            what, advice = f"something else listens on port {port}", "give another one: --port N"
+            what, advice = f"another program already listens on port {port}", "choose another port: --port N"
         else:
-            what, advice = f"port {port} cannot be used: {fault.strerror}", "give one from 1024 on: --port N"
+            what, advice = f"port {port} cannot be used: {fault.strerror}", "choose a port from 1024 on: --port N"
         raise InputError(what, advice=advice) from None
     return found
 
@@ -166,7 +166,7 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
         return Response(content, media_type=f"{kind}; charset=utf-8")
 
     async def work(request: Request) -> Response:
-        return _json(desk.work(request.scope["harvest.person"]))
+        return _json(desk.page_state(request.scope["harvest.person"]))
 
     async def question(request: Request) -> Response:
         try:
@@ -180,16 +180,16 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
             try:
                 sent = json.loads(await request.body())
             except (ValueError, RecursionError):
-                raise InvalidRequest(400, "this is not JSON") from None
+                raise InvalidRequest(400, "the body is not JSON") from None
             if not isinstance(sent, dict):
-                raise InvalidRequest(400, "this is not a JSON object")
+                raise InvalidRequest(400, "the body is not a JSON object")
             take = desk.take_back if "undo" in sent else desk.decide
             return _json(await take(person, sent))
         except InvalidRequest as fault:
             return _json({"error": str(fault)}, fault.status)
         except StoreError as fault:
             troubled(fault)
-            return _json({"error": f"the disk of the page's machine says: {in_words(fault.fault)[0]}"}, 507)
+            return _json({"error": f"the decision could not be saved: {in_words(fault.fault)[0]}"}, 507)
 
     return Starlette(
         routes=[

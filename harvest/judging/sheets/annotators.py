@@ -41,7 +41,7 @@ class Added:
     same: int
 
     @property
-    def anything(self) -> bool:
+    def has_changes(self) -> bool:
         return self.new + self.changed + self.noted > 0
 
 

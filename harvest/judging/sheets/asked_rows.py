@@ -78,7 +78,7 @@ def select_rows(
     barred = [one.name for one in chosen if not one.may_score(kind)]
     if barred:
         who = "people" if kind == "human" else "models"
-        raise InputError(f"{', '.join(barred)}: not for {who} to score in the schema {schema.name!r}")
+        raise InputError(f"{who} may not score {', '.join(barred)} in the schema {schema.name!r}")
     chosen = list(dict.fromkeys(chosen))
     total = sum(there[one.name] for one in chosen)
     if not total:

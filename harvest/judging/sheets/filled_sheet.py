@@ -63,13 +63,13 @@ def read_sheet(
             if row.get("system"):  # sheets of the first form named it
                 key = named_sets.get((restore_cell(row.get("system")), restore_cell(row.get("topic"))))
             else:
-                row.need("id")
+                row.need_column("id")
                 key = sets.get(restore_cell(row.get("id")))
             if key is None:
                 raise row.error(
                     "topic",
-                    f"there is no finished conversation here of this system on the topic {row.get('topic')[:60]!r}",
-                    advice="leave the columns as they were written",
+                    f"this run has no finished conversation of this system on the topic {row.get('topic')[:60]!r}",
+                    advice="do not change these columns",
                 )
             about = {"system": key.system, "topic": key.topic}
         else:
@@ -77,7 +77,9 @@ def read_sheet(
         judged = (criterion.name, *sorted(about.items()))
         first = seen.setdefault(judged, row.place)
         if first is not row.place:
-            raise row.error("criterion", f"already scored in line {first.line}", advice="keep one of the two rows")
+            raise row.error(
+                "criterion", f"this row was already scored in line {first.line}", advice="keep one of the two rows"
+            )
         found.append(Judgment(about, criterion.name, value, row.get("note")))
     if not found:
         raise InputError(
@@ -94,26 +96,26 @@ def _row_criterion(row: SheetRow, schema: Schema) -> Criterion:
             "criterion",
             fault.what,
             allowed=fault.allowed,
-            advice="give the --schema the sheet was written with" if row.get("criterion") else None,
+            advice="give the --schema with which the sheet was written" if row.get("criterion") else None,
         ) from None
     if not criterion.may_score("human"):
-        raise row.error("criterion", f"{criterion.name} is not for people to score in the schema {schema.name!r}")
+        raise row.error("criterion", f"people may not score {criterion.name} in the schema {schema.name!r}")
     return criterion
 
 
 def _row_target(row: SheetRow, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
     column = "trial" if "trial" in row.cells and "id" not in row.cells else "id"  # as sheets of the first form had it
-    row.need(column)
+    row.need_column(column)
     trial = restore_cell(row.get(column))
     one = by_trial.get((trial, row.number("attempt")))
     if one is None:
         changed = _CHANGED_TRIAL.fullmatch(trial)
         raise row.error(
             column,
-            f"no finished conversation here has the trial {trial[:60]!r}, attempt {row.get('attempt')}",
-            advice="the spreadsheet took it for a number: open the sheet again with this column as text"
+            f"this run has no finished conversation of trial {trial[:60]!r}, attempt {row.get('attempt')}",
+            advice="open the sheet again with this column as text: the spreadsheet read the trial as a number"
             if changed
-            else "import into the run the sheet was exported from",
+            else "import the sheet into the run from which it was exported",
         )
     turn = 0 if criterion.level == "dialogue" else row.number("turn")
     whole = criterion.level != "nugget"
@@ -122,17 +124,19 @@ def _row_target(row: SheetRow, criterion: Criterion, by_trial: Mapping[tuple[str
     item = next((item for item in items if (item.turn, item.start, item.end) == (turn, start, end)), None)
     if item is None or row.get("speaker") not in ("", item.speaker):
         missing = "no user turn" if criterion.speaker == "user" else "no reply"
-        what = f"turn {turn} has {missing} here" if whole else f"no nugget {criterion.name} looks at has this span"
-        raise row.error(
-            "turn" if whole else "start", what, advice="export the sheet again: its rows must not be changed"
+        what = (
+            f"turn {turn} has {missing} in this run"
+            if whole
+            else f"no nugget that {criterion.name} scores has this span"
         )
+        raise row.error("turn" if whole else "start", what, advice="export the sheet again, and do not change its rows")
     if not item.turn:
         words = transcript(one.conversation)
     else:
         _, words = item_texts({turn.number: turn for turn in one.conversation.turns}, item)
         words = words if item.start < 0 else words[item.start : item.end]
     if row.get("text") and not _same_words(row.get("text"), escape_text(words)):
-        raise row.error("text", "these are not the words of the recording", advice="fill in only 'value' and 'note'")
+        raise row.error("text", "this text differs from the recording", advice="fill in only 'value' and 'note'")
     return Target(one.conversation.trial_id, one.conversation.attempt, turn, item.speaker, start, end)
 
 

@@ -106,8 +106,7 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
             raise row.error(
                 "left",
                 f"these are not the conversations of pair {number}",
-                advice="give the --key that was written with this sheet; fill in 'preference' and 'note' and nothing"
-                " else",
+                advice="give the --key that was written with this sheet, and fill in only 'preference' and 'note'",
             )
         if not row.get("preference"):
             empty += 1

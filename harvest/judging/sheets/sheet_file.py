@@ -102,24 +102,24 @@ class SheetRow:
     def get(self, column: str) -> str:
         return self.cells.get(column, "")
 
-    def need(self, column: str) -> None:
+    def need_column(self, column: str) -> None:
         """Raise InputError if the sheet does not have the column."""
         if column not in self.cells:
             raise self.error(
                 column,
-                f"there is no column {column!r}, which identifies the row",
+                f"the sheet has no column {column!r}, which identifies the row",
                 advice="use the sheet with all its original columns",
             )
 
     def number(self, column: str) -> int:
-        self.need(column)
+        self.need_column(column)
         given = self.get(column)
         text = _ZERO_DECIMALS.sub("", given)
         if not (text.isascii() and text.isdecimal() and len(text) < 12):
             raise self.error(
                 column,
                 f"{column}: {given[:40]!r} is not a whole number",
-                advice="leave this column as it was written",
+                advice="do not change this column",
             )
         return int(text)
 
@@ -149,10 +149,10 @@ def sheet_ending(path: str | PathLike[str]) -> str:
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
-            f"{ending!r} is not an ending of a sheet" if ending else "the name of a sheet needs an ending",
+            f"a sheet cannot have the extension {ending!r}" if ending else "the name of the sheet has no extension",
             place=Place.of(path),
             allowed=" or ".join(_ENDINGS),
-            advice="rename it; a spreadsheet saves such a file as 'CSV UTF-8'",
+            advice="rename the file; a spreadsheet saves such a file as 'CSV UTF-8'",
         )
     return ending
 
@@ -166,7 +166,7 @@ def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str
     for one in needed:
         if one not in at:
             raise InputError(
-                f"there is no column {one!r}",
+                f"the sheet has no column {one!r}",
                 place=Place(name, head[0].line, 1),
                 allowed=", ".join(columns),
                 advice="keep the first row as it was written; separate cells with commas, semicolons or tabs",
@@ -185,7 +185,7 @@ def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str
         if len(row) > len(head) and any(cell.text for cell in row[len(head) :]):
             extra = row[len(head)]
             raise InputError(
-                f"{len(row)} cells in a table of {len(head)} columns",
+                f"the row has {len(row)} cells, but the table has {len(head)} columns",
                 place=Place(name, extra.line, extra.column),
                 advice=f"put quotation marks around a cell that contains {_SEPARATORS.get(separator, 'a tab')}",
             )
@@ -234,5 +234,5 @@ def _given_line(cells: Row, value: JsonValue) -> SheetRow:
 
 def _cell_text(value: JsonValue) -> str:
     if isinstance(value.value, bool) or not isinstance(value.value, (str, int, float, type(None))):
-        raise value.error(f"{value.loc[-1]}: must be text or a number")
+        raise value.error(f"{value.loc[-1]} must be text or a number")
     return "" if value.value is None else str(value.value).strip()

@@ -181,10 +181,10 @@ async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_
         nonlocal sent
         while True:
             complaints = await one.passed()
-            sent_at = one.busy.sent()
-            one.busy.back(answered=False)
+            sent_at = one.busy.note_sent()
+            one.busy.note_end(answered=False)
             await one.slow(complaints, 1.0)
-            one.busy.complained(sent_at, 1.0)
+            one.busy.note_complaint(sent_at, 1.0)
             sent += 1
             await one.free()
 

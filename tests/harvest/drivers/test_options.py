@@ -59,7 +59,7 @@ def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:
 @pytest.mark.parametrize("proxy", ["nonsense", f"http://me:{PASSWORD}", "http://h:99999", "ftp://h:1", "http://:1", ""])
 def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -> None:
     said = refused("browser", {}, proxy=proxy)
-    assert "this is not a proxy: write http://host:port" in said
+    assert "this is not the URL of a proxy: write http://host:port" in said
     assert PASSWORD not in said
 
 
@@ -76,7 +76,7 @@ def test_what_is_no_proxy_in_the_environment_is_named_by_its_variable_alone(prox
 @pytest.mark.parametrize("proxy", [f"http://me:{PASSWORD}/x@h:1", f"http://me:x@h:{PASSWORD}", f"ftp://{PASSWORD}@h"])
 def test_a_proxy_in_the_environment_that_cannot_be_used_is_not_repeated(name: str, proxy: str) -> None:
     said = refused(name, {"PROXY": proxy}, proxy={"env": "PROXY"})
-    assert "the proxy cannot be used" in said
+    assert "the proxy in the environment variable cannot be used" in said
     assert PASSWORD not in said
 
 

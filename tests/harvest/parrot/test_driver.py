@@ -121,11 +121,11 @@ async def test_a_turn_carries_its_time_and_the_capabilities_are_declared() -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"profile": "steddy"}, "no profile 'steddy'; there are steady, erratic"),
+        ({"profile": "steddy"}, "there is no profile 'steddy': choose one of steady, erratic"),
         ({"first": {"list": 0.5}}, "first: the probabilities sum to 0.5"),
         ({"first": {"sing": 1.0}}, "first.sing"),
         ({"wrong": 2.0}, "wrong: 2.0 is not a probability"),
-        ({"entities": 40}, "entities: 40 is not in 1"),
+        ({"entities": 40}, "entities: 40 is not a number from 1"),
         ({"delay": (3.0, 1.0)}, "is not a range of seconds"),
         ({"wings": 2}, "unknown key wings"),
     ],

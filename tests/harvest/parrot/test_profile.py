@@ -34,13 +34,16 @@ def test_every_row_of_a_shipped_profile_sums_to_one(profile: Profile) -> None:
         (lambda: replace(STEADY, first={"list": 0.9, "bare": 0.2}), r"first: the probabilities sum to 1\.1"),
         (lambda: replace(STEADY, first={"list": 1.5, "bare": -0.5}), r"first\.list: 1\.5 is not a probability"),
         (lambda: replace(STEADY, first={"list": float("nan")}), r"first\.list: nan is not a probability"),
-        (lambda: replace(STEADY, first={SING: 1.0}), "first: no behaviour 'sing'; there are list, bare"),
+        (lambda: replace(STEADY, first={SING: 1.0}), "first: 'sing' is not a behaviour; choose one of list, bare"),
         (lambda: replace(STEADY, first={}), "first: the probabilities sum to 0"),
-        (lambda: replace(STEADY, then={SING: {"list": 1.0}}), "then: no behaviour 'sing'"),
+        (lambda: replace(STEADY, then={SING: {"list": 1.0}}), "then: 'sing' is not a behaviour"),
         (lambda: replace(STEADY, then={"list": {"list": 0.5}}), r"then\.list: the probabilities sum to 0\.5"),
-        (lambda: replace(STEADY, first={"refusal": 1.0}), "then: no row for 'refusal', which this chain can reach"),
-        (lambda: replace(STEADY, told={"list": {"silent": 1.0}}), "then: no row for 'silent'"),
-        (lambda: replace(STEADY, entities=0), r"entities: 0 is not in 1 … 12"),
+        (
+            lambda: replace(STEADY, first={"refusal": 1.0}),
+            "then: there is no row for 'refusal', which this chain can reach",
+        ),
+        (lambda: replace(STEADY, told={"list": {"silent": 1.0}}), "then: there is no row for 'silent'"),
+        (lambda: replace(STEADY, entities=0), r"entities: 0 is not a number from 1 to 12"),
         (lambda: replace(STEADY, entities=13), "entities: 13"),
         (lambda: replace(STEADY, wrong=1.01), "wrong: 1.01 is not a probability"),
         (lambda: replace(STEADY, repeats=-0.1), "repeats: -0.1"),
@@ -107,7 +110,7 @@ def test_a_parrot_can_treat_those_differently_who_say_certain_words() -> None:
     refused: tuple[tuple[dict[str, Row], str], ...] = (
         ({" ": {"list": 1.0}}, "cued: empty text"),
         ({"a": {"list": 0.9}}, r"cued\.a: the probabilities sum to 0\.9"),
-        ({"a": {"refusal": 1.0}}, "then: no row for 'refusal'"),
+        ({"a": {"refusal": 1.0}}, "then: there is no row for 'refusal'"),
     )
     for cued, words in refused:
         with pytest.raises(ValueError, match=words):

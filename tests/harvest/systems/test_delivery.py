@@ -270,12 +270,12 @@ def test_a_system_that_complained_once_and_then_is_late_is_not_said_to_complain_
 def test_complaints_with_a_long_silence_of_ours_between_them_are_not_added_up() -> None:
     time = Stepped()
     busy = Busy(240.0, time.clock)
-    busy.complained(busy.sent(), 1.0)
-    busy.back(answered=False)
+    busy.note_complaint(busy.note_sent(), 1.0)
+    busy.note_end(answered=False)
     time.seconds = 4000.0
-    sent = busy.sent()
-    busy.back(answered=False)
-    busy.complained(sent, 1.0)
+    sent = busy.note_sent()
+    busy.note_end(answered=False)
+    busy.note_complaint(sent, 1.0)
     assert busy.over == ""
 
 

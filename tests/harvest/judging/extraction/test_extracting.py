@@ -94,7 +94,7 @@ def files(run: Path) -> dict[str, bytes]:
 async def test_every_passage_is_asked_for_once_and_the_layer_holds_what_was_found(run: Path) -> None:
     async with extraction(run, replying(ruled)) as (done, server):
         pass
-    assert done.whole
+    assert done.is_complete
     conversations = read(run).finished
     every = [one for talk in conversations for one in passages(talk) if one.words]
     bodies = [request.body for request in server.asked]
@@ -176,7 +176,7 @@ async def test_replies_are_not_asked_again_where_their_layer_is_gone(run: Path) 
 async def test_a_nugget_that_cannot_be_is_refused_counted_and_told(run: Path, item: Any, why: str) -> None:
     async with extraction(run, replying(answering(item))) as (done, _):
         pass
-    assert done.whole  # every passage was read; nothing of it became a nugget
+    assert done.is_complete  # every passage was read; nothing of it became a nugget
     assert not [one for one in done.found.layer.judgments if one.criterion == NUGGET]
     passages_of_run = sum(one.words > 0 for talk in read(run).finished for one in passages(talk))
     assert done.found.refused == Counter({why: passages_of_run})
@@ -211,7 +211,7 @@ async def test_a_reply_that_cannot_be_read_costs_another_with_another_seed_and_t
     reply, why = UNREADABLE[name]
     async with extraction(run, replying(reply), tries=3) as (done, server):
         pass
-    assert (done.whole, len(done.found.missing), done.path) == (False, 4, None)
+    assert (done.is_complete, len(done.found.missing), done.path) == (False, 4, None)
     assert models(run) == []
     asked = Counter(request.json["messages"][-1]["content"] for request in server.asked)
     assert set(asked.values()) == {3}
@@ -222,10 +222,10 @@ async def test_a_reply_that_cannot_be_read_costs_another_with_another_seed_and_t
     assert "--tries 4 asks for one more" in told
     async with extraction(run, replying(ruled), tries=3) as (again, server):
         pass
-    assert (server.asked, again.whole) == ([], False)  # what was replied is known
+    assert (server.asked, again.is_complete) == ([], False)  # what was replied is known
     async with extraction(run, replying(ruled), tries=4) as (last, server):
         pass
-    assert (len(server.asked), last.whole) == (len(asked), True)
+    assert (len(server.asked), last.is_complete) == (len(asked), True)
 
 
 async def test_the_second_reply_counts_where_the_first_could_not_be_read(run: Path) -> None:
@@ -237,7 +237,7 @@ async def test_the_second_reply_counts_where_the_first_could_not_be_read(run: Pa
 
     async with extraction(run, replying(reply)) as (done, _):
         pass
-    assert done.whole
+    assert done.is_complete
     assert set(seen.values()) == {2}
 
 
@@ -268,7 +268,7 @@ async def test_a_failure_of_the_endpoint_gives_no_nuggets_no_layer_and_no_reply_
     assert all("endpoint-failed" in why and "extracts nuggets" in why for _, why in done.found.missing)
     async with extraction(run, replying(ruled)) as (again, _):
         pass
-    assert (again.whole, server.asked != []) == (True, True)
+    assert (again.is_complete, server.asked != []) == (True, True)
 
 
 async def test_no_server_at_all_is_told_and_nothing_is_asked_for_ever(run: Path) -> None:
@@ -308,7 +308,7 @@ async def test_a_conversation_with_one_failed_passage_is_not_kept_and_the_others
     assert without.swan(schema).value != without.swan(schema).value
     async with extraction(run, replying(ruled)) as (again, server):
         pass
-    assert (len(server.asked), again.before, again.whole) == (1, 3, True)
+    assert (len(server.asked), again.before, again.is_complete) == (1, 3, True)
     assert len(models(run)) == 2  # the first layer stays as it is
     judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
     assert not any(assess(talk, schema, judged).lacking for talk in read(run).finished)
@@ -464,7 +464,7 @@ async def test_layers_come_along_when_runs_are_merged_and_nothing_is_asked_again
     for _ in range(2):
         async with extraction(run.parent / "both", replying(ruled)) as (done, server):
             pass
-        assert (server.asked, done.whole) == ([], True)
+        assert (server.asked, done.is_complete) == ([], True)
         without_models(run.parent / "both")  # and then from the replies alone
 
 
@@ -557,7 +557,7 @@ async def test_half_a_line_that_a_killed_command_left_counts_as_not_asked(run: P
     file.write_bytes(torn)
     async with extraction(run, replying(ruled)) as (again, server):
         pass
-    assert (len(server.asked), again.whole) == (1, True)
+    assert (len(server.asked), again.is_complete) == (1, True)
     assert file.read_bytes() == torn
     assert [one.name for one in sorted((run / "extraction").rglob("*.jsonl"))] == ["000001.jsonl", "000002.jsonl"]
 
@@ -623,7 +623,7 @@ async def test_two_commands_at_once_do_not_ask_the_same_twice(run: Path) -> None
         with pytest.raises(RunError, match="another process"):
             await asked_for(run, server)
         waiting.set()
-        assert (await first).whole
+        assert (await first).is_complete
 
 
 async def test_the_command_takes_one_topic_and_says_with_its_code_that_not_all_is_whole(run: Path) -> None:
@@ -665,8 +665,8 @@ def annotate(run: Path, capfd: pytest.CaptureFixture[str]) -> Told:
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
-        ("base_url: x\n", "1:1", "describes no endpoints"),
-        ("format: harvest-endpoints/2\n", "1:9", "describes no endpoints"),
+        ("base_url: x\n", "1:1", "does not describe endpoints"),
+        ("format: harvest-endpoints/2\n", "1:9", "does not describe endpoints"),
         ("format: harvest-endpoints/1\n", "1:1", "missing key 'endpoints'"),
         ("format: harvest-endpoints/1\nendpoints: {}\n", "2:12", "endpoints"),
         ("format: harvest-endpoints/1\nendpoints: {a: {base_url: x}, b: {}}\n", "2:12", "choose one: --endpoint NAME"),
@@ -762,7 +762,7 @@ async def test_words_that_are_half_a_character_are_asked_for_and_kept(tmp_path: 
     await record(tmp_path / "run", ["one \ud83d two", "three"], trials=1)
     async with extraction(tmp_path / "run", replying(ruled)) as (done, server):
         pass
-    assert (done.whole, done.requests) == (True, len(server.asked))
+    assert (done.is_complete, done.requests) == (True, len(server.asked))
     judged = Judgments.of(read_layers(tmp_path / "run"), load_schema(), Precedence(nuggets="m1"))
     assert assess(read(tmp_path / "run").finished[0], load_schema(), judged).nuggets
 

@@ -33,7 +33,7 @@ async def test_a_reply_in_the_shape_that_was_asked_for_becomes_a_layer(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = await extraction(tmp_path, litellm, monkeypatch, model="nuggets")
-    assert (done.whole, done.found.unreadable) == (True, Counter())
+    assert (done.is_complete, done.found.unreadable) == (True, Counter())
     nuggets = [one.value for one in done.found.layer.judgments if one.criterion == "nugget"]
     assert [value["text"] for value in nuggets if isinstance(value, dict)] == ["Do you like it?"] * len(nuggets)
     assert nuggets
@@ -44,7 +44,7 @@ async def test_prose_and_empty_replies_are_unreadable(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     done = await extraction(tmp_path, litellm, monkeypatch, model=model)
-    assert (done.whole, set(done.found.unreadable)) == (False, {"not-json"})
+    assert (done.is_complete, set(done.found.unreadable)) == (False, {"not-json"})
 
 
 @pytest.mark.parametrize("options", [{"model": "busy"}, {"model": "broken"}, {"model": "none"}, {"key": "sk-wrong"}])
@@ -52,5 +52,5 @@ async def test_what_the_proxy_refuses_is_a_failure_and_never_nuggets(
     litellm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     done = await extraction(tmp_path, litellm, monkeypatch, **options)
-    assert (done.whole, done.requests, done.path) == (False, 0, None)
+    assert (done.is_complete, done.requests, done.path) == (False, 0, None)
     assert all("endpoint-failed" in why for _, why in done.found.missing)

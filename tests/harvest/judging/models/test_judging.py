@@ -256,13 +256,13 @@ async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) ->
 @pytest.mark.parametrize(
     ("options", "more", "what"),
     [
-        ({"samples": 3}, ("--criterion", "Fluency"), "would all say the same"),
-        ({"scale": [1, 0]}, (), "in rising order"),
+        ({"samples": 3}, ("--criterion", "Fluency"), "would all be equal"),
+        ({"scale": [1, 0]}, (), "in ascending order"),
         ({"colour": 1}, (), "unknown key"),
         ({}, (), "no criterion was given for the judge"),
         ({"criteria": ["Beauty"]}, (), "has no criterion called 'Beauty'"),
-        ({"criteria": ["Fair exposure"]}, (), "Fair exposure is for people to judge"),
-        ({"criteria": ["Adaptability"]}, (), "Adaptability is for people to judge"),
+        ({"criteria": ["Fair exposure"]}, (), "a model cannot judge Fair exposure"),
+        ({"criteria": ["Adaptability"]}, (), "a model cannot judge Adaptability"),
         ({}, ("--criterion", "Adaptability"), "only people judge sets of conversations"),
         ({"criteria": ["Fluency"], "guideline": {"Beauty": "x"}}, (), "no criterion called 'Beauty'"),
         ({"criteria": ["Fluency"], "guideline": {"fluency": "x"}}, (), "the criterion is called 'Fluency'"),

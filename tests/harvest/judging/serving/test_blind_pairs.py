@@ -36,7 +36,7 @@ async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_pa
     asked = pair_questions(PAIRS)
     book = DecisionBook.open(tmp_path)
     desk = Desk(tmp_path, asked, ("anna", "ben"), book, choices=PAIR_CHOICES)
-    told = json.dumps([desk.work("anna"), *(desk.question(one.id) for one in asked)])
+    told = json.dumps([desk.page_state("anna"), *(desk.question(one.id) for one in asked)])
     assert "mine" not in told
     assert "yours" not in told
     for name, number, value in [("anna", 0, "left"), ("anna", 1, "tie"), ("ben", 0, "unsure"), ("anna", 0, "right")]:
@@ -44,7 +44,7 @@ async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_pa
         await desk.decide(name, sent)
     for wrong in (0.5, None, "both"):
         unlike: dict[str, object] = {"id": "0" * 16, "question": asked[0].id, "value": wrong, "note": ""}
-        with pytest.raises(InvalidRequest, match='a value is one of "left", "tie", "right", "unsure"'):
+        with pytest.raises(InvalidRequest, match='the value must be one of "left", "tie", "right", "unsure"'):
             await desk.decide("anna", unlike)
     await book.close()
     found = read_chosen(tmp_path, texts(asked)).preferences
@@ -57,7 +57,7 @@ async def test_a_folder_in_which_nothing_is_decided_is_named(tmp_path: Path) -> 
     with pytest.raises(InputError, match="this folder contains no decisions on pairs"):
         read_chosen(tmp_path, {})
     await DecisionBook.open(tmp_path).close()
-    with pytest.raises(InputError, match="no decision has been made here yet"):
+    with pytest.raises(InputError, match="this folder contains no decisions yet"):
         read_chosen(tmp_path, {})
 
 

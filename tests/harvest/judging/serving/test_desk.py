@@ -51,7 +51,7 @@ def decision(number: int, question: object, value: object, note: str = "") -> di
 
 
 def asked(desk: Desk, criterion: str, name: str = "anna") -> list[object]:
-    questions = desk.work(name)["questions"]
+    questions = desk.page_state(name)["questions"]
     assert isinstance(questions, list)
     return [known for known, of in questions if of == criterion]
 
@@ -75,7 +75,7 @@ async def test_decisions_are_scored_as_a_sheet_would_be(run: Path, desk: Desk) -
 async def test_each_criterion_has_the_choices_of_its_own_values(run: Path) -> None:
     book = DecisionBook.open(run)
     desk = desk_of(run, book, ["all"], schema="dialeval-nuggets")
-    choices = desk.work("anna")["choices"]
+    choices = desk.page_state("anna")["choices"]
     assert isinstance(choices, dict)
     assert [(key, value) for key, value, _ in choices["Helpdesk nugget"]] == [
         ("1", "HNUG"), ("2", "HNUG*"), ("3", "HNaN"), ("0", None), ("U", "unsure"),
@@ -83,7 +83,7 @@ async def test_each_criterion_has_the_choices_of_its_own_values(run: Path) -> No
     known = asked(desk, "Customer nugget")[0]
     await desk.decide("anna", decision(1, known, "CNUG*"))
     for number, wrong in enumerate(("HNUG", 0.5, "cnug"), 2):
-        with pytest.raises(InvalidRequest, match='a value is one of "CNUG0", "CNUG"'):
+        with pytest.raises(InvalidRequest, match='the value must be one of "CNUG0", "CNUG"'):
             await desk.decide("anna", decision(number, known, wrong))
     await book.close()
     (layer,) = [one for one in read_layers(run) if one.author == "anna"]
@@ -177,7 +177,7 @@ async def test_other_words_before_it_make_another_node(tmp_path: Path) -> None:
 async def test_what_is_shown_says_nothing_of_systems_people_and_scores(audit: Path) -> None:
     book = DecisionBook.open(audit)
     desk = desk_of(audit, book, ["Sufficiency", "Customisability"])
-    told = json.dumps([desk.work("anna"), *(desk.question(str(one)) for one in asked(desk, "Sufficiency")[:20])])
+    told = json.dumps([desk.page_state("anna"), *(desk.question(str(one)) for one in asked(desk, "Sufficiency")[:20])])
     await book.close()
     assert '"ben"' not in told
     trials = {one.trial_id for one in read(audit).finished}
@@ -221,7 +221,7 @@ async def test_an_undone_decision_gives_back_what_was_said_before(run: Path, des
     assert (told["question"], told["state"]) == (known, [1.0, "sure"])
     assert await desk.take_back("anna", undo) == told
     told = await desk.take_back("anna", {"id": "v" * 16, "undo": f"{1:016}"})
-    assert (told["state"], desk.work("anna")["states"]) == (None, {})
+    assert (told["state"], desk.page_state("anna")["states"]) == (None, {})
     with pytest.raises(InvalidRequest, match="no decision with this id"):
         await desk.take_back("ben", {"id": "w" * 16, "undo": f"{1:016}"})
 
@@ -236,7 +236,7 @@ async def test_a_new_start_knows_what_was_said_on_the_page_and_in_sheets(run: Pa
     await desk._book.close()
     book = DecisionBook.open(run)
     after = desk_of(run, book, CRITERIA)
-    work = after.work("anna")
+    work = after.page_state("anna")
     assert work["states"] == {known: [1.0, "sure"], asked(after, "Adaptability")[0]: [0.25, ""]}
     assert work["made"] == [[f"{1:016}", known]]
     await after.decide("anna", decision(1, known, 1, "sure"))
@@ -247,14 +247,14 @@ async def test_a_new_start_knows_what_was_said_on_the_page_and_in_sheets(run: Pa
 @pytest.mark.parametrize(
     ("different", "status", "why"),
     [
-        ({"value": 0.3}, 400, 'a value is one of 0.0, 0.5, 1.0, null, "unsure"'),
-        ({"value": True}, 400, "a value is one of"),
-        ({"value": float("nan")}, 400, "a value is one of"),
-        ({"value": "1"}, 400, "a value is one of"),
-        ({"note": None}, 400, "a note is text"),
-        ({"note": "x" * (LONGEST_NOTE + 1)}, 400, "a note is text of at most"),
-        ({"id": "../../../etc/passwd"}, 400, "an id has"),
-        ({"id": 5}, 400, "an id has"),
+        ({"value": 0.3}, 400, 'the value must be one of 0.0, 0.5, 1.0, null, "unsure"'),
+        ({"value": True}, 400, "the value must be one of"),
+        ({"value": float("nan")}, 400, "the value must be one of"),
+        ({"value": "1"}, 400, "the value must be one of"),
+        ({"note": None}, 400, "a note must be text"),
+        ({"note": "x" * (LONGEST_NOTE + 1)}, 400, "a note must be text of at most"),
+        ({"id": "../../../etc/passwd"}, 400, "an id must have"),
+        ({"id": 5}, 400, "an id must have"),
         ({"question": "0" * 16}, 404, "no such question"),
         ({"question": None}, 404, "no such question"),
         ({"by": "ben"}, 400, "must have exactly"),
@@ -271,7 +271,7 @@ async def test_what_is_no_decision_is_refused(
 
 
 async def test_progress_is_of_one_and_of_all_with_the_time_left(desk: Desk) -> None:
-    total = len(desk.work("anna")["questions"])  # type: ignore[arg-type]  # a list
+    total = len(desk.page_state("anna")["questions"])  # type: ignore[arg-type]  # a list
     assert desk.progress("anna") == {
         "done": 0,
         "of": total,

@@ -40,7 +40,7 @@ def test_what_stands_is_what_was_said_last_and_not_taken_back(steps: list[tuple[
 async def _follow(run: Path, steps: list[tuple[str, str, int, Json]]) -> None:
     book = DecisionBook.open(run)
     desk = desk_of(run, book, ["Fluency"])
-    asked = sorted(str(one) for one, _ in desk.work("anna")["questions"])  # type: ignore[attr-defined]  # a list
+    asked = sorted(str(one) for one, _ in desk.page_state("anna")["questions"])  # type: ignore[attr-defined]  # a list
     standing: dict[str, list[tuple[str, str, Json]]] = {name: [] for name in PEOPLE}
     sent: dict[str, dict[str, Json]] = {}
     for number, (what, name, which, value) in enumerate(steps):
@@ -60,7 +60,7 @@ async def _follow(run: Path, steps: list[tuple[str, str, int, Json]]) -> None:
             desk = desk_of(run, book, ["Fluency"])
         for person in PEOPLE:
             states = {question: [value, ""] for _, question, value in standing[person]}
-            work = desk.work(person)
+            work = desk.page_state(person)
             assert work["states"] == states
             assert work["made"] == [[known, question] for known, question, _ in standing[person]]
     await book.close()

@@ -472,7 +472,7 @@ def test_another_page_in_the_same_browser_gets_nothing_even_with_a_token(browser
     reply = window.goto(f"http://{FOREIGN}:{page.port}/#{token}")
     assert reply is not None
     assert reply.status == 421
-    assert f"this page is at http://127.0.0.1:{page.port}" in reply.text()
+    assert f"this page exists only at http://127.0.0.1:{page.port}" in reply.text()
     context.close()
     assert read_decisions(page.run) == before
 
@@ -483,7 +483,7 @@ def test_without_its_token_the_page_says_what_to_do(browser: Browser, page: Serv
     window.goto(f"http://127.0.0.1:{page.port}/")
     desk = Desk(window)
     desk.until("!document.getElementById('trouble').hidden")
-    assert "open the one that harvest annotate printed" in window.locator("#trouble").inner_text()
+    assert "open the link that harvest annotate printed" in window.locator("#trouble").inner_text()
     context.close()
 
 
@@ -495,4 +495,4 @@ def test_two_links_cannot_be_served_at_once_for_one_run(page: Server) -> None:
     taken = subprocess.run(
         [*command[:-1], str(page.port), *words], capture_output=True, text=True, cwd=ROOT, timeout=60
     )
-    assert (taken.returncode, f"something else listens on port {page.port}" in taken.stderr) == (2, True)
+    assert (taken.returncode, f"another program already listens on port {page.port}" in taken.stderr) == (2, True)

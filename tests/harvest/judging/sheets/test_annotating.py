@@ -221,19 +221,19 @@ TRIAL = "ae752f12835d13a7c11c67e871d660e5"
         ("Correctness,1", "Correctness,2", "2:13", "value: '2' is not a score"),
         ("Correctness,1", "Correctness,good", "2:13", "value: 'good' is not a score"),
         ("Correctness,1", "Corectness,1", "2:1", "did you mean 'Correctness'"),
-        ("Fluency,1,{trial}", "Fluency,1,ffff", "3:11", "no finished conversation here has the trial 'ffff'"),
-        ("system,0,52", "system,0,51", "2:59", "no nugget Correctness looks at has this span"),
+        ("Fluency,1,{trial}", "Fluency,1,ffff", "3:11", "this run has no finished conversation of trial 'ffff'"),
+        ("system,0,52", "system,0,51", "2:59", "no nugget that Correctness scores has this span"),
         ("system,0,52", "system,x,52", "2:59", "start: 'x' is not a whole number"),
         ("1,1,system,,,", "1,9,system,,,", "3:46", "turn 9 has no reply"),
-        ("Looper", "Loopers", "2:64", "not the words of the recording"),
+        ("Looper", "Loopers", "2:64", "this text differs from the recording"),
         (
             "Fluency,1,{trial},1,1,system,,,",
             "Correctness,0,{trial},1,1,system,0,52,",
             "3:1",
             "already scored in line 2",
         ),
-        ("criterion,value", "criterion,valeu", "1:1", "there is no column 'value'"),
-        (",,,\n", ",,,,\n,,,,,,,,,,x\n", "4:10", "11 cells in a table of 9 columns"),
+        ("criterion,value", "criterion,valeu", "1:1", "the sheet has no column 'value'"),
+        (",,,\n", ",,,,\n,,,,,,,,,,x\n", "4:10", "the row has 11 cells, but the table has 9 columns"),
     ],
 )
 def test_a_bad_row_is_refused_with_file_line_and_column_and_nothing_is_written(
@@ -291,7 +291,7 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--seed", "3"), "--seed goes with --export"),
         (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
         (("--import", "not-there.csv", "--author", "a"), "no such file"),
-        (("--export", "sheet.xlsx"), "'.xlsx' is not an ending of a sheet"),
+        (("--export", "sheet.xlsx"), "a sheet cannot have the extension '.xlsx'"),
         (("--schema", "mine"), "no schema called 'mine'"),
         (("--export", "y.csv", "--criterion", "Beauty"), "no criterion called 'Beauty'"),
     ],
@@ -311,7 +311,7 @@ def test_a_sheet_that_lost_a_column_is_refused_by_its_name(tmp_path: Path, annot
     sheet.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
     code, told = annotate("--import", str(sheet), "--author", "anna")
     assert code == 2
-    assert f"{sheet}:1:1: there is no column {lost!r}" in told
+    assert f"{sheet}:1:1: the sheet has no column {lost!r}" in told
     assert "with all its original columns" in told
 
 

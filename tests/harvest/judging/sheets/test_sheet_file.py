@@ -192,7 +192,7 @@ def test_a_cell_that_a_spreadsheet_cut_short_is_still_known(tmp_path: Path) -> N
     cut = [cells[0], [*cells[1][:at], cells[1][at][:32_767], *cells[1][at + 1 :]]]
     assert len(imported(sheet, in_utf8(cut), one).judgments) == 1
     other = [cells[0], [*cells[1][:at], "other " * 6000, *cells[1][at + 1 :]]]
-    with pytest.raises(InputError, match="not the words of the recording"):
+    with pytest.raises(InputError, match="this text differs from the recording"):
         imported(sheet, in_utf8(other), one)
 
 
@@ -237,21 +237,21 @@ def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: P
     [
         (b"", "the sheet is empty"),
         (b"\xef\xbb\xbf", "the sheet is empty"),
-        (b"criterion,note\nFluency,x\n", "there is no column 'value'"),
+        (b"criterion,note\nFluency,x\n", "the sheet has no column 'value'"),
         (b"PK\x03\x04\0\0", "a ZIP archive"),
         (b"id,row\0\n", "a NUL byte"),
         (b"criterion,value\nFluency,\xe9\n", "CSV UTF-8"),
         (b"\xff\xfecriterion", "incomplete UTF-16"),
         (b'criterion,value\n"Fluency,1\n', "never closed"),
         (b"criterion,value,value\nFluency,1,0\n", "two columns are called 'value'"),
-        (b"criterion,value\nFluency,1,0\n", "3 cells in a table of 2 columns"),
+        (b"criterion,value\nFluency,1,0\n", "the row has 3 cells, but the table has 2 columns"),
         (b"criterion;value\nFluency;1;0\n", "contains a semicolon"),
         (b"criterion,value\n,1\n", "no criterion called ''"),
-        (b"criterion,value\nFluency,1\n", "there is no column 'id'"),
-        (b"criterion,value,id,attempt\nFluency,1,1.23E+31,1\n", "took it for a number"),
+        (b"criterion,value\nFluency,1\n", "the sheet has no column 'id'"),
+        (b"criterion,value,id,attempt\nFluency,1,1.23E+31,1\n", "read the trial as a number"),
         (
             b"criterion,value,system,topic\nAdaptability,1,B,7\n",
-            "no finished conversation here of this system on the topic '7'",
+            "this run has no finished conversation of this system on the topic '7'",
         ),
     ],
 )
@@ -291,7 +291,7 @@ def test_words_of_another_row_are_refused_where_only_a_part_of_the_columns_was_s
     cells[1][: at - 3], cells[2][: at - 3] = cells[2][: at - 3], cells[1][: at - 3]
     turn = cells[0].index("turn")
     cells[1][turn], cells[2][turn] = cells[2][turn], cells[1][turn]
-    with pytest.raises(InputError, match="not the words of the recording"):
+    with pytest.raises(InputError, match="this text differs from the recording"):
         imported(tmp_path / "s.csv", in_utf8(cells))
 
 
