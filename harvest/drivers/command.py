@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_APART_HELP, Seconds, Text, resolve_text
+from harvest.drivers.options import THOUGHTS_HELP, Seconds, Text, resolve_text
 from harvest.drivers.process import Program
 from harvest.drivers.program_output import EndMark, decode_leniently, json_turn, text_turn
 from harvest.drivers.received import excerpt
@@ -64,7 +64,7 @@ class Options(StrictModel):
     input: Literal["json", "text"] = Field(
         "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
     )
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
     timeout: Seconds = Field(60.0, description="seconds for a complete turn; then the program is killed")
     start_timeout: Seconds = Field(60.0, description="seconds until the first prompt or greeting")

@@ -16,15 +16,7 @@ from harvest.drivers import described_reply
 from harvest.drivers import template as templates
 from harvest.drivers.described_reply import Described, Path, Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import (
-    THOUGHTS_APART_HELP,
-    Headers,
-    Text,
-    Url,
-    WireOptions,
-    certificate_files,
-    resolve_text,
-)
+from harvest.drivers.options import THOUGHTS_HELP, Headers, Text, Url, WireOptions, certificate_files, resolve_text
 from harvest.drivers.received import Received, excerpt
 from harvest.drivers.template import Fields, LiteralValue, Template
 from harvest.drivers.wire import CookieJar, Request, Wire
@@ -89,7 +81,7 @@ class Options(WireOptions):
     )
     refusal: Paths = Field((), description="paths of the system's refusal, which is the reply if there is no text")
     thoughts: Paths = Field((), description="paths of the system's thoughts, which are not part of the reply")
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     tools: Paths = Field((), description="paths of its tool calls: objects with a name and arguments")
     offers: Paths = Field((), description="paths of suggestions and buttons: texts, or objects with a title")
     attachments: Paths = Field((), description="paths of files and pictures: objects with `name`, `type`, `size`")

@@ -12,7 +12,7 @@ from harvest.drivers.completions import Completion
 from harvest.drivers.described_reply import Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import (
-    THOUGHTS_APART_HELP,
+    THOUGHTS_HELP,
     Url,
     VariableName,
     WireOptions,
@@ -71,7 +71,7 @@ class Options(WireOptions):
     links: Paths = Field(
         (), description="paths of sources in addition to those found automatically: a path, or a list of paths"
     )
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     extra: Annotated[dict[str, Any], AfterValidator(_check_extra)] = Field(
         {}, description="further fields of the request, sent unchanged"
     )

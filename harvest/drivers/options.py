@@ -22,7 +22,7 @@ from topics.target import checked_target
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
 # The help of the option `thoughts_apart` in every driver that has it.
-THOUGHTS_APART_HELP = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
+THOUGHTS_HELP = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
 
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

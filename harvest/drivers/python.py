@@ -27,7 +27,7 @@ from pydantic import AfterValidator, Field
 
 from harvest.drivers.function_calls import Calls, Function, keep_output_aside
 from harvest.drivers.history import History
-from harvest.drivers.options import THOUGHTS_APART_HELP, Seconds
+from harvest.drivers.options import THOUGHTS_HELP, Seconds
 from harvest.drivers.program_output import turn_of_fields, turn_of_text
 from harvest.drivers.received import join_surrogates
 from harvest.shadowed import PACKAGES
@@ -62,7 +62,7 @@ class Options(StrictModel):
         description="`text`: f(text); `history`: f(text, history), with a list of {role, content}; `nothing`: f() is "
         "called for each session and returns the function that takes text and remembers",
     )
-    thoughts_apart: bool = Field(True, description=THOUGHTS_APART_HELP)
+    thoughts_apart: bool = Field(True, description=THOUGHTS_HELP)
     timeout: Seconds = Field(60.0, description="seconds for a complete turn")
     max_reply: int = Field(
         8 * 2**20, ge=1, description="bytes of a reply in UTF-8; a longer one is a fault (`too-large`)"
