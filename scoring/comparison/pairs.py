@@ -14,10 +14,9 @@ from scoring.inference.in_time import shared_in_time
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import Lost, losses_matter, why_withheld
 from scoring.inference.needed import Needed, needed
-from scoring.inference.paired import Estimand, Guard, Paired, residual_variance
+from scoring.inference.paired import Estimand, Guard, Paired, Verdict, correct_intervals, decide, residual_variance
 from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import compare_sides, hull
-from scoring.inference.verdicts import Verdict, correct_intervals, decide
 from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
 

@@ -12,8 +12,7 @@ from scoring.measure import Asking, Declaration, Measure, plainly
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
 from scoring.pool import Pool, Reading, parts
-from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
-from scoring.stochastic.persistence import persistence
+from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes, persistence
 from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator

@@ -34,6 +34,8 @@ from topics.identity import generator
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.unsignedinteger]
+
+
 # Draws so many columns of weights.
 _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 

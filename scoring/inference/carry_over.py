@@ -32,37 +32,9 @@ from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile
 from scoring.statistics.exchange import holm
 
-
-def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
-    """Return the interval of a figure over sessions and topics, clipped to [-1, 1].
-
-    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share; it sums to 0,
-    and missing cells are 0. No row or column may be empty. There is no interval for fewer than four topics or sessions,
-    or if nothing differs.
-    """
-    cells = np.asarray(influence, dtype=np.float64)
-    topics, sessions = cells.shape
-    if topics < FEWEST:
-        return no_interval(too_few(topics) if topics else "no value")
-    if sessions < FEWEST:
-        return no_interval(
-            "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"
-        )
-    by_topic, by_session, by_cell = (
-        len(sums) / (len(sums) - 1) * float(np.square(sums).sum())
-        for sums in (cells.sum(axis=1), cells.sum(axis=0), cells.reshape(-1))
-    )
-    spread = math.sqrt(max(by_topic + by_session - by_cell, by_topic, by_session))
-    if spread <= _SAME:
-        return no_interval("every session and topic has the same value")
-    reach = student_quantile(0.5 + level / 2, min(topics, sessions) - 1) * spread
-    return Interval(max(-1.0, value - reach), min(1.0, value + reach), "t, clustered both ways", "nothing")
-
-
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Exchanged = Literal["sessions", "orders", "topics"]
-
 _DRAWS = 1999  # with one more, for the data themselves, a round number: p in steps of .0005
 _CELLS = 2**20  # of drawn values held at a time
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
@@ -301,3 +273,29 @@ def _loss(above: Floats, level: float) -> tuple[float, Interval]:
     lost = float(_means(above).mean())
     influence = np.where(seen, above - lost, 0.0) / seen.sum(axis=1, keepdims=True) / len(above)
     return lost, crossed_interval(lost, influence, level=level)
+
+
+def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
+    """Return the interval of a figure over sessions and topics, clipped to [-1, 1].
+
+    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share; it sums to 0,
+    and missing cells are 0. No row or column may be empty. There is no interval for fewer than four topics or sessions,
+    or if nothing differs.
+    """
+    cells = np.asarray(influence, dtype=np.float64)
+    topics, sessions = cells.shape
+    if topics < FEWEST:
+        return no_interval(too_few(topics) if topics else "no value")
+    if sessions < FEWEST:
+        return no_interval(
+            "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"
+        )
+    by_topic, by_session, by_cell = (
+        len(sums) / (len(sums) - 1) * float(np.square(sums).sum())
+        for sums in (cells.sum(axis=1), cells.sum(axis=0), cells.reshape(-1))
+    )
+    spread = math.sqrt(max(by_topic + by_session - by_cell, by_topic, by_session))
+    if spread <= _SAME:
+        return no_interval("every session and topic has the same value")
+    reach = student_quantile(0.5 + level / 2, min(topics, sessions) - 1) * spread
+    return Interval(max(-1.0, value - reach), min(1.0, value + reach), "t, clustered both ways", "nothing")

@@ -6,8 +6,8 @@
 Components are estimated by the method of moments on the means of cells, so that topics have equal weight however many
 of their trials are valid, as in every figure of Harvest. The contribution of trials to a mean of n, s²/n, is
 subtracted, with s² the cell's own variance (the mean of all for a cell with one trial). For several systems the sums of
-squares are those of Henderson's method III (`scoring.inference.mean_squares`), which allows empty cells. In a balanced
-design both are the analysis of variance. Nothing is assumed to be normal, and an estimate may be negative.
+squares are those of Henderson's method III (`mean_squares`), which allows empty cells. In a balanced design both are
+the analysis of variance. Nothing is assumed to be normal, and an estimate may be negative.
 
 Intervals (`scoring.inference.spreads`) are about topics like these, and about these systems.
 
@@ -23,9 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.crossed_spreads import crossed_ends
+from scoring.inference.crossed_spreads import MeanSquares, crossed_ends, mean_squares
 from scoring.inference.interval import FEWEST, Interval, no_interval
-from scoring.inference.mean_squares import MeanSquares, mean_squares
 from scoring.inference.spreads import UNKNOWN, Range, nested_ends, share_ends
 from scoring.statistics.beta import student_quantile
 

@@ -3,22 +3,34 @@
 difference(topics, base, other, …)   other - base over trials of both sides, by `scoring.inference.sides`
 within_bounds(between, sides)        the difference, with bounds for attempts that the sides lost
 compare(differences, nulls, …)       the differences beyond chance, after Holm's correction, and beyond the null pair
+factorial_effects(topics, levels, …) effects of factors that were played in every combination of their levels
+level_together(differences, rng, …)  the level at which intervals of several groups hold together
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
 import numpy as np
+import numpy.typing as npt
 
 from scoring.inference.aligned import Cell, Trial, align
-from scoring.inference.interval import Interval, no_interval
-from scoring.inference.losses import WITHIN, End, WithLost, need_bounds, why_withheld
+from scoring.inference.interval import FEWEST, Interval, no_interval
+from scoring.inference.losses import WITHIN, End, Gain, WithLost, need_bounds, why_withheld
 from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
+from scoring.statistics.beta import student_tails
 from scoring.statistics.exchange import holm, least_p
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
+_DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
+# By factor: its levels, the first one is the reference.
+Levels = Mapping[str, Sequence[str]]
+# A level of each factor, in the order of the factors.
+Combination = tuple[str, ...]
+# (factor, level) of each factor in the effect.
+Effect = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +180,131 @@ def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level:
         possible = not math.isnan(p + beside) and not one.least * family > alpha
         found.append(replace(one, adjusted=p, outside=beside, null=null, beyond=told if told or possible else None))
     return found
+
+
+def is_crossed(levels: Levels, played: Mapping[Combination, object]) -> bool:
+    """Return True if every factor has at least two levels and every combination of levels was played."""
+    crossed = all(len(own) > 1 for own in levels.values()) and bool(levels)
+    return crossed and all(one in played for one in product(*levels.values()))
+
+
+def effect_names(levels: Levels) -> Iterator[Effect]:
+    """Yield main effects first, then interactions of two factors, and so on."""
+    for size in range(1, len(levels) + 1):
+        for factors in combinations(levels, size):
+            yield from (
+                tuple(zip(factors, chosen, strict=True)) for chosen in product(*(levels[one][1:] for one in factors))
+            )
+
+
+def factorial_effects(
+    topics: Sequence[str],
+    levels: Levels,
+    cells: Mapping[Combination, Mapping[Trial, Cell]],
+    rng: np.random.Generator,
+    *,
+    level: float,
+    reach: float,
+    continued: bool = False,
+    clusters: Mapping[str, str] | None = None,
+    invalid: Mapping[Combination, int] | None = None,
+    whole: Mapping[Combination, Gain] | None = None,
+) -> dict[Effect, Difference]:
+    """Return every main effect and interaction, without correction for multiple tests.
+
+    For a set of factors S, each at one of its levels other than the first:
+
+        effect = Σ_{T ⊆ S} (-1)^(|S| - |T|) · m(T)
+
+    m(T) is the mean figure, over all levels of the other factors, with the factors in T at these levels and the rest of
+    S at their first level. One factor gives its main effect: how far the level lies above the first, on average over
+    the other factors. Two give their interaction: how much larger the effect of one factor is at the given level of the
+    other. Source: F. Yates, The Design and Analysis of Factorial Experiments (1937).
+
+    All combinations ask the same topics, and a trial draws the same numbers in all of them, so effects are differences
+    over matched trials. A trial counts if it has a value in all combinations of the effect.
+
+    `cells` are the values of each trial, by combination, and `invalid` are the numbers of trials without a valid
+    attempt. `whole` are the cells together with what was lost, which then bounds the effects; None if nothing was lost.
+    All other arguments are as for `difference`. Raises ValueError if a combination is missing.
+    """
+    if not is_crossed(levels, cells):
+        raise ValueError("not every combination of the levels was played")
+    lost = invalid or {}
+    played = whole or {at: Gain(WithLost(own)) for at, own in cells.items()}
+    found: dict[Effect, Difference] = {}
+    for effect in effect_names(levels):
+        sides = _effect_sides(levels, effect)
+        scale = 2.0 ** (len(effect) - 1)  # 2^|S| means, half of them on each side
+
+        def between(end: End, sides: tuple[list[Combination], ...] = sides, scale: float = scale) -> Difference:
+            below, above = (
+                _average_sides([played[one].at(end, against=not at) for one in side], scale)
+                for at, side in enumerate(sides)
+            )
+            return difference(
+                topics,
+                below,
+                above,
+                rng,
+                level=level,
+                reach=scale * reach,
+                continued=continued,
+                clusters=clusters,
+                invalid=sum(lost.get(one, 0) for side in sides for one in side),
+            )
+
+        found[effect] = within_bounds(between, [part for side in sides for one in side for part in played[one].sides])
+    return found
+
+
+def _effect_sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:
+    meant = dict(effect)
+    own = [(levels[name][0], meant[name]) if name in meant else tuple(levels[name]) for name in levels]
+    against: list[Combination] = []
+    counted: list[Combination] = []
+    for one in product(*own):
+        at_first = sum(name in meant and at != meant[name] for name, at in zip(levels, one, strict=True))
+        (against if at_first % 2 else counted).append(one)
+    return against, counted
+
+
+def _average_sides(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[Trial, Cell]:
+    common = set(sides[0]).intersection(*sides[1:])
+    found: dict[Trial, Cell] = {}
+    for trial in sorted(common):
+        values = [above / below if below > 0 else math.nan for above, below in (side[trial] for side in sides)]
+        found[trial] = (scale * math.fsum(values) / len(values), 1.0)
+    return found
+
+
+def level_together(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
+    """Return the level that single intervals need so that all of them hold together at `level`.
+
+    An arm that was chosen as the worst is so partly by chance: its own 95% interval covers the truth less often.
+    Intervals that are valid for all arms at once are valid for the chosen one. The largest |t| over arms is resampled
+    over topics by changing the signs of the residuals of the differences (R. Y. Liu, Annals of Statistics 16 (1988),
+    1696-1708; for the largest of several, P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993,
+    2.3). All arms get the same signs, so that intervals are narrower for correlated arms than for unrelated ones. The
+    result is the level of t intervals, but any other method can be used at it.
+
+    `differences` is (T, A) for topics and arms, each from one control, without NaN. The result is at most Bonferroni's
+    1 - (1 - level)/A, and is Bonferroni's on fewer than four topics. An arm whose difference is the same on all topics
+    counts only in Bonferroni's A.
+    """
+    each = np.asarray(differences, dtype=np.float64)
+    topics, arms = each.shape
+    most: float = 1 - (1 - level) / max(1, arms)
+    if arms < 2 or topics < FEWEST:
+        return most
+    rest = each - each.mean(axis=0)
+    squares = np.square(rest).sum(axis=0)
+    varies = squares > _SAME
+    if not varies.any():
+        return most
+    signs = rng.integers(2, size=(_DRAWS, topics)) * 2.0 - 1.0
+    means = signs @ rest[:, varies] / topics
+    left = np.maximum(squares[varies] - topics * np.square(means), _SAME)
+    largest = np.abs(means * np.sqrt(topics * (topics - 1) / left)).max(axis=1)
+    reached = float(np.quantile(largest, level, method="higher"))
+    return float(min(most, max(level, 1 - student_tails(reached, topics - 1))))

@@ -20,10 +20,9 @@ import numpy.typing as npt
 from recordings.acts.dialogue import Dialogue
 from scoring.divergences import jsd
 from scoring.simulation import act_model
-from scoring.simulation.act_model import Context, Predictor, Smoothing, UniformModel
+from scoring.simulation.act_model import Context, Fit, HeldOut, Predictor, Smoothing, UniformModel, held_out
 from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, nothing_measured
 from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
-from scoring.simulation.likelihood import Fit, HeldOut, held_out
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingAgreement, RankingFloor, ranking_agreement, ranking_floor
 from scoring.simulation.wordings import Wordings, compare_wordings

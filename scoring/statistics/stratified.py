@@ -1,4 +1,4 @@
-"""The exact conditional test of 2×2 tables within strata, with the estimates of Mantel and Haenszel.
+"""Exact tests of 2×2 tables: within strata, with the estimates of Mantel and Haenszel, and of a single table.
 
 Each stratum s has n_s cases, of which a_s are exposed and m_s have the outcome. Given these margins, if exposure does
 not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The statistic is
@@ -20,6 +20,7 @@ from scoring.statistics.beta import normal_cdf
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+
 
 _MOST = 3 * 10**8  # multiplications of a convolution: a second or so
 _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, whatever rounding says
@@ -138,3 +139,20 @@ def _approximate(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, flo
     more, fewer = normal_cdf(-(beyond - 0.5) / spread), normal_cdf((beyond + 0.5) / spread)
     middle = (more + normal_cdf(-(beyond + 0.5) / spread)) / 2
     return min(1.0, 2 * min(more, fewer)), more, fewer, middle
+
+
+def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
+    """Return the one-sided p: the probability of at least `both` if the two properties are independent.
+
+    This is R. A. Fisher's exact test (1935), the tail of the hypergeometric distribution given all four margins. p is 1
+    if a margin is 0. Raises ValueError for a negative count.
+    """
+    if min(both, first, second, neither) < 0:
+        raise ValueError(f"counts cannot be negative: {(both, first, second, neither)}")
+    row, column, whole = both + first, both + second, both + first + second + neither
+    tail = (_ways(row, k) + _ways(whole - row, column - k) for k in range(both, min(row, column) + 1))
+    return min(1.0, sum(math.exp(ways - _ways(whole, column)) for ways in tail))
+
+
+def _ways(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -25,10 +25,9 @@ from harvest.studies.users.fitted_users import fit_user
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.reading import read_queries
 from scoring.divergences import jsd
-from scoring.simulation.act_model import ActModel, Decision, Smoothing, UniformModel, acts_in, fit_acts
+from scoring.simulation.act_model import ActModel, Decision, Fit, Smoothing, UniformModel, acts_in, fit_acts, held_out
 from scoring.simulation.halves import Spread, random_halves
 from scoring.simulation.lengths import survival
-from scoring.simulation.likelihood import Fit, held_out
 from scoring.simulation.realism import distances, matrix_divergence
 from simulators import markov
 from tests.support.checkout import DOCS

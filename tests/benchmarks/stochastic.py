@@ -24,11 +24,10 @@ from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.inference.tails import cvar, pooled_tail
 from scoring.nuggets import position_weight
-from scoring.stochastic.chain import chain
+from scoring.stochastic.chain import chain, persistence
 from scoring.stochastic.decomposition import contributions, spread
 from scoring.stochastic.expectation import ratio
 from scoring.stochastic.paths import along
-from scoring.stochastic.persistence import persistence
 from scoring.stochastic.transitions import transitions
 
 Floats = npt.NDArray[np.float64]

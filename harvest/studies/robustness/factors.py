@@ -14,9 +14,8 @@ from itertools import combinations
 from harvest.studies.scores.arms import Armed, ArmedSystem
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key, key_name
-from scoring.inference.factorial import Combination, Levels, factorial_effects, is_crossed
 from scoring.inference.losses import Gain, WithLost
-from scoring.inference.matched import Difference, compare
+from scoring.inference.matched import Combination, Difference, Levels, compare, factorial_effects, is_crossed
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator

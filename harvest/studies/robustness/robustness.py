@@ -26,9 +26,8 @@ from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import End, WithLost
-from scoring.inference.matched import Difference, compare, difference, within_bounds
+from scoring.inference.matched import Difference, compare, difference, level_together, within_bounds
 from scoring.inference.spreads import Range
-from scoring.inference.together import level_together
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from scoring.settings import Settings

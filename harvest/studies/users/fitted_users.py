@@ -12,8 +12,16 @@ import numpy as np
 from protocols.labels import USEFUL, usefulness
 from recordings.acts.dialogue import Dialogue
 from scoring.inference.proportions import jeffreys
-from scoring.simulation.act_model import Smoothing, UniformModel, acts_in, decisions_of, fit_acts
-from scoring.simulation.likelihood import Fit, HeldOut, held_out
+from scoring.simulation.act_model import (
+    Fit,
+    HeldOut,
+    Smoothing,
+    UniformModel,
+    acts_in,
+    decisions_of,
+    fit_acts,
+    held_out,
+)
 from simulators import markov
 from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
 from simulators.fitted import Parameter, RowEstimate, Share, Source, StopEstimate, UserFile

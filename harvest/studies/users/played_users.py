@@ -18,8 +18,7 @@ from harvest.studies.users.fitted_users import Answers
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.dialogue import Dialogue
-from scoring.simulation.act_model import Smoothing, acts_in
-from scoring.simulation.likelihood import Bits, Fit, HeldOut, held_out
+from scoring.simulation.act_model import Bits, Fit, HeldOut, Smoothing, acts_in, held_out
 from simulators import markov
 from simulators.act_table import UNKNOWN
 from simulators.fitted import HiddenFile

@@ -10,10 +10,9 @@ from rich.text import Text
 
 from harvest.studies.users.played_users import DEFAULT, Candidates
 from harvest.terminal import printable
-from scoring.simulation.act_model import acts_in
+from scoring.simulation.act_model import HeldOut, acts_in
 from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
-from scoring.simulation.likelihood import HeldOut
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
 from scoring.simulation.wordings import WORDINGS, Wordings
 from simulators.act_table import ANY

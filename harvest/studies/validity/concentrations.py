@@ -22,8 +22,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import is_cut_short
 from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
-from scoring.statistics.association import fisher_exact
-from scoring.statistics.stratified import compare_within
+from scoring.statistics.stratified import compare_within, fisher_exact
 from topics.counting import pluralize
 from topics.identity import generator
 

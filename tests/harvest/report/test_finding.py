@@ -23,7 +23,7 @@ from recordings.log.run_folder import read
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.needed import Needed
-from scoring.inference.verdicts import Verdict
+from scoring.inference.paired import Verdict
 from tests.support.reported import small_run
 from tests.support.tree_examples import conversation
 from topics.topic import Topic, TopicSet, TopicType

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.factorial import Combination, effect_names, factorial_effects, is_crossed
-from scoring.inference.matched import compare
+from scoring.inference.matched import Combination, compare, effect_names, factorial_effects, is_crossed
 
 LEVELS = {"patience": ("patient", "hasty"), "cooperation": ("willing", "unwilling"), "skill": ("skilled", "unskilled")}
 HASTY, UNWILLING, UNSKILLED = (("patience", "hasty"), ("cooperation", "unwilling"), ("skill", "unskilled"))

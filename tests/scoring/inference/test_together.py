@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scoring.inference.together import level_together
+from scoring.inference.matched import level_together
 from scoring.statistics.beta import student_quantile
 from tests.support.compared_worlds import allowed_errors
 

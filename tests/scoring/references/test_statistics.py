@@ -17,10 +17,9 @@ from scoring.inference.tails import cvar, lower_quantile, probability_below, wit
 from scoring.inference.unseen import unseen_mass
 from scoring.measures.usefulness import share
 from scoring.statistics.exchange import false_discovery
-from scoring.stochastic.chain import chain, codes
+from scoring.stochastic.chain import chain, codes, persistence
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.paths import enumerate_paths
-from scoring.stochastic.persistence import persistence
 from tests.support import reference_statistics as ref
 from topics.errors import InputError
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.divergences import jsd
-from scoring.stochastic.criteria import path_scores, swan_readings
-from scoring.stochastic.expectation import fairness, mean, ratio
+from scoring.stochastic.expectation import fairness, mean, path_scores, ratio, swan_readings
 from scoring.swan.item import Item, Scored, Source
 from scoring.swan.wan import mean_per_session, pool_wans, swan, wan
 from scoring.swan.weighting import parse_weighting

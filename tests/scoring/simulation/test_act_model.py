@@ -13,8 +13,20 @@ from hypothesis import strategies as st
 
 from harvest.studies.users.fitted_users import fitted_options
 from recordings.acts.dialogue import ActTurn, Dialogue
-from scoring.simulation.act_model import START, STOP, Decision, Smoothing, UniformModel, acts_in, decisions_of, fit_acts
-from scoring.simulation.likelihood import Fit, decision_bits, folds_of, held_out
+from scoring.simulation.act_model import (
+    START,
+    STOP,
+    Decision,
+    Fit,
+    Smoothing,
+    UniformModel,
+    acts_in,
+    decision_bits,
+    decisions_of,
+    fit_acts,
+    folds_of,
+    held_out,
+)
 from simulators.act_table import ANY
 from tests.support.simulated_dialogues import iard
 from topics.errors import InputError

@@ -17,8 +17,7 @@ from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, Transition, chain, codes, steps
-from scoring.stochastic.persistence import persistence
+from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, Transition, chain, codes, persistence, steps
 from tests.support.scoring_examples import grid, grid_topics
 
 Labels = npt.NDArray[np.int8]

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring.stochastic.criteria import path_scores, swan_readings
-from scoring.stochastic.expectation import ratio
+from scoring.stochastic.expectation import path_scores, ratio, swan_readings
 from scoring.swan.wan import Wan, swan
 
 Floats = npt.NDArray[np.float64]

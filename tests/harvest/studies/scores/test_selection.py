@@ -17,7 +17,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.concentrations import concentrations, first_lost, lost_in
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey
 from recordings.log.run_folder import read
-from scoring.statistics.association import fisher_exact
+from scoring.statistics.stratified import fisher_exact
 from tests.benchmarks import selection as worlds
 from tests.support.command_line import harvest
 
