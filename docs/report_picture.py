@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from harvest.pages.browser.installed import find_browser
-from harvest.pages.browser.process import own_browser
+from harvest.pages.browser.process import find_playwright_browser
 
 _WIDE, _HIGH = 1040, 620
 
@@ -28,7 +28,7 @@ def draw(run: Path, folder: Path) -> None:
         subprocess.run(command, check=True, cwd=run.parent)
         with sync_playwright() as started:
             browser = started.chromium.launch(
-                executable_path=find_browser(os.environ, own_browser).path, args=["--no-sandbox"]
+                executable_path=find_browser(os.environ, find_playwright_browser).path, args=["--no-sandbox"]
             )
             for name, theme in (("report", "light"), ("report-dark", "dark")):
                 window = browser.new_page(viewport={"width": _WIDE, "height": _HIGH})

@@ -122,7 +122,7 @@ def _check_browser() -> Finding:
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser
-    from harvest.pages.browser.process import Browser, own_browser
+    from harvest.pages.browser.process import Browser, find_playwright_browser
     from harvest.pages.browser.settings import BrowserSettings
     from harvest.systems.driver import DriverError
     from topics.errors import InputError
@@ -136,7 +136,7 @@ def _check_browser() -> Finding:
             await browser.close()
 
     try:
-        found = find_browser(os.environ, own=own_browser)
+        found = find_browser(os.environ, own=find_playwright_browser)
     except InputError as fault:
         only = "" if os.environ.get(VARIABLE) else "; only the browser driver needs one"
         detail = f"{fault.what}{only}. To get one: {fault.advice}"

@@ -17,8 +17,8 @@ from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath
 from harvest.drivers.browser import Options, settings_of
 from harvest.pages.browser.installed import find_browser
-from harvest.pages.browser.login import keep_login, log_in, secrets_of
-from harvest.pages.browser.process import Browser, own_browser
+from harvest.pages.browser.login import keep_login, log_in, read_secrets
+from harvest.pages.browser.process import Browser, find_playwright_browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.sites.description import load_site
 from harvest.systems.driver import Surroundings
@@ -71,7 +71,7 @@ def command(
         )
     settings = replace(
         given,
-        executable=find_browser(os.environ, own=own_browser).path,
+        executable=find_browser(os.environ, own=find_playwright_browser).path,
         headless=False,
         by_hand=True,
         storage_state=target if known else None,
@@ -144,7 +144,7 @@ def _check_target(target: Path) -> bool:
     if not target.exists():
         return False
     try:
-        secrets_of(target)
+        read_secrets(target)
     except InputError as fault:
         advice = fault.advice if fault.advice and "chmod" in fault.advice else "choose another file with --out"
         raise InputError(fault.what, place=fault.place, advice=advice) from None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from harvest.pages.chats.findings import Finding
-    from harvest.pages.chats.probe import Probed
+    from harvest.pages.chats.probe import ProbeResult
 
 
 @click.command()
@@ -82,7 +82,7 @@ def command(
 
 
 def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
-    from harvest.pages.browser.login import secrets_of
+    from harvest.pages.browser.login import read_secrets
     from harvest.pages.sites.description import site_of
 
     try:
@@ -99,18 +99,18 @@ def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path 
         if path is not None:
             check_output_file(path, other="choose another name, or remove it")
     if login is not None:
-        secrets_of(login)
+        read_secrets(login)
 
 
-async def probe_page(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
+async def probe_page(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> ProbeResult:
     from harvest.pages.browser.installed import find_browser
-    from harvest.pages.browser.process import Browser, own_browser
+    from harvest.pages.browser.process import Browser, find_playwright_browser
     from harvest.pages.browser.settings import BrowserSettings
     from harvest.pages.chats.chat import Manners
     from harvest.pages.chats.probe import probe
     from harvest.systems.delivery import catch_unforeseen
 
-    found = find_browser(os.environ, own=own_browser)
+    found = find_browser(os.environ, own=find_playwright_browser)
     click.echo(f"starting {found.path.name} …", err=True)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)
 
@@ -126,7 +126,7 @@ async def probe_page(url: str, message: str, login: Path | None, seconds: float,
         await browser.close()
 
 
-def _print_findings(found: Probed, useful: bool) -> None:
+def _print_findings(found: ProbeResult, useful: bool) -> None:
     """Print the findings on standard error. `useful` says whether the draft names the fields to type in or to fill in
     first."""
     from rich.text import Text

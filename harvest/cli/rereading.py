@@ -12,7 +12,7 @@ import click
 
 from harvest.cli.parameters import GivenPath
 from harvest.drivers.rereading import kept_reply, read_reply, separate_thoughts
-from harvest.pages.chats.reread import Found, Reread, read_again
+from harvest.pages.chats.reread import FoundAnswer, RereadAnswer, read_again
 from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
 from harvest.terminal import printable, tell
@@ -38,9 +38,9 @@ class _Revised:
     """A conversation in which today's code reads an answer differently, or considers it a fault."""
 
     conversation: Conversation
-    answers: tuple[Reread, ...]
+    answers: tuple[RereadAnswer, ...]
     path: Rerouted
-    refused: Reread | None
+    refused: RereadAnswer | None
 
     @property
     def outcome(self) -> Outcome | None:
@@ -105,7 +105,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 
 
-def _from_reply(run: Run, answer: Reread) -> Reread:
+def _from_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
     """Read an answer from the stored reply of an API or a program, or else from its recorded text. The answer is
     returned unchanged if it was read from a page already or its driver keeps neither."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
@@ -129,8 +129,8 @@ def _from_reply(run: Run, answer: Reread) -> Reread:
     return replace(answer, now=kept, source=source)
 
 
-def _revised_conversations(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
-    by_attempt: defaultdict[AttemptId, list[Reread]] = defaultdict(list)
+def _revised_conversations(run: Run, answers: Sequence[RereadAnswer]) -> Iterator[_Revised]:
+    by_attempt: defaultdict[AttemptId, list[RereadAnswer]] = defaultdict(list)
     for answer in answers:
         if answer.changed or answer.refused:
             by_attempt[answer.conversation.trial_id, answer.conversation.attempt].append(answer)
@@ -156,7 +156,9 @@ def _revised_conversations(run: Run, answers: Sequence[Reread]) -> Iterator[_Rev
         yield _Revised(conversation, tuple(several), path, refused)
 
 
-def _count_changes(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, Any]:
+def _count_changes(
+    answers: Sequence[RereadAnswer], found: Sequence[FoundAnswer], revised: Sequence[_Revised]
+) -> dict[str, Any]:
     read_now = [one for one in answers if one.now is not None]
     parts = Counter(
         name
@@ -219,7 +221,7 @@ def _difference_lines(one: _Revised) -> Iterator[str]:
         yield f"  outcome: was {one.conversation.outcome.kind}, now {one.outcome.kind} ({one.outcome.reason})"
 
 
-def _change_words(answer: Reread) -> str:
+def _change_words(answer: RereadAnswer) -> str:
     assert answer.now is not None
     parts = []
     if answer.now.text != answer.was.text:
@@ -238,7 +240,7 @@ def _label_change(one: _Revised, turn: int) -> str:
 
 
 def _summary_lines(
-    answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised], told: Mapping[str, Any]
+    answers: Sequence[RereadAnswer], found: Sequence[FoundAnswer], revised: Sequence[_Revised], told: Mapping[str, Any]
 ) -> Iterator[str]:
     for one in answers:
         if one.trouble:
@@ -262,8 +264,8 @@ def _summary_lines(
 
 def _reread_document(
     told: Mapping[str, Any],
-    answers: Sequence[Reread],
-    found: Sequence[Found],
+    answers: Sequence[RereadAnswer],
+    found: Sequence[FoundAnswer],
     revised: Sequence[_Revised],
     out: Path | None,
 ) -> dict[str, object]:
@@ -312,7 +314,7 @@ def _place(conversation: Conversation, turn: int | None) -> dict[str, object]:
     }
 
 
-def _encode_answer(answer: Reread, *, now: bool) -> dict[str, object]:
+def _encode_answer(answer: RereadAnswer, *, now: bool) -> dict[str, object]:
     chosen = answer.now if now and answer.now is not None else answer.was
     links = [{"text": link.text, "href": link.href} for link in chosen.links]
     return {"text": chosen.text, "links": links, **parts_row(chosen)}

@@ -99,10 +99,10 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
 
 def _browser() -> Path:
     from harvest.pages.browser.installed import find_browser
-    from harvest.pages.browser.process import own_browser
+    from harvest.pages.browser.process import find_playwright_browser
 
     try:
-        return find_browser(os.environ, own=own_browser).path
+        return find_browser(os.environ, own=find_playwright_browser).path
     except InputError as none:
         raise InputError(
             "a PNG needs a browser, and none was found",

@@ -18,8 +18,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolve_text
 from harvest.pages.browser.installed import find_browser
-from harvest.pages.browser.login import secrets_of
-from harvest.pages.browser.process import own_browser
+from harvest.pages.browser.login import read_secrets
+from harvest.pages.browser.process import find_playwright_browser
 from harvest.pages.browser.rotation import BrowserRotation
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
@@ -28,7 +28,7 @@ from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import load_site
 from harvest.pages.sites.site import Address, Site
-from harvest.pages.witness.judgement import Acquaintance
+from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine
 from recordings.conversations.conversation import SystemTurn
@@ -167,11 +167,11 @@ class BrowserDriver:
         if url is None:
             raise InputError(f"system {surroundings.system!r}: neither its options nor its site file name a url")
         self.url, self._site = url, site
-        found = find_browser(surroundings.environment, own=own_browser)
+        found = find_browser(surroundings.environment, own=find_playwright_browser)
         login = None
         if options.login is not None:  # its secrets are registered before the settings ask for them
             login = surroundings.folder / options.login
-            surroundings.secrets.update(secrets_of(login))
+            surroundings.secrets.update(read_secrets(login))
         self._settings = replace(
             settings_of(options, surroundings),
             executable=found.path,
@@ -194,7 +194,7 @@ class BrowserDriver:
         if site.quiet is None:  # the author of the option knows the site's polls
             self._experience = Experience(untried=_TRIED_ANSWERS, unsettled=1)
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
-        self._met = Acquaintance()
+        self._met = SiteKnowledge()
 
     @property
     def capabilities(self) -> Capabilities:

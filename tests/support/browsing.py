@@ -12,7 +12,7 @@ from typing import Any
 
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.installed import find_browser
-from harvest.pages.browser.process import Browser, own_browser
+from harvest.pages.browser.process import Browser, find_playwright_browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.pages.reading.page import Node, Page
@@ -26,7 +26,7 @@ def settings() -> BrowserSettings:
 
 @cache
 def _executable(named: str) -> Path:
-    return find_browser({**os.environ, "HARVEST_BROWSER": named}, own_browser).path
+    return find_browser({**os.environ, "HARVEST_BROWSER": named}, find_playwright_browser).path
 
 
 @asynccontextmanager

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harvest.pages.witness.account import Account, account_of
-from harvest.pages.witness.judgement import Acquaintance
-from harvest.pages.witness.opening import opened
-from harvest.pages.witness.strands import Heard
+from harvest.pages.witness.account import Account, make_account
+from harvest.pages.witness.judgement import SiteKnowledge
+from harvest.pages.witness.opening import open_content
+from harvest.pages.witness.strands import EarlierTexts
 from tests.support.transports import Transport, Turn
 
 WORDS = re.findall(
@@ -108,17 +108,17 @@ class Played:
 def play(transport: Transport, seed: object, rate: float, *, conversations: int = 6, turns: int = 4) -> list[Played]:
     """Conversations over a transport, with faults planted in a share of the readings."""
     rng = random.Random(f"{transport.__name__} {seed}")
-    met, found, at = Acquaintance(), list[Played](), 0.0
+    met, found, at = SiteKnowledge(), list[Played](), 0.0
     for _ in range(conversations):
-        heard, earlier = Heard(), list[tuple[str, str]]()
+        heard, earlier = EarlierTexts(), list[tuple[str, str]]()
         for number in range(1, turns + 1):
             said, text = f"{paragraph(rng, rng.randint(2, 9))} {rng.randint(1, 999)}", reply(rng)
-            wire = opened(transport(Turn(number, said, cut_up(rng, text), list(earlier), at)), at)
+            wire = open_content(transport(Turn(number, said, cut_up(rng, text), list(earlier), at)), at)
             read, fault = text, ""
             if rng.random() < rate:
                 faults = [(one.__name__, other) for one in FAULTS if (other := one(text)) is not None]
                 fault, read = rng.choice([*faults, ("echoed", echoed(text, said))])
-            account = account_of(wire, said, read, heard, met.known)
+            account = make_account(wire, said, read, heard, met.known)
             met.meet(account)
             heard.add(wire.leaves)
             found.append(Played(account, fault))

@@ -18,7 +18,7 @@ _COMPLAINT = re.compile(r"^\[pid=\d+\]\[err\] (?P<said>.*\S)", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def sentence(message: str) -> str:
+def summarize_error(message: str) -> str:
     """Return the first meaningful line of an error message, without colour codes and without the name of the call."""
     lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
     first = lines[0] if lines else "no reason given"
@@ -32,7 +32,7 @@ def start_failure(message: str) -> str:
         return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
     ended = _EXIT.search(message)
     if ended is None:
-        return sentence(message)
+        return summarize_error(message)
     complaint = _COMPLAINT.search(_COLOURS.sub("", message))
     said = f" and said {complaint['said'][:300]!r}" if complaint else ""
     return f"it ended at once with exit code {ended['code']}{said}; is it a Chromium, Chrome or Edge?"
@@ -47,7 +47,7 @@ def call_failure(message: str) -> DriverError:
         return Unanswered("frame-gone", "the frame has left the page")
     if any(words in message for words in _MOVED):
         return Unanswered("page-moved", "another document was loaded in the middle of a look")
-    return Unanswered("page-broken", sentence(message))
+    return Unanswered("page-broken", summarize_error(message))
 
 
 def action_failure(message: str) -> NotSent:
@@ -64,10 +64,10 @@ def action_failure(message: str) -> NotSent:
     for state in ("not stable", "not visible", "not enabled", "not editable", "outside of the viewport"):
         if state in message:
             return NotSent("part-off", f"the element is {state}")
-    return NotSent("part-off", sentence(message))
+    return NotSent("part-off", summarize_error(message))
 
 
-def out_of_time(fault: NotSent) -> bool:
+def is_timeout(fault: NotSent) -> bool:
     """Return True if `action_failure` found no obstacle, so that the action failed only because time ran out."""
     return fault.reason == "part-off" and "Timeout" in fault.detail
 
@@ -150,7 +150,7 @@ def is_end(error: BaseException | None) -> bool:
     return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))
 
 
-async def quietly(work: Awaitable[Any]) -> None:
+async def ignore_errors(work: Awaitable[Any]) -> None:
     """Wait up to 5 seconds for clean-up work and ignore any error in it."""
     with contextlib.suppress(Exception):
         await asyncio.wait_for(work, CLOSING)

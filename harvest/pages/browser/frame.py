@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from harvest.pages.browser.call_guard import CallGuard, call_failure
-from harvest.pages.browser.part import ASK_EYE, COVERED, EDGES, NO_EYE, Cover, Keyboard, Part, eye_source
+from harvest.pages.browser.part import ASK_EYE, COVERED, FRAME_EDGES, NO_EYE, Cover, Keyboard, Part, eye_source
 from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Clock
@@ -49,7 +49,7 @@ class TurnSigns:
     stalls: tuple[tuple[float, float], ...] = ()
 
 
-def turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
+def parse_turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
     """Convert the result of eye.sample() from milliseconds to seconds."""
     if sample.get("asked") is None:
         return TurnSigns(None)
@@ -120,7 +120,7 @@ class Frame:
         around = await self._parent().box()
         try:
             holder = await self._life.run(self._frame.frame_element())
-            edges = await self._life.run(holder.evaluate(EDGES))
+            edges = await self._life.run(holder.evaluate(FRAME_EDGES))
         except self._life.complaint:
             return None
         if around is None or edges is None or edges[2] < 2 or edges[3] < 2:
@@ -189,7 +189,7 @@ class Frame:
         await self._ask_eye("watch", list(ids))
 
     async def sample(self) -> TurnSigns:
-        return turn_signs(cast(dict[str, Any], await self._ask_eye("sample", again=True)))
+        return parse_turn_signs(cast(dict[str, Any], await self._ask_eye("sample", again=True)))
 
     async def node(self, number: int) -> Part | None:
         """Return the element with the given number, or None if it has gone. If the page replaced the composer or the

@@ -34,7 +34,7 @@ ADVICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundBrowser:
     """A browser that was found. how: a phrase that says how it was found, to end a sentence with."""
 
     path: Path
@@ -45,7 +45,7 @@ def find_browser(
     environment: Mapping[str, str],
     own: Callable[[], Path | None] = lambda: None,
     folders: Sequence[Path] | None = None,
-) -> Found:
+) -> FoundBrowser:
     """Return the browser to use. Raises InputError with advice on installing one if there is none.
 
     `own` returns the path of Playwright's own browser and is called only if HARVEST_BROWSER is not set. `folders` are
@@ -60,14 +60,14 @@ def find_browser(
                 allowed="the path of a Chromium, Chrome or Edge, or its name on the PATH",
                 advice=ADVICE,
             )
-        return Found(named, f"named by {VARIABLE}")
+        return FoundBrowser(named, f"named by {VARIABLE}")
     kept = own()
     if kept is not None and _program(kept) is not None:
-        return Found(kept, "Playwright's own")
+        return FoundBrowser(kept, "Playwright's own")
     for name in NAMES:
         program = _on_path(name, environment)
         if program is not None:
-            return Found(program, f"{name} on the PATH")
+            return FoundBrowser(program, f"{name} on the PATH")
     if folders is None:
         macos = sys.platform == "darwin"
         folders = (Path("/Applications"), Path.home() / "Applications") if macos else ()
@@ -75,7 +75,7 @@ def find_browser(
         for application in APPLICATIONS:
             program = _program(folder / application)
             if program is not None:
-                return Found(program, f"in {folder}")
+                return FoundBrowser(program, f"in {folder}")
     raise InputError("no browser was found for the browser driver", advice=ADVICE)
 
 

@@ -1,8 +1,5 @@
 """A log-in made by hand, stored in a file that only its owner can read, with cookies and storage in Playwright's
-format.
-
-It never gets into a recording: code that uses the file passes its secrets to the writer, which removes them.
-"""
+format. It never gets into a recording: code that uses the file passes its secrets to the writer, which removes them."""
 
 import asyncio
 import contextlib
@@ -26,7 +23,7 @@ _NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
 _STEP = 0.1  # seconds
 
 
-class Desk(Protocol):
+class LoginWindow(Protocol):
     """The browser window in which a person logs in."""
 
     @property
@@ -36,12 +33,10 @@ class Desk(Protocol):
 
 
 async def log_in(
-    window: Desk, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
+    window: LoginWindow, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
 ) -> dict[str, Any]:
-    """Wait until the person is done or has closed the window, and return the browser's state, which is secret.
-
-    Raises Unanswered if the browser has ended and its state is lost.
-    """
+    """Wait until the person is done or has closed the window, and return the browser's state, which is secret. Raises
+    Unanswered if the browser has ended and its state is lost."""
     waiting = asyncio.ensure_future(done())
     try:
         while not waiting.done() and window.gone is None:
@@ -78,11 +73,9 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
         raise
 
 
-def secrets_of(path: Path) -> set[str]:
-    """Return the values of the cookies and storage in this log-in, which must not appear in a recording.
-
-    Raises InputError if the file is not a log-in, or if people other than its owner can read it.
-    """
+def read_secrets(path: Path) -> set[str]:
+    """Return the values of the cookies and storage in this log-in, which must not appear in a recording. Raises
+    InputError if the file is not a log-in, or if people other than its owner can read it."""
     try:
         data = read_regular(path)
         shared = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
@@ -109,31 +102,31 @@ def _secret_values(state: dict[str, Any]) -> Iterator[str]:
     for cookie in state["cookies"]:
         value = str(cookie["value"])
         yield value
-        yield from _json_texts(unquote(value.strip('"')))
+        yield from _strings_in_json(unquote(value.strip('"')))
     for origin in state["origins"]:
         for item in origin.get("localStorage", ()):
             value = str(item["value"])
             if not _NO_KEY.search(value):
                 yield value
-            yield from _json_texts(value)
+            yield from _strings_in_json(value)
         for database in origin.get("indexedDB", ()):
-            yield from _text_leaves(database)
+            yield from _strings_in(database)
 
 
-def _json_texts(value: str) -> Iterator[str]:
+def _strings_in_json(value: str) -> Iterator[str]:
     """Yield the strings in a JSON value, because pages keep keys inside larger objects."""
     with contextlib.suppress(ValueError, RecursionError):
         inner = json.loads(value)
         if isinstance(inner, (dict, list)):
-            yield from _text_leaves(inner)
+            yield from _strings_in(inner)
 
 
-def _text_leaves(value: Any) -> Iterator[str]:
+def _strings_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for inner in value.values():
-            yield from _text_leaves(inner)
+            yield from _strings_in(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _text_leaves(inner)
+            yield from _strings_in(inner)
     elif isinstance(value, str) and not _NO_KEY.search(value):
         yield value

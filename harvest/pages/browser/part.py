@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
 from harvest.pages.browser.busy_signs import signs_source
-from harvest.pages.browser.call_guard import CallGuard, action_failure, out_of_time
+from harvest.pages.browser.call_guard import CallGuard, action_failure, is_timeout
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
 
@@ -21,7 +21,7 @@ ASK_EYE = f"""([name, values]) => {{
 }}"""
 
 # The make of a box to type in: a form field, a bare editable element, or an editor with paragraphs of its own.
-MAKE = """e => {
+KIND_OF_BOX = """e => {
   if (typeof e.value === "string") return "form";
   return [...e.children].every((one) => one.localName === "br") ? "plain" : "editor";
 }"""
@@ -35,7 +35,7 @@ PASTE = """(e, text) => {
 }"""
 
 # The text that its editor would copy to the clipboard: all that is selected, even if it is not drawn.
-COPIED = """e => {
+COPIED_TEXT = """e => {
   const data = new DataTransfer();
   e.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
   return data.getData("text/plain");
@@ -46,7 +46,7 @@ BOX = """e => {
   return box.width || box.height ? [box.left, box.top, box.width, box.height] : null;
 }"""
 
-OFF = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
+IS_DISABLED = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
 # The cover that a click at its middle would hit: [its text, its share of the window]; null if there is none.
 COVERED = """e => {
   const box = e.getBoundingClientRect();
@@ -69,7 +69,7 @@ COVERED = """e => {
 }"""
 
 # Where in the page around it the document of a frame begins, and how wide and high it is shown.
-EDGES = """e => {
+FRAME_EDGES = """e => {
   if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) return null;
   const [style, box] = [getComputedStyle(e), e.getBoundingClientRect()];
   const [left, top, right, bottom] = ["Left", "Top", "Right", "Bottom"].map(
@@ -105,7 +105,7 @@ class Handle(Protocol):
     def scroll_into_view_if_needed(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
 
 
-class Placed(Protocol):
+class ElementFrame(Protocol):
     """The frame that contains an element. Playwright's own coordinates are wrong by the borders of frames from another
     origin."""
 
@@ -133,7 +133,7 @@ class Cover:
 class Part:
     """An element that a person could use."""
 
-    def __init__(self, life: CallGuard, handle: Handle, keyboard: Keyboard, frame: Placed) -> None:
+    def __init__(self, life: CallGuard, handle: Handle, keyboard: Keyboard, frame: ElementFrame) -> None:
         self._life, self._handle, self._keyboard, self._frame = life, handle, keyboard, frame
         self._milliseconds = 1000 * life.limits.act
 
@@ -194,14 +194,14 @@ class Part:
         no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
-        text = await self._life.call(self._handle.evaluate(COPIED))
+        text = await self._life.call(self._handle.evaluate(COPIED_TEXT))
         await self.press("ControlOrMeta+End")
         return cast(str, text)
 
     async def make(self) -> str:
         """Return the kind of box: `form` (a form field), `plain` (a bare editable element) or `editor` (one with its
         own paragraphs)."""
-        return cast(str, await self._life.call(self._handle.evaluate(MAKE)))
+        return cast(str, await self._life.call(self._handle.evaluate(KIND_OF_BOX)))
 
     async def press(self, key: str) -> None:
         """Press a key, given by its name in Playwright, such as `Enter` or `Control+Enter`."""
@@ -221,7 +221,7 @@ class Part:
         return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
 
     async def is_off(self) -> bool:
-        return bool(await self._life.call(self._handle.evaluate(OFF)))
+        return bool(await self._life.call(self._handle.evaluate(IS_DISABLED)))
 
     async def scroll(self) -> None:
         """Scroll the element into view."""
@@ -233,7 +233,7 @@ class Part:
         try:
             await self._act(work(self._milliseconds))
         except NotSent as fault:
-            if not out_of_time(fault):
+            if not is_timeout(fault):
                 raise
             await self._act(work(2 * self._milliseconds), 4)
 

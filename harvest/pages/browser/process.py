@@ -1,8 +1,5 @@
-"""A browser process: finding Playwright's own browser, starting one, and opening windows in it.
-
-Only this module and `window.py` import Playwright. Every call has a time limit, and every failure becomes a
-`DriverError`.
-"""
+"""A browser process: finding Playwright's own browser, starting one, and opening windows in it. Only this module and
+`window.py` import Playwright. Every call has a time limit, and every failure becomes a `DriverError`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from pathlib import Path
 from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
-from harvest.pages.browser.call_guard import CLOSING, is_end, quietly, sentence, start_failure
+from harvest.pages.browser.call_guard import CLOSING, ignore_errors, is_end, start_failure, summarize_error
 from harvest.pages.browser.part import eye_source
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
@@ -27,7 +24,7 @@ _CALL = 20.0  # seconds for a new window, or for Playwright to stop
 
 
 @functools.cache
-def own_browser() -> Path | None:
+def find_playwright_browser() -> Path | None:
     """Return the path of Playwright's own Chromium, or None if it is not installed. The first call takes half a
     second."""
     found: list[str] = []
@@ -94,28 +91,26 @@ class Browser:
                         await window.record()
                     return window
                 except BaseException:
-                    await quietly(context.close())
+                    await ignore_errors(context.close())
                     raise
         except TimeoutError:
             raise Unanswered("browser-gone", f"the browser did not open a page within {_CALL:g} s") from None
         except playwright.Error as fault:
             # If Playwright itself has ended, the browser still seems to be there.
             self._lost = self._lost or is_end(fault)
-            raise Unanswered("page-broken" if self.alive else "browser-gone", sentence(fault.message)) from None
+            raise Unanswered("page-broken" if self.alive else "browser-gone", summarize_error(fault.message)) from None
 
     async def close(self) -> None:
         """Close the browser. Never raises; may be called twice."""
         if not self._closed:
             self._closed = True
-            await quietly(self._browser.close())
-            await quietly(self._playwright.stop())
+            await ignore_errors(self._browser.close())
+            await ignore_errors(self._playwright.stop())
 
 
 async def _start_playwright() -> playwright.Playwright:
-    """Start Playwright's own process. Raises NotSent (`browser-start`) if it is too slow.
-
-    The start is never interrupted, because Playwright would then wait for ever, and the program with it.
-    """
+    """Start Playwright's own process. Raises NotSent (`browser-start`) if it is too slow. The start is never
+    interrupted, because Playwright would then wait for ever, and the program with it."""
     starting = asyncio.ensure_future(playwright.async_playwright().start())
     try:
         async with asyncio.timeout(_START):

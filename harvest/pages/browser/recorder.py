@@ -16,7 +16,7 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
-from harvest.pages.witness.received import Body, Message, Received, address_of
+from harvest.pages.witness.received import Body, Message, Received, general_address
 from harvest.systems.timing import Clock
 
 # Chromium's names of the kinds of resource that may bring a reply; requests of a worker may be `Other`. The
@@ -35,7 +35,7 @@ _TEXT, _BINARY = 1, 2  # opcodes of web sockets
 Params = Mapping[str, Any]
 
 
-class Line(Protocol):
+class DevToolsSession(Protocol):
     """The part of a DevTools session that is used here."""
 
     def on(self, event: str, f: Callable[[Any], Any]) -> Any: ...
@@ -53,7 +53,7 @@ class Recorder:
         self.fetching = 0
         self._size = 0
 
-    async def attach(self, line: Line) -> None:
+    async def attach(self, line: DevToolsSession) -> None:
         """Start listening to a page, a worker or a frame. Raises the errors of `line`."""
         listener = _Listener(self, line)
         for event, heard in listener.events.items():
@@ -101,13 +101,13 @@ class Recorder:
 
 
 class _Listener:
-    def __init__(self, recorder: Recorder, line: Line) -> None:
+    def __init__(self, recorder: Recorder, line: DevToolsSession) -> None:
         self._recorder, self._line = recorder, line
         self._bodies: dict[str, Body] = {}
         self._streamed: set[str] = set()
         self._fetched: set[str] = set()
         self._addresses: dict[str, str] = {}
-        self._targets: dict[str, _Inner] = {}
+        self._targets: dict[str, _WrappedSession] = {}
         self.events: dict[str, Callable[[Params], None]] = {
             "Network.requestWillBeSent": self._note_request,
             "Network.responseReceived": self._note_response,
@@ -126,17 +126,17 @@ class _Listener:
 
     def _note_request(self, told: Params) -> None:
         if told.get("type") == "EventSource":
-            self._addresses[told["requestId"]] = address_of(told["request"]["url"])
+            self._addresses[told["requestId"]] = general_address(told["request"]["url"])
 
     def _note_socket(self, told: Params) -> None:
-        self._addresses[told["requestId"]] = address_of(told["url"])
+        self._addresses[told["requestId"]] = general_address(told["url"])
 
     def _note_response(self, told: Params) -> None:
         response, request = told["response"], str(told["requestId"])
         media = f"{response.get('mimeType', '')}; charset={response.get('charset') or 'utf-8'}"
         if told.get("type") not in _CARRYING or response.get("status", 0) >= 400 or media.startswith(_NO_TEXT):
             return
-        body = Body(address_of(response["url"]), media)
+        body = Body(general_address(response["url"]), media)
         self._bodies[request] = body
         self._recorder.keep(body)
         self._recorder.fetching += 1
@@ -230,7 +230,7 @@ class _Listener:
             self._recorder.keep(Message(self._now(), address, channel, data, "" if name == "message" else name))
 
     def _note_attachment(self, told: Params) -> None:
-        inner = _Inner(self._line, told["sessionId"])
+        inner = _WrappedSession(self._line, told["sessionId"])
         self._targets[told["sessionId"]] = inner
         self._recorder.later(self._recorder.attach(inner))
 
@@ -240,8 +240,8 @@ class _Listener:
             inner.hear(told["message"])
 
 
-class _Inner:
-    def __init__(self, outer: Line, session: str) -> None:
+class _WrappedSession:
+    def __init__(self, outer: DevToolsSession, session: str) -> None:
         self._outer, self._session = outer, session
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}

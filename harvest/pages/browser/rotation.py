@@ -1,8 +1,8 @@
 """A rotation of browsers, so that a long run needs no more memory than a short one.
 
 Playwright keeps some memory for every window for as long as its process lives: half a megabyte each when measured.
-After `MOST` windows the next window opens in a new browser, and the old browser ends when its last window is closed. A
-browser that has died is replaced as well.
+After `MOST_WINDOWS` windows the next window opens in a new browser, and the old browser ends when its last window is
+closed. A browser that has died is replaced as well.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
 
 # Windows for each browser.
-MOST = 100
+MOST_WINDOWS = 100
 
 
 @dataclass(slots=True, eq=False)
-class _Runner:
+class _RunningBrowser:
     browser: Browser
     taken: int = 0
     open: int = 0
@@ -33,15 +33,15 @@ class BrowserRotation:
         self,
         settings: BrowserSettings,
         *,
-        most: int = MOST,
+        most: int = MOST_WINDOWS,
         first: Browser | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self._settings, self._most, self._clock = settings, most, clock
         self._changing = asyncio.Lock()
-        self._now = _Runner(first) if first is not None else None
+        self._now = _RunningBrowser(first) if first is not None else None
         self._all = [self._now] if self._now is not None else []
-        self._of: dict[Window, _Runner] = {}
+        self._of: dict[Window, _RunningBrowser] = {}
         self._closed = False
 
     async def open_window(self) -> Window:
@@ -74,7 +74,7 @@ class BrowserRotation:
             while self._all:
                 await self._all.pop().browser.close()
 
-    async def _current_runner(self) -> _Runner:
+    async def _current_runner(self) -> _RunningBrowser:
         if self._closed:
             raise Unanswered("browser-gone", "the driver is closed")
         if self._now is not None and (not self._now.browser.alive or self._now.taken >= self._most):
@@ -82,16 +82,16 @@ class BrowserRotation:
             if not before.open or not before.browser.alive:
                 await self._end(before)
         if self._now is None:
-            self._now = _Runner(await Browser.launch(self._settings, self._clock))
+            self._now = _RunningBrowser(await Browser.launch(self._settings, self._clock))
             self._all.append(self._now)
         return self._now
 
-    async def _note_left(self, runner: _Runner) -> None:
+    async def _note_left(self, runner: _RunningBrowser) -> None:
         runner.open -= 1
         if not runner.open and runner is not self._now:
             await self._end(runner)
 
-    async def _end(self, runner: _Runner) -> None:
+    async def _end(self, runner: _RunningBrowser) -> None:
         if runner in self._all:
             self._all.remove(runner)
             await runner.browser.close()

@@ -34,7 +34,7 @@ _HANDSHAKE = 0.5  # seconds for a web socket to open, besides one and a half tim
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingRequest:
     """A request of the page. at: seconds since the mark."""
 
     method: str
@@ -44,7 +44,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FailedRequest:
     """A request that began after the mark and failed. status: the HTTP status, 400 or more, or None if there was no
     response. what: the reason if there was no response (`net::ERR_…`), otherwise ""."""
 
@@ -57,7 +57,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenRequest:
     method: str
     url: str
     kind: str
@@ -91,9 +91,9 @@ class Traffic:
     begun: int = 0
     lag: float = 0.0
     _opening: dict[Hashable, float] = field(default_factory=dict)
-    _open: dict[Hashable, _Open] = field(default_factory=dict)
+    _open: dict[Hashable, _OpenRequest] = field(default_factory=dict)
     _background: set[tuple[str, str]] = field(default_factory=set)
-    _faults: deque[Fault] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
+    _faults: deque[FailedRequest] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
     _last_ended: float | None = None
     _pressed: float | None = None
     _heard: float | None = None
@@ -147,7 +147,7 @@ class Traffic:
             if again and not background:
                 self._polls.add(route)
         direct = kind in CARRYING and not background and self._is_direct(method, route, kind)
-        self._open[key] = _Open(method, url, kind, self.clock.monotonic(), background, direct)
+        self._open[key] = _OpenRequest(method, url, kind, self.clock.monotonic(), background, direct)
         if kind in CARRYING and not background:
             if direct and method != "GET" and not self.begun and self._pressed is not None:
                 self._sent_by.add(route)
@@ -261,10 +261,10 @@ class Traffic:
         return longest <= _POLLED and self.clock.monotonic() - began[-1] <= 2 * longest + _TOLD
 
     @property
-    def pending(self) -> tuple[Asked, ...]:
+    def pending(self) -> tuple[PendingRequest, ...]:
         """The requests that may still carry the answer: they began after the mark and are not background requests."""
         return tuple(
-            Asked(one.method, one.url, one.kind, one.began - self.marked)
+            PendingRequest(one.method, one.url, one.kind, one.began - self.marked)
             for one in self._open.values()
             if one.kind in CARRYING and not one.background
         )
@@ -292,7 +292,7 @@ class Traffic:
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[FailedRequest, ...]:
         """The last 100 requests since the mark that failed, oldest first, without background requests."""
         return tuple(self._faults)
 
@@ -306,10 +306,10 @@ class Traffic:
         chained = self._last_ended is not None and self.clock.monotonic() - self._last_ended <= _CHAINED
         return method != "GET" and (chained or any(one.direct for one in self._open.values()))
 
-    def _note_fault(self, request: _Open, status: int | None, what: str) -> None:
+    def _note_fault(self, request: _OpenRequest, status: int | None, what: str) -> None:
         if not request.background:
             at = self.clock.monotonic() - self.marked
-            self._faults.append(Fault(request.method, request.url, request.kind, status, what, at))
+            self._faults.append(FailedRequest(request.method, request.url, request.kind, status, what, at))
 
 
 def _route(method: str, url: str) -> tuple[str, str]:

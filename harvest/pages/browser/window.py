@@ -27,7 +27,7 @@ from typing import Any, cast
 
 from playwright import async_api as playwright
 
-from harvest.pages.browser.call_guard import CallGuard, quietly, sentence
+from harvest.pages.browser.call_guard import CallGuard, ignore_errors, summarize_error
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.recorder import Recorder
@@ -47,9 +47,7 @@ _REMOVED = "[removed]"
 
 def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
     """Return the zip file of a trace without cookies, authorization headers and stored state; pictures stay unchanged.
-
-    `secrets` are removed wherever they occur as text. Raises ValueError if `archive` is not a zip file.
-    """
+    `secrets` are removed wherever they occur as text. Raises ValueError if `archive` is not a zip file."""
     out = io.BytesIO()
     redactor = Redactor(secrets)
     try:
@@ -91,7 +89,7 @@ def _without_secrets(value: Any) -> Any:
 _COLOURS = ("#d4004c", "#0057d9", "#007a33", "#a35200", "#7a00cc")
 
 
-def overlay(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height: int) -> str:
+def overlay_html(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height: int) -> str:
     """Return HTML that shows a PNG of `width` x `height` CSS pixels with labelled boxes drawn on it."""
     marks = []
     for number, (label, box) in enumerate(boxes):
@@ -175,7 +173,7 @@ class Window:
             raise NotSent("page-timeout", f"{url} did not load within {seconds:g} s") from None
         except playwright.Error as fault:
             reason = "page-download" if "Download is starting" in fault.message else "page-unreachable"
-            raise NotSent(reason, sentence(fault.message)) from None
+            raise NotSent(reason, summarize_error(fault.message)) from None
         with contextlib.suppress(playwright.Error):
             await self._life.run(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
         return response.status if response is not None else None
@@ -237,7 +235,7 @@ class Window:
                 wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
             return b64decode((await self._capture(session, wanted))["data"])
         finally:
-            await quietly(session.detach())
+            await ignore_errors(session.detach())
 
     async def _capture(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
         for wait in _UNDRAWN:
@@ -253,10 +251,10 @@ class Window:
         context = await self._life.call(self._browser.new_context(viewport={"width": width, "height": height}))
         try:
             page = await self._life.call(context.new_page())
-            await self._life.call(page.set_content(overlay(picture, boxes, width, height), wait_until="load"))
+            await self._life.call(page.set_content(overlay_html(picture, boxes, width, height), wait_until="load"))
             return await self._life.call(page.screenshot(timeout=self._settings.limits.act * 1000))
         finally:
-            await quietly(context.close())
+            await ignore_errors(context.close())
 
     async def state(self) -> dict[str, Any]:
         """Return the cookies and storage, which are secret, in the format of Playwright's `storage_state`. This works
@@ -289,7 +287,7 @@ class Window:
         for task in tuple(self._tasks):
             task.cancel()
         if self._browser.is_connected():
-            await quietly(self._context.close())
+            await ignore_errors(self._context.close())
 
     def _listen(self) -> None:
         self._browser.on("disconnected", self._note_disconnect)
@@ -336,7 +334,7 @@ class Window:
             self.events.append(event)
 
     def _run_later(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.ensure_future(quietly(work))
+        task = asyncio.ensure_future(ignore_errors(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

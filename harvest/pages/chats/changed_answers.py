@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.second_witness import SecondWitness
-from harvest.pages.chats.taken import Later, Taken
+from harvest.pages.chats.taken import ChangedAnswer, RecordedAnswer
 from harvest.systems.driver import Unanswered
 
 _GUESSED = 2.0  # times the quiet of a bubble that has gone: the time after which it is assumed to have gone
@@ -26,14 +26,14 @@ class ChangedAnswers:
     witness: SecondWitness | None
     most: float
 
-    def counts(self, taken: Taken, later: Later) -> bool:
+    def counts(self, taken: RecordedAnswer, later: ChangedAnswer) -> bool:
         """Return True if the change shows that the recorded answer was incomplete or wrong. A page that changes its
         answers however long Harvest waits, for example whenever the next turn is sent, does not show that."""
         if not (later.grown or later.replaced) or self.experience.in_vain >= _IN_VAIN:
             return False
         return not self.experience.is_habit(taken.turn.text, later, taken.quiet)
 
-    def note(self, taken: Taken, later: Later) -> tuple[str, ...]:
+    def note(self, taken: RecordedAnswer, later: ChangedAnswer) -> tuple[str, ...]:
         """Add the changed answer to the window's events, and return the notes to record about it."""
         self.window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
         if self.experience.is_habit(taken.turn.text, later, taken.quiet):
@@ -42,7 +42,7 @@ class ChangedAnswers:
             self.witness.note_replacement(later.text)
         return (LATER,)
 
-    def fault(self, taken: Taken, later: Later) -> Unanswered:
+    def fault(self, taken: RecordedAnswer, later: ChangedAnswer) -> Unanswered:
         """Return the error for an answer that changed after it was recorded, and make Harvest wait longer for the next
         answers on this site."""
         since = self.window.clock.monotonic() - taken.at

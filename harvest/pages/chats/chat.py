@@ -8,35 +8,35 @@ from harvest.pages.browser.busy_signs import FIRM
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.changed_answers import ChangedAnswers
 from harvest.pages.chats.completion import Completion, Patience
-from harvest.pages.chats.composer import still_holds, type_text
+from harvest.pages.chats.composer import still_contains, type_text
 from harvest.pages.chats.evidence import Evidence
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.mismatch import find_mismatch
-from harvest.pages.chats.opening import WALLS, Opening, covered_by
-from harvest.pages.chats.place import Place, place_on
+from harvest.pages.chats.opening import WALLS, Opening, cover_error
+from harvest.pages.chats.place import Place, find_place
 from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.sending import Sent, send
-from harvest.pages.chats.taken import Taken
-from harvest.pages.chats.waiting import Awaited, Waiting
+from harvest.pages.chats.taken import RecordedAnswer
+from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.altered import share_kept
 from harvest.pages.reading.echo import trail
-from harvest.pages.reading.outgoing import times_sent, words_sent
+from harvest.pages.reading.outgoing import count_times_sent, find_sent_text
 from harvest.pages.reading.page import Page, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.repetition import is_repeated
-from harvest.pages.reading.turn import Habits, ReadTurn, learn
+from harvest.pages.reading.turn import Habits, ReadTurn, learn_habits
 from harvest.pages.reading.typography import differences
 from harvest.pages.sites.site import Site
-from harvest.pages.witness.judgement import Acquaintance
+from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unanswered
 from protocols.answer import Answer
 from recordings.files.times import stamp
 
 _RECOVERY = 10.0  # seconds for a composer to be ready again for the next turn
 _UNNAMED = 1.0  # seconds after which a small cover over the composer does not delay a turn
-_BREATH = 0.5  # seconds after the last word from which a new wall did not interrupt the answer
+_AFTER_ANSWER = 0.5  # seconds after the last word from which a new wall did not interrupt the answer
 _SMALL = 0.3  # share of the window; nothing is typed beneath a larger cover
 _SETTLED = 1.5  # times the wait of an answer without signs, for any last answer while a site is new
 _STEP = 0.1  # seconds
@@ -69,7 +69,7 @@ class Manners:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatAnswer:
     """An answer to one user turn.
 
     asked_at: when the turn was sent, in UTC as ISO 8601. first, last: seconds from the send to the first and the last
@@ -94,7 +94,7 @@ class Chat:
     its pages and its messages."""
 
     def __init__(
-        self, window: Window, site: Site, manners: Manners, experience: Experience, met: Acquaintance | None = None
+        self, window: Window, site: Site, manners: Manners, experience: Experience, met: SiteKnowledge | None = None
     ) -> None:
         self._window, self._site, self._manners, self._experience = window, site, manners, experience
         self._clock = window.clock
@@ -103,9 +103,9 @@ class Chat:
         self._place: Place | None = None
         self._opening = Opening(window, site, manners.login, experience.launchers)
         self._evidence = Evidence(window, site, manners.evidence, experience, self._opening)
-        self._witness = SecondWitness(window.recorder, met or Acquaintance()) if window.recorder is not None else None
+        self._witness = SecondWitness(window.recorder, met or SiteKnowledge()) if window.recorder is not None else None
         self._changed = ChangedAnswers(window, experience, self._witness, manners.patience.most)
-        self._taken: Taken | None = None
+        self._taken: RecordedAnswer | None = None
         self._last: tuple[str, Page, ReadTurn] | None = None  # what was said last, the page before it, and the answer
 
     async def open(self, url: str) -> None:
@@ -125,7 +125,7 @@ class Chat:
     def opening(self) -> Opening:
         return self._opening
 
-    async def say(self, text: str) -> Said:
+    async def say(self, text: str) -> ChatAnswer:
         """Send `text` and return the answer. Raises DriverError with the partial answer, if any, and the evidence."""
         before = self._taken
         told = await self._check_again()
@@ -172,7 +172,7 @@ class Chat:
         self._last = text, place.page, awaited.turn
         verdict = awaited.verdict
         assert verdict is not None
-        self._taken = Taken(
+        self._taken = RecordedAnswer(
             text,
             awaited.page,
             awaited.turn,
@@ -184,9 +184,9 @@ class Chat:
             waiting.before,
             awaited.heard,
         )
-        self._habits = learn(awaited.page, awaited.turn, self._habits)
+        self._habits = learn_habits(awaited.page, awaited.turn, self._habits)
         lasting = (LASTING,) if self._experience.stand_in_seconds(awaited.turn.text) is not None else ()
-        return Said(
+        return ChatAnswer(
             answer=awaited.turn.answer,
             asked_at=asked_at,
             first=None if awaited.sample.began is None else min(awaited.sample.began, awaited.sample.last_change),
@@ -251,11 +251,11 @@ class Chat:
         self._opening.clear()
         while True:
             looks = await self._opening.looks()
-            found = place_on(looks, self._site)
+            found = find_place(looks, self._site)
             covered = await self._opening.cover_of(found) if found is not None else None
             dismissed = (found is None or covered is not None) and await self._opening.dismiss(looks)
             waited = self._clock.monotonic() - begun
-            known = covered_by(looks, self._site) if covered else None
+            known = cover_error(looks, self._site) if covered else None
             self._opening.raise_named(looks)
             if covered and waited > _UNNAMED:
                 self._opening.raise_walls(looks, for_people=True)
@@ -296,14 +296,14 @@ class Chat:
         came = min((float(date) / 1000 for date in dates if date), default=-math.inf)  # seconds after the last send
         if WALLS.get(wall.kind) is not Denied or not turn.text or turn.ended is None or over is None:
             return False
-        return not traffic.pending and came >= _BREATH + max(turn.ended, over)
+        return not traffic.pending and came >= _AFTER_ANSWER + max(turn.ended, over)
 
-    async def _refuse(self, awaited: Awaited, said: str, sent: Sent, before: PageText) -> None:
+    async def _refuse(self, awaited: AwaitedAnswer, said: str, sent: Sent, before: PageText) -> None:
         """Raise Unanswered unless the page shows one complete answer to one turn. Raises Denied if the page asks for a
         person."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
 
-        again = sent.presses > 1 or times_sent(self._window.outbox.messages, said) > 1
+        again = sent.presses > 1 or count_times_sent(self._window.outbox.messages, said) > 1
         if is_repeated(self.place.page, awaited.page, said, turn, again=again):
             raise Unanswered("sent-twice", f"the page shows this turn twice after {sent.by} was pressed")
         wall = self._find_wall(awaited.page, turn) or awaited.trouble
@@ -343,10 +343,10 @@ class Chat:
 
     async def _is_still_typed(self, sent: Sent) -> bool:
         part = await self.place.frame.node(self.place.composer)
-        return part is not None and still_holds(await part.value(), sent.typed.held)
+        return part is not None and still_contains(await part.value(), sent.typed.held)
 
     def _words_left(self, said: str) -> str | None:
-        return words_sent(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
+        return find_sent_text(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
         """Return True if the page shows another text in the position where every earlier turn showed the user's
@@ -355,7 +355,7 @@ class Chat:
             return False  # punctuation alone may be a mask
         return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _DIFFERENT
 
-    def _sent_as(self, awaited: Awaited, sent: Sent, said: str) -> str:
+    def _sent_as(self, awaited: AwaitedAnswer, sent: Sent, said: str) -> str:
         """Return the user's text as it left the page. If that is unknown, return it as the page shows it or as the box
         held it. Returns "" if the text is unchanged, or is only masked on the page."""
         words, turn = self._words_left(said), awaited.turn

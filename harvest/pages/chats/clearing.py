@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.place import GOOD
-from harvest.pages.finding.blocker import Blocker, overlap
+from harvest.pages.finding.blocker import Blocker, overlap_area
 from harvest.pages.finding.blockers import find_blockers
 from harvest.pages.finding.buttons import find_launcher
 from harvest.pages.finding.discovery import find_composer
@@ -75,7 +75,7 @@ class Clearing:
         box = await frame.box() if elsewhere else None
         width, height = self.window.viewport
         middle = Box(width / 2, height / 2, 1, 1)
-        return box is not None and overlap(box, middle) > 0
+        return box is not None and overlap_area(box, middle) > 0
 
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
         """Press the button that opens a chat, unless an earlier press is still taking effect. Returns True if one was
@@ -90,14 +90,14 @@ class Clearing:
                 continue
             selector = selector_for(page, launcher.node)
             made = (page.url, selector or labels_of(page, launcher.node))
-            if (known is not None and selector not in known) or self._early.get(made) not in (None, _shape(looks)):
+            if (known is not None and selector not in known) or self._early.get(made) not in (None, _page_shape(looks)):
                 continue
             self.window.expect(True)
             if made not in self._done and await self._press(frame, page, launcher.node, "launcher"):
                 if known is None:
                     self._done.add(made)
                 else:
-                    self._early[made] = _shape(looks)
+                    self._early[made] = _page_shape(looks)
                     self._done.discard((frame, launcher.node.id))
                 self._loaded = self._last
                 return True
@@ -141,5 +141,5 @@ class Clearing:
         return True
 
 
-def _shape(looks: Sequence[tuple[Frame, Page]]) -> Shape:
+def _page_shape(looks: Sequence[tuple[Frame, Page]]) -> Shape:
     return tuple((page.url, sum(1 for _ in page.walk())) for _, page in looks)

@@ -85,11 +85,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision that the answer is complete, or that none will come.
-
-    how: `signs` (signs came and went), `quiet` (no sign accompanied the text) or `stuck` (a sign stays for ever).
-    asked_for: the seconds of quiet that were required.
-    """
+    """The decision that the answer is complete, or that none will come. how: `signs` (signs came and went), `quiet` (no
+    sign accompanied the text) or `stuck` (a sign stays for ever). asked_for: the seconds of quiet that were
+    required."""
 
     how: str
     asked_for: float

@@ -32,7 +32,7 @@ class Typed:
     differences: tuple[str, ...] = ()
 
 
-async def composer_of(place: Place) -> Part:
+async def get_composer(place: Place) -> Part:
     """Return the box to type in. Raises NotSent (`no-composer`) if it has left the page."""
     part = await place.frame.node(place.composer)
     if part is None:
@@ -41,20 +41,17 @@ async def composer_of(place: Place) -> Part:
 
 
 async def type_text(place: Place, text: str) -> Typed:
-    """Put `text`, and nothing else, into the composer.
-
-    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or because nobody can type into the composer now) or
-    Unanswered (`sent-in-parts`).
-    """
+    """Put `text`, and nothing else, into the composer. Raises Denied (`too-long-for-composer`), NotSent (`not-typed`,
+    or because nobody can type into the composer now) or Unanswered (`sent-in-parts`)."""
     best: tuple[Way, Typed] | None = None
     held = cut = ""
-    for way in await _ways(place, text):
+    for way in await _ways_to_type(place, text):
         typed = await _try_way(place, way, text)
         if typed is not None and not typed.differences:
             return typed
         if typed is not None and (best is None or len(typed.differences) < len(best[1].differences)):
             best = way, typed
-        held = await (await composer_of(place)).value()
+        held = await (await get_composer(place)).value()
         if held.strip() and text.strip().startswith(held.strip()):
             if cut == held:
                 break
@@ -62,14 +59,14 @@ async def type_text(place: Place, text: str) -> Typed:
     typed = await _try_way(place, best[0], text) if best is not None else None
     if typed is not None:
         return typed
-    await (await composer_of(place)).clear()
+    await (await get_composer(place)).clear()
     if cut:
         detail = f"the composer keeps only {len(cut)} of the {len(text)} characters of this user turn"
         raise Denied("too-long-for-composer", detail)
     raise NotSent("not-typed", f"the composer contains {held[:80]!r} instead of the user turn")
 
 
-def still_holds(value: str, held: str) -> bool:
+def still_contains(value: str, held: str) -> bool:
     """Return True if a box still contains the turn `held`, possibly with more text at its end."""
     before, now = letters(held), letters(value)
     if not before:
@@ -81,7 +78,7 @@ def still_holds(value: str, held: str) -> bool:
 async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
     """Type the text in one way. Returns None if the box then contains something else."""
     await way(place, text)
-    part = await composer_of(place)  # some pages rebuild their box with every change
+    part = await get_composer(place)  # some pages rebuild their box with every change
     held = await part.value()
     found = differences(text, held)
     if found is not None:
@@ -94,26 +91,26 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
     return Typed(await part.value(), whole, found) if found is not None else None
 
 
-async def _ways(place: Place, text: str) -> list[Way]:
+async def _ways_to_type(place: Place, text: str) -> list[Way]:
     """Return the ways to type, the most promising first. Pressing keys comes last, because editors act on keys and
     Shift+Enter may send."""
     lines = "\n" in text.strip()
-    type_keys = partial(_put_lines, typed=True)
-    match await (await composer_of(place)).make():
+    type_keys = partial(_enter_lines, typed=True)
+    match await (await get_composer(place)).make():
         case "form":
-            return [_fill_box, _put_at_once, *(() if lines else [type_keys])]
+            return [_fill_box, _insert_at_once, *(() if lines else [type_keys])]
         case "plain":
             # Text inserted with its line breaks would be split into elements that few pages join again.
-            return [*([_insert_lines] if lines else ()), _fill_box, _put_lines, type_keys]
+            return [*([_insert_lines] if lines else ()), _fill_box, _enter_lines, type_keys]
         case _:
-            return [_fill_box, _put_lines, partial(_put_at_once, paste=True), type_keys]
+            return [_fill_box, _enter_lines, partial(_insert_at_once, paste=True), type_keys]
 
 
 async def _fill_box(place: Place, text: str) -> None:
-    await (await composer_of(place)).fill(text)
+    await (await get_composer(place)).fill(text)
 
 
-async def _put_at_once(place: Place, text: str, *, paste: bool = False) -> None:
+async def _insert_at_once(place: Place, text: str, *, paste: bool = False) -> None:
     part = await _clear_box(place)
     await (part.paste(text) if paste else part.insert(text))
 
@@ -122,35 +119,35 @@ async def _insert_lines(place: Place, text: str) -> None:
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
-            part = await composer_of(place)
+            part = await get_composer(place)
             await part.break_line()
         if line:
             await part.insert(line)
 
 
-async def _put_lines(place: Place, text: str, *, typed: bool = False) -> None:
+async def _enter_lines(place: Place, text: str, *, typed: bool = False) -> None:
     """Type or insert the text line by line. A character that is added to each inserted line and then deleted defeats an
     editor's automatic changes."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
-            part = await composer_of(place)
+            part = await get_composer(place)
             before = await part.value() if number == 1 else ""
             await part.press("Shift+Enter")
-            part = await composer_of(place)
-            if before.strip() and not still_holds(await part.value(), before):
+            part = await get_composer(place)
+            if before.strip() and not still_contains(await part.value(), before):
                 detail = f"Shift+Enter sent {before[:80]!r}, which is only a part of the user turn"
                 raise Unanswered("sent-in-parts", detail)
         if typed:
             await part.type(line)
         elif line:
             await part.insert(f"{line}x")
-            part = await composer_of(place)
+            part = await get_composer(place)
             await part.press("Backspace")
 
 
 async def _clear_box(place: Place) -> Part:
-    await (await composer_of(place)).clear()
-    part = await composer_of(place)
+    await (await get_composer(place)).clear()
+    part = await get_composer(place)
     await part.focus()
     return part

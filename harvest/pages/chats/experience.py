@@ -1,14 +1,11 @@
 """What the answers so far taught about a site: which of its signs end, how soon they come, and how long its text
-pauses.
-
-The conversations with one site share it, so that later ones use what earlier ones learnt.
-"""
+pauses. The conversations with one site share it, so that later ones use what earlier ones learnt."""
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from harvest.pages.chats.taken import Change, Later
+from harvest.pages.chats.taken import Change, ChangedAnswer
 from harvest.pages.reading.page import letters
 
 _PROVEN = 6  # answers that a sign lasted to the end of, after which little quiet is required after it …
@@ -25,7 +22,7 @@ _MOST_WORDINGS = 200  # of answers that were replaced
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _SeenChange:
     """A change of the answer `said`. pause: the seconds after which the change came. until, since: the values of
     (`alone`, `after`) before and after learning from it."""
 
@@ -66,7 +63,7 @@ class Experience:
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
     _stood: Counter[str] = field(default_factory=Counter)  # answers that each sign lasted to the end of
     _passed: set[str] = field(default_factory=set)  # signs that text came after, even once
-    _changes: dict[Change, _Seen] = field(default_factory=dict)  # of answers considered complete
+    _changes: dict[Change, _SeenChange] = field(default_factory=dict)  # of answers considered complete
     _habits: set[Change] = field(default_factory=set)
     _stand_ins: dict[str, float] = field(default_factory=dict)  # seconds before a text was replaced, by its letters
 
@@ -151,17 +148,17 @@ class Experience:
         else:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
-    def learn_change(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
+    def learn_change(self, said: str, later: ChangedAnswer, pause: float, most: float, *, signed: bool = False) -> None:
         """Learn that the answer `said` changed after it was considered complete. The other arguments are those of
         `learn_continuation`."""
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
-        self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))
+        self._changes.setdefault(later.change, _SeenChange(said, pause, until, (self.alone, self.after)))
         if later.replaced and len(self._stand_ins) < _MOST_WORDINGS:
             key = letters(said)
             self._stand_ins[key] = max(pause, self._stand_ins.get(key, 0.0))
 
-    def is_habit(self, said: str, later: Later, quiet: float) -> bool:
+    def is_habit(self, said: str, later: ChangedAnswer, quiet: float) -> bool:
         """Return True if the page changes all its answers as it changed `said`, however long Harvest waits. An example
         is a mark such as "edited" that appears with the next turn.
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from harvest.pages.chats.chat import Said
+from harvest.pages.chats.chat import ChatAnswer
 from harvest.pages.chats.opening import Opening
 from harvest.pages.chats.place import Place
 from harvest.pages.finding.buttons import find_new_chat, find_send
 from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.selectors import selector_for, selector_for_all
-from harvest.pages.finding.wordings import code_words, words
+from harvest.pages.finding.wordings import code_words, word_set
 from harvest.pages.reading.page import Node, Page, parse_page
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn, read_turn
@@ -60,22 +60,22 @@ def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequenc
     lines = [f"format: {FORMAT}", f"name: {_quote(name)}"]
     lines += [f"url: {_quote(url)}"]
     for remark in remarks:
-        lines += _comment(remark)
+        lines += _comment_lines(remark)
     for field in dict.fromkeys(one.field for one in findings):
         several = [one for one in findings if one.field == field]
         lines.append("")
         for one in several:
-            lines += _comment(f"{field}: {100 * one.sure:.0f}% sure; {'; '.join(one.why)}")
+            lines += _comment_lines(f"{field}: {100 * one.sure:.0f}% sure; {'; '.join(one.why)}")
         used = [one.value for one in several if one.used and one.value is not None]
         given = [one.value for one in several if one.value is not None]
         if used:
-            lines.append(f"{field}: {_value(field, used)}")
+            lines.append(f"{field}: {_format_values(field, used)}")
         elif given:
-            lines.append(f"# {field}: {_value(field, given)}")
+            lines.append(f"# {field}: {_format_values(field, given)}")
     return "\n".join(lines) + "\n"
 
 
-def _value(field: str, values: Sequence[str]) -> str:
+def _format_values(field: str, values: Sequence[str]) -> str:
     if field in ("open", "dismiss"):
         return "[" + ", ".join(_quote(value) for value in values) + "]"
     if field == "fill":  # entries of a mapping, written as such
@@ -88,12 +88,14 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _comment(text: str) -> list[str]:
+def _comment_lines(text: str) -> list[str]:
     plain = "".join(character if character.isprintable() else " " for character in text)
     return textwrap.wrap(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
 
 
-_SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
+_SPEAKERS = word_set(
+    "assistant bot ai agent system reply response answer user human visitor me message msg bubble turn"
+)
 _LEVELS = 5  # elements around a bubble that may name it better than itself
 _MOST_SIGNS = 4  # reasons in a sentence
 _AFTER_USE = 0.1  # share of a doubt that remains once something has worked
@@ -116,7 +118,9 @@ def opening_findings(opening: Opening) -> tuple[Finding, ...]:
     for (kind, selector), said in zip(opening.found, opening.did):
         field = "open" if kind == "launcher" else "dismiss"
         lasting = _is_lasting(selector)
-        found.append(Finding(field, selector, 0.9 if lasting else 0.4, (said, *_not_named(selector)), used=lasting))
+        found.append(
+            Finding(field, selector, 0.9 if lasting else 0.4, (said, *_selector_doubts(selector)), used=lasting)
+        )
     return tuple(found)
 
 
@@ -130,7 +134,7 @@ def door_findings(opening: Opening) -> tuple[Finding, ...]:
     return (*fields, *leads)
 
 
-def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
+def place_findings(place: Place, page: Page) -> tuple[Finding, ...]:
     """Return findings about the frame and the composer, before anything was sent."""
     found: list[Finding] = []
     if not place.frame.main:
@@ -143,13 +147,15 @@ def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
     if composer is not None:
         selector = selector_for(page, composer)
         seen = candidates.get(place.composer)
-        why = _in_words(seen.reasons) if seen is not None else ()
+        why = _describe_reasons(seen.reasons) if seen is not None else ()
         score = seen.score if seen is not None else 0.5
-        found.append(Finding("composer", selector, score, (*_not_named(selector), *why), used=_is_lasting(selector)))
+        found.append(
+            Finding("composer", selector, score, (*_selector_doubts(selector), *why), used=_is_lasting(selector))
+        )
     return tuple(found)
 
 
-def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchange:
+def read_exchange(place: Place, before: Page, message: str, said: ChatAnswer) -> Exchange:
     """Read the exchange again from the page that was kept as evidence."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
@@ -157,17 +163,17 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
     return Exchange(place, before, after, turn.doubtful or turn, place.ways[0])
 
 
-async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
+async def exchange_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
     """Return findings from the exchange: how the turn was sent, and which elements hold the text of the user and of the
     system."""
     found = [_send_finding(talk)]
     turn = talk.turn
     bubbles = [node for node in turn.bubbles if node.id]
     users = [turn.echo] if turn.echo is not None and turn.echo.id else []
-    user = await _repeating(talk, message, "user", users, never=bubbles)
+    user = await _element_finding(talk, message, "user", users, never=bubbles)
     if user is not None:
         found.append(user)
-    reply = await _repeating(talk, message, "reply", bubbles, never=users)
+    reply = await _element_finding(talk, message, "reply", bubbles, never=users)
     if reply is not None:
         found.append(reply)
     if turn.left_out:
@@ -176,7 +182,7 @@ async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]
     new = find_new_chat(talk.after)
     if new is not None:
         why = "needed only with a log-in: without one, each conversation starts as a new visitor"
-        selector, reasons = selector_for(talk.after, new.node), (why, *_in_words(new.reasons))
+        selector, reasons = selector_for(talk.after, new.node), (why, *_describe_reasons(new.reasons))
         found.append(Finding("new_chat", selector, new.score, reasons, used=False))
     return tuple(found)
 
@@ -192,11 +198,11 @@ def _send_finding(talk: Exchange) -> Finding:
     selectors = [selector_for(page, node) for page, node in shown]
     # By its name if it has one in either state: some are called Stop while an answer is written.
     selector = next((one for one in selectors if _is_lasting(one)), selectors[0] if selectors else None)
-    why = ("the user turn went out by it", *_not_named(selector), *_in_words(seen.reasons))
+    why = ("the user turn went out by it", *_selector_doubts(selector), *_describe_reasons(seen.reasons))
     return Finding("send", selector, raise_certainty(seen.score), why, used=_is_lasting(selector))
 
 
-async def _repeating(
+async def _element_finding(
     talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
 ) -> Finding | None:
     """Return a selector of the elements that appear with every turn, after testing that it does not change how the page
@@ -205,7 +211,7 @@ async def _repeating(
         return None
     found = []
     for level in range(_LEVELS):
-        around = _around(nodes, level, never)
+        around = _ancestors_at(nodes, level, never)
         selector = selector_for_all(talk.after, around, never=never) if around else None
         if selector is None:
             continue
@@ -225,7 +231,7 @@ async def _repeating(
     return max(found, key=lambda one: one[:3])[3] if found else None
 
 
-def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
+def _ancestors_at(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
     """Return the nodes' ancestors at this level. Returns [] if one of them is the whole page or contains a node of
     `never`."""
     found: list[Node] = []
@@ -259,7 +265,7 @@ def raise_certainty(score: float) -> float:
     return min(0.99, 1 - (1 - score) * _AFTER_USE)
 
 
-def _in_words(reasons: Sequence[str]) -> tuple[str, ...]:
+def _describe_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
     return tuple(reason[2:] if reason.startswith("+ ") else f"but {reason[2:]}" for reason in reasons[:_MOST_SIGNS])
 
 
@@ -267,5 +273,5 @@ def _is_lasting(selector: str | None) -> bool:
     return selector is not None and ":nth-of-type" not in selector
 
 
-def _not_named(selector: str | None) -> tuple[str, ...]:
+def _selector_doubts(selector: str | None) -> tuple[str, ...]:
     return () if _is_lasting(selector) else ("no lasting selector could be made for it",)

@@ -8,7 +8,7 @@ from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.part import Cover
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.clearing import Clearing, Press
-from harvest.pages.chats.place import GOOD, Place, place_on
+from harvest.pages.chats.place import GOOD, Place, find_place
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_blockers, find_named
 from harvest.pages.finding.buttons import find_new_chat
@@ -78,7 +78,7 @@ class Opening:
         why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
         while (waited := self._clock.monotonic() - begun) < seconds:
             looks = await self.looks()
-            found = place_on(looks, self._site)
+            found = find_place(looks, self._site)
             if await self.dismiss(looks):
                 continue
             if found is not None:
@@ -91,7 +91,7 @@ class Opening:
                     self._learn()
                     return found
                 said = f": {cover.text[:200]!r}" if cover is not None and cover.text else ""
-                why = covered_by(looks, self._site) or NotSent("composer-covered", _COVERED + said)
+                why = cover_error(looks, self._site) or NotSent("composer-covered", _COVERED + said)
                 if cover and waited > _GRACE:
                     self.raise_walls(looks, status, for_people=True)
                     self.raise_doors(looks)
@@ -269,7 +269,7 @@ class Opening:
             await self._clock.sleep(_STEP / 4)
 
 
-def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
+def cover_error(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
     """Return the error that names the window over the page, or None if no such window is recognised."""
     for _, page in looks:
         for blocker in find_blockers(page, site=site):

@@ -70,7 +70,7 @@ class Place:
         )
 
 
-def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
+def find_place(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
     """Return the best place to type in these frames, or None if no candidate is certain enough."""
     best: tuple[float, Frame, Page, Node] | None = None
     for frame, page in looks:

@@ -14,7 +14,7 @@ from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.pages.chats import findings as page_findings
-from harvest.pages.chats.chat import Chat, Manners, Said
+from harvest.pages.chats.chat import Chat, ChatAnswer, Manners
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.findings import Finding
 from harvest.pages.chats.place import Place
@@ -26,12 +26,9 @@ from harvest.systems.driver import DriverError
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
-    """The result of a probe.
-
-    fault: why there was no answer, or None if there was one. draft: the text of a site file. tried: whether the draft
-    alone opened the page again. picture: a PNG with the found parts outlined, or None.
-    """
+class ProbeResult:
+    """The result of a probe. fault: why there was no answer, or None if there was one. draft: the text of a site file.
+    tried: whether the draft alone opened the page again. picture: a PNG with the found parts outlined, or None."""
 
     url: str
     message: str
@@ -40,7 +37,7 @@ class Probed:
     tried: bool
     picture: bytes | None
     fault: DriverError | None = None
-    said: Said | None = None
+    said: ChatAnswer | None = None
     pressed: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
 
@@ -80,22 +77,20 @@ async def probe(
     manners: Manners,
     *,
     tell: Callable[[str], None] = lambda _: None,
-) -> Probed:
+) -> ProbeResult:
     """Explore `url`. A failure on the way becomes part of the result and is not raised, unless the browser is lost.
-
-    `tell` is called with a line of text before each step that may take long.
-    """
+    `tell` is called with a line of text before each step that may take long."""
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
     window = await browser.open_window(settings)
     chat = Chat(window, site_of({}), manners, Experience())
-    found = Probed(url, message, (), "", False, None)
+    found = ProbeResult(url, message, (), "", False, None)
     try:
         try:
             tell(f"opening {url} …")
             await chat.open(url)
             place = chat.place
             before = await place.frame.look()
-            opened = (*page_findings.opening_findings(chat.opening), *page_findings.found_place(place, before))
+            opened = (*page_findings.opening_findings(chat.opening), *page_findings.place_findings(place, before))
             found = replace(found, findings=opened, pressed=tuple(chat.opening.did))
             tell(f"saying {message!r}, and waiting for the answer, {manners.answer_seconds:g} s at most …")
             said = await chat.say(message)
@@ -109,8 +104,8 @@ async def probe(
             findings = (*found.findings, *page_findings.door_findings(chat.opening))
             found = replace(found, findings=findings, fault=fault, picture=picture, events=tuple(window.events))
             return replace(found, draft=_draft(found), pressed=tuple(chat.opening.did))
-        talk = page_findings.exchange_of(chat.place, before, message, said)
-        findings = (*opened, *await page_findings.speaking_findings(talk, message))
+        talk = page_findings.read_exchange(chat.place, before, message, said)
+        findings = (*opened, *await page_findings.exchange_findings(talk, message))
         boxes = await _labelled_boxes(talk.place, talk.after, talk.turn)
         found = replace(found, findings=findings, said=said, picture=await _picture(window, boxes))
         found = replace(found, events=tuple(window.events))
@@ -120,7 +115,7 @@ async def probe(
     return await _try_draft(browser, settings, manners, found)
 
 
-async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
+async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: ProbeResult) -> ProbeResult:
     """Return the draft with as many of its fields as can open the page by themselves. No message is sent again."""
     findings = tuple(
         replace(one, sure=page_findings.raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
@@ -149,7 +144,7 @@ async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manne
     return attempt
 
 
-async def _draft_opens(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> bool:
+async def _draft_opens(browser: Browser, settings: BrowserSettings, manners: Manners, found: ProbeResult) -> bool:
     site = parse_site(found.draft, "draft")
     window = await browser.open_window(settings)
     try:
@@ -163,7 +158,7 @@ async def _draft_opens(browser: Browser, settings: BrowserSettings, manners: Man
         await window.close()
 
 
-def _draft(found: Probed) -> str:
+def _draft(found: ProbeResult) -> str:
     host = urlsplit(found.url).netloc
     remarks = [f"drafted by `harvest probe`, which said {found.message!r} once; every line may be changed or left out"]
     if found.fault is not None:

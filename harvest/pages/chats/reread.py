@@ -15,7 +15,7 @@ from pathlib import Path
 from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.page import Page, parse_page
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_bubbles, read_turn
+from harvest.pages.reading.turn import Habits, ReadTurn, learn_habits, read_bubbles, read_turn
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from recordings.events.attempts import Attempt
@@ -26,7 +26,7 @@ from recordings.secrets.redaction import Redactor, marks_in
 
 
 @dataclass(frozen=True, slots=True)
-class Reread:
+class RereadAnswer:
     """A recorded answer and the reading of its page by today's code.
 
     now: the new reading, or None if the page could not be read. source: the exhibit that was read, `page` or `reply`,
@@ -50,7 +50,7 @@ class Reread:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundAnswer:
     """A turn that was recorded as failed, although today's code reads an answer on its kept page."""
 
     conversation: Conversation
@@ -59,11 +59,9 @@ class Found:
     text: str
 
 
-def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], list[Found]]:
-    """Read every answer of the run (or of one system) again, in attempt order, and look for answers in failed turns.
-
-    A damaged exhibit does not stop the reading. Its answer gets a `trouble` instead.
-    """
+def read_again(run: Run, *, system: str | None = None) -> tuple[list[RereadAnswer], list[FoundAnswer]]:
+    """Read every answer of the run (or of one system) again, in attempt order, and look for answers in failed turns. A
+    damaged exhibit does not stop the reading. Its answer gets a `trouble` instead."""
     chosen = [attempt for attempt in run.attempts if system in (None, attempt.started.key.system)]
     # The attempts that shared one page; an attempt without a session has a page of its own.
     sessions: dict[tuple[str, ...], list[Attempt]] = {}
@@ -71,10 +69,10 @@ def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], li
         started = attempt.started
         name = started.session or f"{started.trial_id}/{started.attempt}"
         sessions.setdefault((started.worker or attempt.worker, started.key.system, name), []).append(attempt)
-    answers: list[Reread] = []
-    found: list[Found] = []
+    answers: list[RereadAnswer] = []
+    found: list[FoundAnswer] = []
     for session in sessions.values():
-        known = _Known()
+        known = _SessionHabits()
         for attempt in sorted(session, key=lambda attempt: attempt.started.place):
             conversation = attempt.conversation()
             for turn in conversation.turns:
@@ -87,7 +85,7 @@ def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], li
 
 
 @dataclass(slots=True)
-class _Known:
+class _SessionHabits:
     """What the earlier turns of a session taught. whole: whether all of them were read from pages. before: the page
     after the last turn."""
 
@@ -96,58 +94,62 @@ class _Known:
     before: PageText | None = None
 
 
-def _reread_answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn, known: _Known) -> Reread:
+def _reread_answer(
+    run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn, known: _SessionHabits
+) -> RereadAnswer:
     was, evidence = reply.answer, reply.evidence
     source = next((name for name in ("page", "reply") if name in evidence), "")
     if not source:
         known.whole = False
-        return Reread(conversation, turn, was)
+        return RereadAnswer(conversation, turn, was)
     try:
-        page, read = _read(run, evidence, source, turn.said, known)
+        page, read = _read_turn(run, evidence, source, turn.said, known)
         refused = find_refusal(page, read) if source == "page" else None
     except _Unreadable as fault:
         known.whole = False
-        return Reread(conversation, turn, was, None, source, str(fault))
+        return RereadAnswer(conversation, turn, was, None, source, str(fault))
     if was.text and not read.text:
         # No answer without a word is ever recorded: this page is damaged, or is not the one that was read.
         known.whole = False
-        return Reread(conversation, turn, was, None, source, f"no answer is found in {evidence[source]}")
+        return RereadAnswer(conversation, turn, was, None, source, f"no answer is found in {evidence[source]}")
     now = read.answer
     if source == "reply":  # without what was offered below the answer
         now = replace(now, offers=was.offers)
     now = redacted_value(now, Redactor())  # as when it was recorded: markup may have hidden a secret
     if marks_in(was.text) > marks_in(now.text):
         # Markup can separate the pieces of a secret that are adjacent in the text.
-        return Reread(conversation, turn, was, None, source, "left as it is: it would bring back redacted text")
+        return RereadAnswer(conversation, turn, was, None, source, "left as it is: it would bring back redacted text")
     if refused is None:
-        return Reread(conversation, turn, was, now, source)
-    return Reread(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
+        return RereadAnswer(conversation, turn, was, now, source)
+    return RereadAnswer(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
 
 
-def _reread_failures(run: Path, attempt: Attempt, conversation: Conversation, known: _Known) -> Iterator[Found]:
+def _reread_failures(
+    run: Path, attempt: Attempt, conversation: Conversation, known: _SessionHabits
+) -> Iterator[FoundAnswer]:
     for failure in attempt.failures:
         if not failure.turn or "page" not in failure.evidence:
             continue
         try:
             said, ended = conversation.turns[failure.turn - 1].said, failure.reason == "no-reply"
-            _, read = _read(run, failure.evidence, "page", said, known, ended=ended)
+            _, read = _read_turn(run, failure.evidence, "page", said, known, ended=ended)
         except _Unreadable:
             continue  # nothing was recorded from it, so nothing is wrong
         if read.text and read.text != failure.partial:
-            yield Found(conversation, failure.turn, failure.reason, read.text)
+            yield FoundAnswer(conversation, failure.turn, failure.reason, read.text)
 
 
 class _Unreadable(Exception):
     """A sentence that says what is wrong with an exhibit."""
 
 
-def _read(
-    run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known, *, ended: bool = True
+def _read_turn(
+    run: Path, evidence: Mapping[str, str], source: str, said: str, known: _SessionHabits, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
     """Return the page and the turn read from it, and add to `known` what they teach. `ended` says that no more text was
     to come. Raises _Unreadable."""
-    text = _text(run, source, evidence[source])
-    watch, habits = _watch(run, evidence.get("watch", "")), known.habits
+    text = _read_text(run, source, evidence[source])
+    watch, habits = _read_watch(run, evidence.get("watch", "")), known.habits
     if not known.whole and isinstance(recorded := watch.get("habits"), dict):
         with suppress(ValueError):
             habits = Habits.from_json(recorded)
@@ -159,7 +161,7 @@ def _read(
             heard = math.inf if first == "none" else first if isinstance(first, float) else None
             read = read_turn(page, said, habits=habits, before=known.before, heard=heard)
             read = read.doubtful or read if ended else read
-            known.habits, known.before = learn(page, read, habits), PageText(page)
+            known.habits, known.before = learn_habits(page, read, habits), PageText(page)
         else:
             known.whole = False
             left_out = watch.get("left_out")
@@ -170,7 +172,7 @@ def _read(
     return page, read
 
 
-def _text(run: Path, name: str, address: str) -> str:
+def _read_text(run: Path, name: str, address: str) -> str:
     try:
         return read_exhibit(run, address).decode()
     except UnicodeDecodeError:  # a ValueError too
@@ -179,11 +181,11 @@ def _text(run: Path, name: str, address: str) -> str:
         raise _Unreadable(f"the exhibit {name!r}, {address}: {fault}") from None
 
 
-def _watch(run: Path, address: str) -> Mapping[str, object]:
+def _read_watch(run: Path, address: str) -> Mapping[str, object]:
     """Return the record of the turn, or an empty one if it is missing or damaged: only readings without pages need
     it."""
     try:
-        value = json.loads(_text(run, "watch", address)) if address else {}
+        value = json.loads(_read_text(run, "watch", address)) if address else {}
     except (_Unreadable, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -4,11 +4,11 @@ import json
 import math
 
 from harvest.pages.browser.recorder import Recorder
-from harvest.pages.witness.account import Account, account_of
-from harvest.pages.witness.judgement import PROMPT, Acquaintance, last_text
-from harvest.pages.witness.opening import Leaf, Opened, opened
+from harvest.pages.witness.account import Account, make_account
+from harvest.pages.witness.judgement import PROMPT, SiteKnowledge, last_text
+from harvest.pages.witness.opening import Leaf, Opened, open_content
 from harvest.pages.witness.received import Message
-from harvest.pages.witness.strands import Heard
+from harvest.pages.witness.strands import EarlierTexts
 from harvest.systems.driver import Exhibit
 
 EXHIBIT = "wire"
@@ -17,9 +17,9 @@ EXHIBIT = "wire"
 class SecondWitness:
     """The witness of one conversation. met: what is known about the site's messages, shared by its conversations."""
 
-    def __init__(self, recorder: Recorder, met: Acquaintance) -> None:
+    def __init__(self, recorder: Recorder, met: SiteKnowledge) -> None:
         self._recorder, self._met = recorder, met
-        self._heard = Heard()
+        self._heard = EarlierTexts()
         self._said, self._answer = "", ""
         self._since = self._read_at = -math.inf
         self._leaves: list[Leaf] = []
@@ -35,11 +35,11 @@ class SecondWitness:
     def turn_begins(self) -> None:
         """Begin the next turn. Everything received so far belongs to earlier turns."""
         received = self._recorder.received
-        later = opened(received, self._read_at)
+        later = open_content(received, self._read_at)
         self._before = None
         if self._answer and (later.leaves or self._late):
-            whole = opened(received, self._since)
-            self._before = account_of(whole, self._said, self._answer, self._heard, self._met.known)
+            whole = open_content(received, self._since)
+            self._before = make_account(whole, self._said, self._answer, self._heard, self._met.known)
             self._before = self._before.with_late(self._late)
         self._late = ""
         self._heard.add([*self._leaves, *later.leaves])
@@ -54,8 +54,8 @@ class SecondWitness:
     def note_replacement(self, text: str) -> None:
         """Note that the page now shows this text instead of the last answer. Call it before `turn_begins`, or before
         `account` of the turn after that answer."""
-        came = opened(self._recorder.received, self._read_at)
-        account = account_of(came, self._said, text, self._heard, self._met.known)
+        came = open_content(self._recorder.received, self._read_at)
+        account = make_account(came, self._said, text, self._heard, self._met.known)
         if any(one.right for one in account.texts):
             self._late = text
 
@@ -69,7 +69,7 @@ class SecondWitness:
         self._looked = len(self._recorder.received)
         for one in fresh:
             if isinstance(one, Message):
-                turn = opened([one], one.at)
+                turn = open_content([one], one.at)
                 told = next((shape.form for shape in turn.shapes if shape.form in signs), None)
                 if told is not None:
                     self._ended = one.at, told
@@ -83,10 +83,10 @@ class SecondWitness:
         await self._recorder.settle()
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()
-        turn = opened(self._recorder.received, since)
+        turn = open_content(self._recorder.received, since)
         self._leaves = turn.leaves
         turn.capped = turn.capped or self._recorder.capped
-        account = account_of(turn, said, answer, self._heard, self._met.known)
+        account = make_account(turn, said, answer, self._heard, self._met.known)
         self._met.meet(account)
         self._learn_end(turn, account)
         before = self._before or (self._last if self._late else None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from harvest.pages.browser.busy_signs import STARTED
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.composer import Typed, composer_of, still_holds, type_text
+from harvest.pages.chats.composer import Typed, get_composer, still_contains, type_text
 from harvest.pages.chats.place import Place
 from harvest.systems.driver import NotSent, Unanswered
 
@@ -62,7 +62,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
                     return Sent(way, typed, presses)
             if pressed:
                 typed = await _type_again(window, place, text)  # Enter may have made a new line
-        await (await composer_of(place)).clear()
+        await (await get_composer(place)).clear()
     except NotSent as fault:
         if not presses:
             raise
@@ -77,7 +77,7 @@ async def _close_menus(window: Window, place: Place, way: str, text: str, typed:
     such menu."""
     if way == "button":
         return False
-    part = await composer_of(place)
+    part = await get_composer(place)
     value = await part.value()
     if value.count("\n") > typed.held.count("\n"):
         return False  # the key makes a new line
@@ -96,7 +96,7 @@ async def _press(place: Place, way: str) -> bool:
     """Press the button or the key. Returns False if it certainly was not pressed."""
     if way != "button":
         with suppress(NotSent):
-            await (await composer_of(place)).press(way)
+            await (await get_composer(place)).press(way)
         return True
     button = await place.frame.node(place.send) if place.send else None
     if button is None:
@@ -117,7 +117,7 @@ async def _has_departed(window: Window, place: Place, typed: Typed, way: str) ->
         try:
             part = await place.frame.node(place.composer)
             value = None if part is None else await part.value()
-            if value is None or not still_holds(value, typed.held):
+            if value is None or not still_contains(value, typed.held):
                 return True
             seen = await place.frame.sample()
         except Unanswered as fault:

@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class ChangedAnswer:
     """A changed answer.
 
     text: the answer as it is read now. grown: whether its earlier text is all still there, with more. replaced: whether
@@ -46,7 +46,7 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RecordedAnswer:
     """An answer as it was read from `page` with these habits.
 
     how: the kind of sign that showed its end. quiet: seconds without a change by then. at: when it last changed, by the
@@ -65,7 +65,7 @@ class Taken:
     before: PageText | None = None
     heard: float | None = None
 
-    def read_again(self, page: Page) -> Later | None:
+    def read_again(self, page: Page) -> ChangedAnswer | None:
         """Read the answer again before another turn is sent. Returns None if it is unchanged."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
         gone = self._find_gone(page)
@@ -79,7 +79,7 @@ class Taken:
         )
         return _compare(self.turn.text, text, page, turn.bubbles, replaceable=not same)
 
-    def read_later(self, page: Page, echo: Node | None = None) -> Later | None:
+    def read_later(self, page: Page, echo: Node | None = None) -> ChangedAnswer | None:
         """Read the answer again on a page that also shows a later turn, at `echo`. Returns None if the answer is
         unchanged, or if its elements were rebuilt or have left the page together with the user's text."""
         numbers = [bubble.id for bubble in self.turn.bubbles]
@@ -116,10 +116,10 @@ class Taken:
         return gone
 
     @staticmethod
-    def _later_without(gone: Iterable[Node], text: str) -> Later:
+    def _later_without(gone: Iterable[Node], text: str) -> ChangedAnswer:
         """Return the answer after bubbles have gone, with the remaining `text`. It is unknown when they went."""
-        lost = tuple(word for bubble in gone for word in _words_of(bubble.text))
-        return Later(text, False, None, True, Change(lost))
+        lost = tuple(word for bubble in gone for word in _split_words(bubble.text))
+        return ChangedAnswer(text, False, None, True, Change(lost))
 
     def _came_before(self, echo: Node | None, bubbles: list[Node]) -> list[Node]:
         around = bubbles[-1].parent
@@ -170,11 +170,11 @@ def _text_between(page: Page, start: Node, end: Node | None) -> str:
 
 def change_between(before: str, now: str) -> Change:
     """Return the words that one of two texts has more often than the other, without the targets of links."""
-    was, is_now = _words_of(before), _words_of(now)
-    return Change(_surplus(was, Counter(is_now)), _surplus(is_now, Counter(was)))
+    was, is_now = _split_words(before), _split_words(now)
+    return Change(_surplus_words(was, Counter(is_now)), _surplus_words(is_now, Counter(was)))
 
 
-def _surplus(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
+def _surplus_words(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
     found = []
     for word in words:
         if other[word] > 0:
@@ -184,11 +184,13 @@ def _surplus(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _words_of(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return _WORDS.findall(_TARGET.sub("]", text).casefold())
 
 
-def _compare(before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True) -> Later | None:
+def _compare(
+    before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True
+) -> ChangedAnswer | None:
     """Return the change from `before` to `now`, or None if there is none. With `replaceable`, differing words were
     changed on the page itself."""
     if letters(before) == letters(now) or not now:
@@ -198,7 +200,7 @@ def _compare(before: str, now: str, page: Page, bubbles: Iterable[Node], *, repl
     ago = None if page.asked is None else (page.asked - max(dates, default=0.0)) / 1000
     grown, change = has_grown(before, now), change_between(before, now)
     replaced = replaceable and not grown and bool(change.lost and change.came)
-    return Later(now, grown, ago, replaced, change)
+    return ChangedAnswer(now, grown, ago, replaced, change)
 
 
 def _appearance(bubbles: Iterable[Node]) -> list[tuple[str, list[str]]]:

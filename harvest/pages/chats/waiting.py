@@ -24,8 +24,8 @@ from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.systems.driver import Unanswered
 
 _STEP = 0.1  # seconds between samples …
-_LEAST = 0.02  # … and if the answer may be complete before the next one
-_AHEAD = 0.12  # seconds before the answer may be complete at which the page is read
+_SHORTEST_STEP = 0.02  # … and if the answer may be complete before the next one
+_READ_AHEAD = 0.12  # seconds before the answer may be complete at which the page is read
 _MOST_DOCUMENTS = 5  # that may load one right after the other
 _DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is searched for an error
 _FILLED = 1.5  # seconds of quiet after which a short text from a request is not a state of the user's bubble
@@ -35,7 +35,7 @@ _CARRIED = 0.25  # bytes received for each byte of the answer that make it plaus
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class AwaitedAnswer:
     """The result of waiting. source: the page as the eye wrote it, for evidence.
 
     verdict: how the answer ended, or None if the turn was given up. The text of an ended answer is empty if a bubble
@@ -61,7 +61,7 @@ class Awaited:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _PageReading:
     """A reading of the page. It and its picture are valid while the page's number of changes is still `mutations`."""
 
     source: str
@@ -101,14 +101,14 @@ class Waiting:
         self._since: float | None = None  # when the answer was found outside the watched element
         self._bytes = 0
         self._looked_at = (-1, 0, True)
-        self._ahead: _Look | None = None
+        self._ahead: _PageReading | None = None
         self._echoed = False  # whether the user's words have been seen on the page
         self._doubtful: ReadTurn | None = None  # what was read last, if it may not be an answer
         self._lost = False  # whether the page was replaced by one without them
         self._sent = -math.inf  # when the page counts its turn as sent, by this program's clock, or a little before
         self._shift = 0.0  # seconds from the sending to the loading of the document with the answer
 
-    async def answer(self, seconds: float) -> Awaited:
+    async def answer(self, seconds: float) -> AwaitedAnswer:
         """Wait at most `seconds` for the complete answer. Raises DriverError if the page or the browser is lost."""
         until = self._clock.monotonic() + seconds
         while True:
@@ -156,7 +156,7 @@ class Waiting:
                     trouble = None if turn.text else self._trouble
                     sample = self._date_sample(self._sample(seen), turn)
                     changed_at = self._clock.monotonic() - (now.asked or 0.0) + self._shift + sample.last_change
-                    return Awaited(
+                    return AwaitedAnswer(
                         look.source,
                         look.page,
                         turn,
@@ -175,13 +175,13 @@ class Waiting:
                 look = await self._look()
                 found = self._find_trouble(look.page, look.turn)
                 if found is not None:
-                    return Awaited(look.source, look.page, look.turn, None, "fault", sample, found, self._heard)
-            elif left is not None and left <= _AHEAD and ahead is None:
+                    return AwaitedAnswer(look.source, look.page, look.turn, None, "fault", sample, found, self._heard)
+            elif left is not None and left <= _READ_AHEAD and ahead is None:
                 # Reading takes its time, and the quiet goes on meanwhile.
                 look, picture = await asyncio.gather(self._look(), self._picture())
                 self._ahead = replace(look, mutations=seen.mutations, picture=picture)
             rest = _STEP if left is None else left - (self._clock.monotonic() - seen_at)
-            await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
+            await self._clock.sleep(min(_STEP, max(_SHORTEST_STEP, rest)))
 
     def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
         """Return True if the page earlier replaced a text with these words that had been considered a complete
@@ -238,7 +238,7 @@ class Waiting:
             self._bubbles, self._since, self._ahead = frozenset(), None, None
         raise Unanswered("page-reloaded", "the page kept reloading while Harvest waited for the answer")
 
-    async def _look(self) -> _Look:
+    async def _look(self) -> _PageReading:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
@@ -260,7 +260,7 @@ class Waiting:
         if container and container != self._container:
             self._container = container
             await self._place.frame.watch([container])
-        return _Look(source, page, turn)
+        return _PageReading(source, page, turn)
 
     def _is_premature(self, turn: ReadTurn) -> bool:
         """Return True for figures and numbers that appear before the user's own text: a progress bar with its seconds,

@@ -7,15 +7,15 @@ no other button.
 from collections.abc import Iterator
 
 from harvest.pages.finding import notices
-from harvest.pages.finding.blocker import Blocker, covers, overlap
+from harvest.pages.finding.blocker import Blocker, covers_share, overlap_area
 from harvest.pages.finding.discovery import possible_composers
 from harvest.pages.finding.labels import code_of, is_button, labels_of, role_of
 from harvest.pages.finding.weighing import nodes_around
-from harvest.pages.finding.wordings import Wording, words
+from harvest.pages.finding.wordings import Wording, word_set
 from harvest.pages.reading.page import Node, Page
 
-_DIALOG_CODE = words("modal popup lightbox interstitial dialog overlay")
-_CONSENT_CODE = words("""
+_DIALOG_CODE = word_set("modal popup lightbox interstitial dialog overlay")
+_CONSENT_CODE = word_set("""
     consent cookie cookies gdpr cmp onetrust cookiebot didomi usercentrics quantcast truste klaro osano iubenda termly
     complianz borlabs sourcepoint cky ccpa
 """)
@@ -40,19 +40,19 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
     is in a frame that covers the frame with the chat.
     """
     composer = next(iter(possible_composers(page)), None)
-    for region in _consents(page, composer):
-        choices = _choices(page, region, _ANSWERS)
+    for region in _find_consents(page, composer):
+        choices = _find_answers(page, region, _ANSWERS)
         if choices:
-            return _blocker("consent", region, choices, "speaks of cookies or consent")
-    for region in windows(page):
+            return _make_blocker("consent", region, choices, "speaks of cookies or consent")
+    for region in find_windows(page):
         frames = [node.box for node in region.walk() if node.tag == "iframe" and node.visible and node.box is not None]
-        if any(box.width * box.height >= 40000 for box in frames) or notices.human_check(region.text):
+        if any(box.width * box.height >= 40000 for box in frames) or notices.find_human_check(region.text):
             continue  # a frame may contain the chat; a check for humans is not answered
         fields = (node.get("type") for node in region.walk() if node.visible)
         asks = region.text in notices.SIGN_IN_FIRST or (
             region.text in notices.SIGN_IN and any(kind in ("password", "email") for kind in fields)
         )
-        choices = _choices(
+        choices = _find_answers(
             page,
             region,
             (notices.CLOSE, notices.REJECT)
@@ -61,16 +61,16 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
         )
         asks = asks or (not choices and asks_to_sign_in(page, region))
         if asks:
-            return _blocker("login", region, choices, "a window that asks for a log-in")
+            return _make_blocker("login", region, choices, "a window that asks for a log-in")
         if choices:
-            return _blocker(
+            return _make_blocker(
                 "consent" if region.text in notices.TERMS else "modal", region, choices, "a window over the page"
             )
-    if over and composer is None and len(page.root.text) <= _LONGEST and not notices.human_check(page.root.text):
-        choices = _choices(page, page.root, _ANSWERS)
+    if over and composer is None and len(page.root.text) <= _LONGEST and not notices.find_human_check(page.root.text):
+        choices = _find_answers(page, page.root, _ANSWERS)
         if choices:
             kind = "consent" if page.root.text in notices.TERMS or page.root.text in notices.COOKIES else "modal"
-            return _blocker(kind, page.root, choices, "a frame over the chat")
+            return _make_blocker(kind, page.root, choices, "a frame over the chat")
     return None
 
 
@@ -79,9 +79,9 @@ def asks_to_sign_in(page: Page, region: Node) -> bool:
     return any(_is_sign_in(name) for node in _buttons(region) for name in labels_of(page, node))
 
 
-def closes(page: Page, region: Node) -> bool:
+def can_be_closed(page: Page, region: Node) -> bool:
     """Return True if the region can be closed without agreeing to anything."""
-    return bool(_choices(page, region, (notices.CLOSE, notices.REJECT)))
+    return bool(_find_answers(page, region, (notices.CLOSE, notices.REJECT)))
 
 
 def _is_sign_in(name: str) -> bool:
@@ -91,14 +91,14 @@ def _is_sign_in(name: str) -> bool:
     )
 
 
-def _blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blocker:
+def _make_blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blocker:
     first, *stronger = choices or [None]
     how = choices[first] if first is not None else "no button to answer it"
     others = tuple(node for node in stronger if node is not None)
     return Blocker(kind, region.text[:300], region, first, (why, how), others)
 
 
-def dialogs(page: Page) -> Iterator[Node]:
+def find_dialogs(page: Page) -> Iterator[Node]:
     """Yield the dialog windows within the page, without dialogs inside other dialogs."""
     last: Node | None = None
     for node in page.walk():
@@ -108,7 +108,7 @@ def dialogs(page: Page) -> Iterator[Node]:
         if box is None or box.width < 120 or box.height < 40 or not node.visible or node is page.root:
             continue
         coded = node.tag not in ("body", "html", "main") and code_of(node) & _DIALOG_CODE and _buttons(node)
-        if _is_dialog(node) or (coded and covers(page, node, 0.08) and len(node.text) <= _LONGEST):
+        if _is_dialog(node) or (coded and covers_share(page, node, 0.08) and len(node.text) <= _LONGEST):
             last = node
             yield node
 
@@ -117,10 +117,10 @@ def _is_dialog(node: Node) -> bool:
     return role_of(node) in ("dialog", "alertdialog") or node.get("aria-modal") == "true"
 
 
-def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
+def _find_consents(page: Page, composer: Node | None) -> Iterator[Node]:
     seen: set[int] = set()
     for button in page.walk():
-        if not _pressable(button):
+        if not _is_pressable(button):
             continue
         names = [name for name in labels_of(page, button) if len(name) <= _LONGEST_NAME]
         if not any(name in wording for wording in _ANSWERS for name in names):
@@ -146,21 +146,21 @@ def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
     box = region.box
     if box is None:
         return False
-    if composer is not None and composer.box is not None and overlap(box, composer.box) > 0:
+    if composer is not None and composer.box is not None and overlap_area(box, composer.box) > 0:
         return True
     if composer is None and 2 * len(region.text) >= len(page.root.text):
         return True  # the page says nothing else, as in a frame of its own
-    if covers(page, region, 0.4):
+    if covers_share(page, region, 0.4):
         return True
     edge = box.bottom >= page.height - 40 or box.y <= 40
     inside = box.y < page.height and box.bottom > 0
     return inside and edge and box.width >= 200 and box.height <= page.height * 0.6
 
 
-def windows(page: Page) -> Iterator[Node]:
+def find_windows(page: Page) -> Iterator[Node]:
     """Yield the dialogs over the chat, and other elements that cover half of the page as well as the box to type in."""
     composer = next(iter(possible_composers(page)), None)
-    for region in dialogs(page):
+    for region in find_dialogs(page):
         if composer is None or (not composer.within(region) and _covers_chat(page, region, composer)):
             yield region
     if composer is None or composer.box is None:
@@ -173,7 +173,7 @@ def windows(page: Page) -> Iterator[Node]:
         box = node.box
         if not later or box is None or node.parent not in around or node in around or not node.visible:
             continue
-        if box.x <= x <= box.right and box.y <= y <= box.bottom and covers(page, node, 0.5):
+        if box.x <= x <= box.right and box.y <= y <= box.bottom and covers_share(page, node, 0.5):
             yield node
 
 
@@ -182,10 +182,12 @@ def _covers_chat(page: Page, region: Node, composer: Node) -> bool:
         return True
     if region.box is None or composer.box is None:
         return False
-    return overlap(region.box, composer.box) > 0 or any(covers(page, one, 0.5) for one in (region, *region.elements))
+    return overlap_area(region.box, composer.box) > 0 or any(
+        covers_share(page, one, 0.5) for one in (region, *region.elements)
+    )
 
 
-def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[Node, str]:
+def _find_answers(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[Node, str]:
     """Return the buttons that answer the region, in the order of `wordings`, each with how it was recognised."""
     here = page.url.partition("#")[0]
     buttons = [
@@ -209,9 +211,9 @@ def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[No
 
 
 def _buttons(region: Node) -> list[Node]:
-    return [node for node in region.walk() if _pressable(node)]
+    return [node for node in region.walk() if _is_pressable(node)]
 
 
-def _pressable(node: Node) -> bool:
+def _is_pressable(node: Node) -> bool:
     box = node.box
     return is_button(node) and box is not None and box.width >= 6 and box.height >= 6 and node.visible

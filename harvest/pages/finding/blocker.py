@@ -23,25 +23,25 @@ class Blocker:
     stronger: tuple[Node, ...] = ()
 
 
-def came_since(node: Node) -> bool:
+def appeared_after_send(node: Node) -> bool:
     """Return True if the element, or a text in it, appeared after the last send."""
     return any("h-born" in one.attributes or "h-said" in one.attributes for one in node.walk())
 
 
-def inside_code(node: Node) -> bool:
+def is_inside_code(node: Node) -> bool:
     """Return True for code listings and elements in them, whose class names describe the listing."""
     return any(one.tag in ("pre", "code", "samp", "kbd") for one in (node, *node.ancestors()))
 
 
-def overlap(one: Box, other: Box) -> float:
+def overlap_area(one: Box, other: Box) -> float:
     """Return the area of the intersection, in square pixels."""
     width = min(one.right, other.right) - max(one.x, other.x)
     height = min(one.bottom, other.bottom) - max(one.y, other.y)
     return max(0.0, width) * max(0.0, height)
 
 
-def covers(page: Page, node: Node, share: float) -> bool:
+def covers_share(page: Page, node: Node, share: float) -> bool:
     """Return True if the element covers at least `share` of the window."""
     window = Box(0, 0, page.width, page.height)
     whole = page.width * page.height
-    return node.box is not None and whole > 0 and overlap(node.box, window) >= share * whole
+    return node.box is not None and whole > 0 and overlap_area(node.box, window) >= share * whole

@@ -7,9 +7,9 @@ answer.
 
 from collections.abc import Iterator, Sequence
 
-from harvest.pages.browser.traffic import Fault
+from harvest.pages.browser.traffic import FailedRequest
 from harvest.pages.finding.banners import find_banner
-from harvest.pages.finding.blocker import Blocker, came_since
+from harvest.pages.finding.blocker import Blocker, appeared_after_send
 from harvest.pages.finding.failures import find_failure
 from harvest.pages.finding.walls import find_wall
 from harvest.pages.reading.page import Page, letters
@@ -23,10 +23,8 @@ _LONGEST_NOTICE = 1000  # characters: longer texts are articles
 def find_blockers(
     page: Page, *, site: Site | None = None, status: int | None = None, over: bool = False
 ) -> list[Blocker]:
-    """Find everything that is in the way on a chat page. Obstacles that can be clicked away come first.
-
-    `status` is the HTTP status of the document. `over` says that the page is in a frame that covers the chat.
-    """
+    """Find everything that is in the way on a chat page. Obstacles that can be clicked away come first. `status` is the
+    HTTP status of the document. `over` says that the page is in a frame that covers the chat."""
     found: list[Blocker | None] = []
     for number in range(1, len(site.dismiss) + 1 if site is not None else 1):
         shown = (one for one in page.marked(f"dismiss-{number}") if one.visible and one.box is not None)
@@ -43,13 +41,15 @@ def find_named(page: Page, site: Site) -> Blocker | None:
 
 
 def find_refusal(
-    page: Page, turn: ReadTurn, *, site: Site | None = None, faults: Sequence[Fault] = (), begun: int | None = None
+    page: Page,
+    turn: ReadTurn,
+    *,
+    site: Site | None = None,
+    faults: Sequence[FailedRequest] = (),
+    begun: int | None = None,
 ) -> Blocker | None:
-    """Find the sign that the turn just read has failed, or return None. Only what came since the send counts.
-
-    faults: the requests that failed since then. begun: the number of requests since then that may carry an answer, or
-    None.
-    """
+    """Find the sign that the turn just read has failed, or return None. Only what came since the send counts. faults:
+    the requests that failed since then. begun: the number of requests since then that may carry an answer, or None."""
     # A banner does not end a turn.
     named = next((one for one in _named_blockers(page, site, turn) if one.kind != "consent"), None)
     wall = find_wall(page, None, since=True, unanswered=None if turn.text else turn)
@@ -66,7 +66,7 @@ def _named_blockers(page: Page, site: Site | None, turn: ReadTurn | None = None)
         for node in nodes:
             if not node.visible or (block.selector is None and not 0 < len(node.text) <= _LONGEST_NOTICE):
                 continue
-            if turn is not None and block.kind in _EVENTS and not came_since(node):
+            if turn is not None and block.kind in _EVENTS and not appeared_after_send(node):
                 continue
             if block.pattern is not None and not block.pattern.search(node.text):
                 continue

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from harvest.pages.finding.labels import code_of, is_button, is_icon, labels_of, role_of
 from harvest.pages.finding.notices import CLOSE
-from harvest.pages.finding.weighing import Candidate, Scales, first, is_shown, list_words, nodes_around
-from harvest.pages.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, Wording, words
+from harvest.pages.finding.weighing import Candidate, Scales, first_match, is_shown, join_words, nodes_around
+from harvest.pages.finding.wordings import NEW_CHAT, NOT_SEND, OPEN_CHAT, SEARCH, SEND, Wording, word_set
 from harvest.pages.reading.page import Box, Node, Page
 
 
@@ -26,7 +26,7 @@ def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Cand
     box = composer.box
     if box is None:
         return None
-    frame = _surrounding(composer)
+    frame = _surrounding_part(composer)
     form = next((parent for parent in composer.ancestors() if parent.tag == "form"), None)
     scope = form if form is not None and form.within(frame) else frame
     buttons = [node for node in scope.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
@@ -35,7 +35,7 @@ def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Cand
         buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
     group = _group_of(composer, scope)
     near = [node for node in buttons if node.within(group) or (node.box is not None and _is_near(node.box, box))]
-    last = min(near, key=lambda node: _from_end(composer, node), default=None)
+    last = min(near, key=lambda node: _distance_from_end(composer, node), default=None)
     ordered = list(group.walk())
     after = [node for node in ordered[ordered.index(composer) :] if node in buttons]
     row = _Row(composer, group, frozenset(node for node in (last, *after[-1:]) if node is not None))
@@ -49,21 +49,21 @@ def _weigh_send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: 
     names = labels_of(page, node)
     code = code_of(node, inside=True)
     exact = any(SEND.is_all(name) for name in names)
-    refused = "" if exact else first(names, NOT_SEND)
+    refused = "" if exact else first_match(names, NOT_SEND)
     if refused:
         scales.add(-3.5, f"called {refused!r}")
-    elif sends := first(names, SEND):
+    elif sends := first_match(names, SEND):
         scales.add(3.2 if len(sends) <= 40 else 1.0, f"called {sends!r}")
     elif names and not is_icon(node):
         scales.add(-0.8, f"called {names[0][:40]!r}")
     if alone and not refused:
         scales.add(1.0, "the only button there")
     if code & _SEND_CODE:
-        scales.add(2.0, f"named {list_words(code & _SEND_CODE)} in the code")
+        scales.add(2.0, f"named {join_words(code & _SEND_CODE)} in the code")
     elif code & _SEND_PICTURES and is_icon(node):
-        scales.add(0.8, f"shows a picture named {list_words(code & _SEND_PICTURES)}")
+        scales.add(0.8, f"shows a picture named {join_words(code & _SEND_PICTURES)}")
     if code & _OTHER_CODE and not code & {"send", "submit"}:
-        scales.add(-2.5, f"named {list_words(code & _OTHER_CODE)} in the code")
+        scales.add(-2.5, f"named {join_words(code & _OTHER_CODE)} in the code")
     if form is not None and node.within(form):
         kind = node.get("type").lower()
         if kind == "submit" or (node.tag == "button" and not kind):
@@ -91,20 +91,20 @@ def _weigh_send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: 
     return scales.candidate()
 
 
-_OTHER_CODE = words("""
+_OTHER_CODE = word_set("""
     attach attachment upload file mic microphone voice record recorder audio speech emoji settings clear reset
     delete stop cancel camera image photo plus tools model close menu dictate dictation paperclip clip
     suggestion
 """)
 
 
-_SEND_CODE = words("send submit sender submitter")
+_SEND_CODE = word_set("send submit sender submitter")
 
 
-_SEND_PICTURES = words("arrow plane paperplane up")
+_SEND_PICTURES = word_set("arrow plane paperplane up")
 
 
-_LAUNCHER_CODE = words("chat chatbot messenger widget bot assistant")
+_LAUNCHER_CODE = word_set("chat chatbot messenger widget bot assistant")
 
 
 def _weigh_distance(scales: Scales, row: _Row) -> None:
@@ -115,9 +115,9 @@ def _weigh_distance(scales: Scales, row: _Row) -> None:
         return
     last = scales.node in row.last
     if scales.node.within(row.group) or _is_near(place, box):
-        if last or _from_end(row.composer, scales.node) < box.width / 2:
+        if last or _distance_from_end(row.composer, scales.node) < box.width / 2:
             scales.add(1.0, "at the end of the box")
-        elif _from_end(row.composer, scales.node) >= box.width:
+        elif _distance_from_end(row.composer, scales.node) >= box.width:
             scales.add(-0.2, "before the box")
         if last:
             scales.add(0.7, "the last one there")
@@ -138,7 +138,7 @@ _STATES = (
 )
 
 
-def _from_end(composer: Node, node: Node) -> float:
+def _distance_from_end(composer: Node, node: Node) -> float:
     """Return the pixels from the end of the composer's line, where writing ends, back to the middle of the button."""
     box, place = composer.box, node.box
     assert box is not None
@@ -155,23 +155,23 @@ def _is_near(place: Box, box: Box) -> bool:
 
 def find_launcher(page: Page) -> Candidate | None:
     """Find the button that opens a chat that is not shown yet, or return None if no button is likely to."""
-    return _best(page, _weigh_launcher)
+    return _best_candidate(page, _weigh_launcher)
 
 
 def _weigh_launcher(page: Page, node: Node) -> Candidate:
     scales = Scales(node, -2.5)
     names, code = labels_of(page, node), code_of(node, inside=True)
-    if (name := first(names, OPEN_CHAT)) and len(name) <= 60:
+    if (name := first_match(names, OPEN_CHAT)) and len(name) <= 60:
         scales.add(2.4, f"called {name!r}")
         if OPEN_CHAT.is_all(name):
             scales.add(0.6, "called that and nothing more")
     if code & {"launcher", "launch"}:
         scales.add(2.2, "named launcher in the code")
     elif code & _LAUNCHER_CODE:
-        scales.add(1.2, f"named {list_words(code & _LAUNCHER_CODE)} in the code")
+        scales.add(1.2, f"named {join_words(code & _LAUNCHER_CODE)} in the code")
     elif any(code_of(parent) & {"launcher", "chatbot", "messenger", "livechat"} for parent in nodes_around(node, 3)):
         scales.add(1.2, "in something the code calls a launcher or a messenger")
-    if first(names, SEARCH):
+    if first_match(names, SEARCH):
         scales.add(-2.5, "called a search")
     href = node.get("href")
     if role_of(node) == "link" and href and not href.startswith(f"{page.url.partition('#')[0]}#"):
@@ -192,25 +192,25 @@ def _weigh_launcher(page: Page, node: Node) -> Candidate:
         scales.add(-2.0, "disabled")
     if node.get("aria-expanded") == "true":
         scales.add(-5.0, "has opened what it opens")
-    elif name := next((name for name in names if name in CLOSE or name in _SHUT), ""):
+    elif name := next((name for name in names if name in CLOSE or name in _MINIMIZE), ""):
         scales.add(-5.0, f"called {name[:60]!r}: it closes something")
     return scales.candidate()
 
 
-_SHUT = Wording(
+_MINIMIZE = Wording(
     "minimi* | collapse | minimieren | réduire | minimizar | riduci | свернуть | 最小化 | 最小化する | 최소화"
 )
 
 
 def find_new_chat(page: Page) -> Candidate | None:
     """Find the button that begins another conversation, or return None if no button is likely to."""
-    return _best(page, _weigh_new_chat)
+    return _best_candidate(page, _weigh_new_chat)
 
 
 def _weigh_new_chat(page: Page, node: Node) -> Candidate:
     scales = Scales(node, -2.5)
     names, code = labels_of(page, node), code_of(node, inside=True)
-    if name := first([name for name in names if len(name) <= 60], NEW_CHAT):
+    if name := first_match([name for name in names if len(name) <= 60], NEW_CHAT):
         scales.add(3.2, f"called {name!r}")
         if NEW_CHAT.is_all(name):
             scales.add(0.8, "called that and nothing more")
@@ -225,7 +225,7 @@ def _weigh_new_chat(page: Page, node: Node) -> Candidate:
     return scales.candidate()
 
 
-def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | None:
+def _best_candidate(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | None:
     found = [weigh(page, node) for node in page.walk() if is_button(node) and is_shown(node)]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.5 else None
@@ -261,7 +261,7 @@ def _has_more(part: Node | str) -> bool:
     return False
 
 
-def _surrounding(composer: Node) -> Node:
+def _surrounding_part(composer: Node) -> Node:
     """Return the part of the page that contains the composer and its send button, and is not much higher than the
     box."""
     box, best = composer.box, composer

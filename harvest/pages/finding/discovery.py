@@ -6,19 +6,19 @@ speaks for the candidate than against it.
 
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
-from harvest.pages.finding.weighing import Candidate, Scales, first, list_words, nodes_around
-from harvest.pages.finding.wordings import ASK, NO_TALK, PERSONAL, SEARCH, TALK, Wording, words
+from harvest.pages.finding.weighing import Candidate, Scales, first_match, join_words, nodes_around
+from harvest.pages.finding.wordings import ASK, NO_TALK, PERSONAL, SEARCH, TALK, Wording, word_set
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 
 _TYPED = frozenset({"", "text", "search"})
 _FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})
-_EDITORS = words("prosemirror lexical quill ql slate tiptap codemirror cm draft ck trix medium tinymce monaco")
-_TALK_CODE = words("prompt chat composer message msg question ask conversation assistant bot reply textarea")
-_NO_TALK_CODE = words("""
+_EDITORS = word_set("prosemirror lexical quill ql slate tiptap codemirror cm draft ck trix medium tinymce monaco")
+_TALK_CODE = word_set("prompt chat composer message msg question ask conversation assistant bot reply textarea")
+_NO_TALK_CODE = word_set("""
     search filter email mail newsletter subscribe comment feedback coupon promo address username login signin
     password phone subject rename title tag tags review url settings system temperature find
 """)
-_LOG_CODE = words("""
+_LOG_CODE = word_set("""
     messages message chat conversation thread transcript history dialogue dialog bubble bubbles log turn turns
 """)
 _ASIDE = frozenset({"nav", "aside"})
@@ -30,10 +30,8 @@ _NEAR = 8  # ancestors of an element that count as its surroundings
 
 
 def find_composer(page: Page) -> list[Candidate]:
-    """Return all text boxes in which a person could chat, the most likely first.
-
-    A box that is disabled or read-only now is included with a score below 0.5, because it may become the composer.
-    """
+    """Return all text boxes in which a person could chat, the most likely first. A box that is disabled or read-only
+    now is included with a score below 0.5, because it may become the composer."""
     # Smaller boxes are not meant for people: editors have hidden clones and elements that catch the keyboard.
     boxes = [
         node
@@ -109,22 +107,22 @@ def _weigh_names(scales: Scales, page: Page) -> None:
     if search and not ASK.find(said):
         talk = ""
     if talk:
-        scales.add(1.8, f"called {first(names, TALK)!r}")
+        scales.add(1.8, f"called {first_match(names, TALK)!r}")
     if search:
-        scales.add(-1.0 if talk else -2.8, f"called {first(names, SEARCH)!r}")
+        scales.add(-1.0 if talk else -2.8, f"called {first_match(names, SEARCH)!r}")
     if other:
-        scales.add(-1.0 if talk else -2.8, f"called {first(names, NO_TALK)!r}")
-    asked = who_is_asked(page, node) if node.tag in ("input", "textarea") and not talk else ""
-    if asked and (node.tag == "input" or not _sent_from(page, node)):
+        scales.add(-1.0 if talk else -2.8, f"called {first_match(names, NO_TALK)!r}")
+    asked = find_personal_question(page, node) if node.tag in ("input", "textarea") and not talk else ""
+    if asked and (node.tag == "input" or not _has_send_button(page, node)):
         scales.add(-4.0, f"asks who is talking: {asked!r}")
     code = code_of(node)
     if code & _TALK_CODE:
-        scales.add(0.9, f"named {list_words(code & _TALK_CODE)} in the code")
+        scales.add(0.9, f"named {join_words(code & _TALK_CODE)} in the code")
     if code & _NO_TALK_CODE:
-        scales.add(-1.2 if talk else -2.0, f"named {list_words(code & _NO_TALK_CODE)} in the code")
+        scales.add(-1.2 if talk else -2.0, f"named {join_words(code & _NO_TALK_CODE)} in the code")
 
 
-def who_is_asked(page: Page, node: Node) -> str:
+def find_personal_question(page: Page, node: Node) -> str:
     """Return the name of a field that asks who is typing, or the question before the field. Returns "" if it does not
     ask."""
     names = labels_of(page, node)
@@ -164,11 +162,11 @@ def _weigh_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
             scales.add(1.0, "next to a conversation")
             break
         below = parent
-    if _sent_from(page, node):
+    if _has_send_button(page, node):
         scales.add(1.2, "has a button that sends")
 
 
-def _sent_from(page: Page, node: Node) -> bool:
+def _has_send_button(page: Page, node: Node) -> bool:
     send = find_send(page, node)
     return send is not None and send.score >= 0.6
 

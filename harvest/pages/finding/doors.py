@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from harvest.pages.finding.discovery import find_composer, who_is_asked
+from harvest.pages.finding.discovery import find_composer, find_personal_question
 from harvest.pages.finding.labels import is_button, labels_of, role_of
 from harvest.pages.finding.notices import ACCEPT
 from harvest.pages.finding.selectors import selector_for
@@ -10,13 +10,13 @@ from harvest.pages.finding.weighing import is_shown
 from harvest.pages.finding.wordings import OPEN_CHAT, SEND, Wording
 from harvest.pages.reading.page import Node, Page
 
-_ON = Wording("""
+_CONTINUE = Wording("""
     next | proceed | join | enter | join chat | start | weiter | los geht's | beitreten | chat beginnen | suivant |
     commencer | démarrer | siguiente | comenzar | avançar | começar | avanti | inizia | volgende | verder | dalej |
     rozpocznij | ileri | başla | далее | начать | التالي | ابدأ | आगे | शुरू करें | 次へ | 開始 | 下一步 | 开始 | 開始聊天 |
     다음 | 시작
 """)
-_WAYS_ON = (_ON, OPEN_CHAT, ACCEPT, SEND)
+_CONTINUE_WORDINGS = (_CONTINUE, OPEN_CHAT, ACCEPT, SEND)
 _FILLED = frozenset({"", "text", "email", "tel", "number", "date", "url", "search"})
 _GOOD = 0.5  # score from which a text box is one to talk in and not a field of the form
 _EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": "2000-01-01"}
@@ -60,7 +60,7 @@ def find_door(page: Page) -> Door | None:
         node
         for node in form.walk()
         if is_button(node) and is_shown(node)
-        if any(name in way for name in labels_of(page, node) if len(name) <= 60 for way in _WAYS_ON)
+        if any(name in way for name in labels_of(page, node) if len(name) <= 60 for way in _CONTINUE_WORDINGS)
     ]
     codes = (f"{one.get('class')} {one.get('id')}".lower() for one in (form, *form.ancestors()))
     named = (word in code for code in codes for word in ("chat", "messenger", "assistant"))
@@ -73,7 +73,7 @@ def find_door(page: Page) -> Door | None:
         if not node.within(form) or node in talk or not _is_field(node) or not (is_shown(node) or ticked):
             continue
         names = _tick_names(page, node) if ticked else labels_of(page, node)
-        asks.append(next((name[:60] for name in names if name), who_is_asked(page, node)[:60] or node.tag))
+        asks.append(next((name[:60] for name in names if name), find_personal_question(page, node)[:60] or node.tag))
         if css := selector_for(page, node):
             example = "one of its options" if node.tag == "select" else _EXAMPLES.get(node.get("type").lower(), "Audit")
             fields.append((css, True if ticked else example))
@@ -84,10 +84,10 @@ def _asks_who(page: Page, node: Node) -> bool:
     if role_of(node) == "checkbox":
         return any(name in ACCEPT for name in _tick_names(page, node))
     if node.tag == "textarea":
-        return bool(who_is_asked(page, node))
+        return bool(find_personal_question(page, node))
     if node.tag != "input" or node.get("type").lower() not in _FILLED - {"search"}:
         return False
-    return node.get("type") in ("email", "tel") or bool(who_is_asked(page, node))
+    return node.get("type") in ("email", "tel") or bool(find_personal_question(page, node))
 
 
 def _is_field(node: Node) -> bool:

@@ -1,29 +1,27 @@
-"""Signs that a turn has failed: an error that the page shows, or a request that failed.
-
-Only what came since the send counts, because the error of an earlier turn stays on the page.
-"""
+"""Signs that a turn has failed: an error that the page shows, or a request that failed. Only what came since the send
+counts, because the error of an earlier turn stays on the page."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from harvest.pages.browser.traffic import CARRYING, Fault
-from harvest.pages.finding.blocker import Blocker, came_since, inside_code
+from harvest.pages.browser.traffic import CARRYING, FailedRequest
+from harvest.pages.finding.blocker import Blocker, appeared_after_send, is_inside_code
 from harvest.pages.finding.labels import is_button, role_of
 from harvest.pages.finding.notices import FAULT, RATE_LIMIT, SIGN_IN_FIRST
-from harvest.pages.finding.wordings import camel_split, code_words, words
+from harvest.pages.finding.wordings import code_words, split_camel_case, word_set
 from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.turn import ReadTurn
 
-_ERROR_CODE = words("error errors errored danger destructive failed failure fail fault critical")
-_TOAST_CODE = words("toast toasts toaster toastify snackbar notification notice alert flash sonner")
-_FINE_CODE = words("success info ok done saved copied")
-_ADVICE_CODE = words("callout admonition note tip hint caution important")
+_ERROR_CODE = word_set("error errors errored danger destructive failed failure fail fault critical")
+_TOAST_CODE = word_set("toast toasts toaster toastify snackbar notification notice alert flash sonner")
+_FINE_CODE = word_set("success info ok done saved copied")
+_ADVICE_CODE = word_set("callout admonition note tip hint caution important")
 _DESCRIBING = ("aria-errormessage", "aria-describedby")
 _PICTURES = ("svg", "img", "i", "span")
-_WRAPPERS = words("boundary handler border ring outline markdown")
-_NEARLY = 0.8  # share of a bubble's letters that an element must have to speak for the bubble
+_WRAPPERS = word_set("boundary handler border ring outline markdown")
+_WHOLE_SHARE = 0.8  # share of a bubble's letters that an element must have to speak for the bubble
 _LONGEST_NOTICE = 400  # characters: longer texts are answers
 _SOON, _LATE = 0.5, 3.0  # seconds around a failure within which a page reports it
 _TELEMETRY = re.compile(
@@ -34,40 +32,39 @@ _TELEMETRY = re.compile(
 )
 
 
-def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None = None) -> Blocker | None:
-    """Find the sign that the turn has failed, or return None.
-
-    faults: the requests that failed since the send. begun: the number of requests since then that may carry an answer,
-    or None.
-    """
-    shown = _in_bubbles(page, turn) or _outside_bubbles(page, turn)
+def find_failure(
+    page: Page, turn: ReadTurn, faults: Sequence[FailedRequest], begun: int | None = None
+) -> Blocker | None:
+    """Find the sign that the turn has failed, or return None. faults: the requests that failed since the send. begun:
+    the number of requests since then that may carry an answer, or None."""
+    shown = _find_in_bubbles(page, turn) or _find_outside_bubbles(page, turn)
     if shown is None:
-        return _by_traffic(page, turn, faults, begun)
-    limited = shown.kind == "error" and any(fault.status == 429 and _may_carry(page, fault) for fault in faults)
+        return _find_failed_request(page, turn, faults, begun)
+    limited = shown.kind == "error" and any(fault.status == 429 and _may_carry_answer(page, fault) for fault in faults)
     return replace(shown, kind="rate-limit") if limited else shown
 
 
-def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
+def _find_in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
-            if inside_code(node) or not node.visible or _code_words(node) & _ADVICE_CODE:
+            if is_inside_code(node) or not node.visible or _code_words(node) & _ADVICE_CODE:
                 continue
             if any(is_button(one) for one in (node, *node.ancestors()) if one.within(bubble)):
                 continue  # buttons are named after what they do
             sign = _error_sign(node)
-            if not sign or not came_since(node):
+            if not sign or not appeared_after_send(node):
                 continue
             share = len(letters(node.text)) / whole if whole else 0.0
-            speaks = _speaks(node.text[:_LONGEST_NOTICE])
+            speaks = _mentions_failure(node.text[:_LONGEST_NOTICE])
             if sign == "role" and not speaks:
                 continue  # some pages mark every answer as an alert, to have it read aloud
             short = len(node.text) <= _LONGEST_NOTICE
-            if (share >= _NEARLY and (sign == "code" or short)) or (short and speaks):
-                return _shown_blocker(node, f"shown in the place of an answer and {_in_words(node)}")
+            if (share >= _WHOLE_SHARE and (sign == "code" or short)) or (short and speaks):
+                return _shown_blocker(node, f"shown in the place of an answer and {_describe_sign(node)}")
         mark = _error_picture(page, bubble, turn)
         if mark is not None:
-            return _shown_blocker(bubble, f"has a picture {_in_words(mark)}")
+            return _shown_blocker(bubble, f"has a picture {_describe_sign(mark)}")
     return None
 
 
@@ -82,27 +79,27 @@ def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
         node
         for node in around.walk()
         if node.tag in _PICTURES and not node.text and node.visible and _error_sign(node) == "code"
-        if not inside_code(node) and not any(is_button(one) for one in node.ancestors())
+        if not is_inside_code(node) and not any(is_button(one) for one in node.ancestors())
     ]
-    if not marks or not came_since(marks[0]):
+    if not marks or not appeared_after_send(marks[0]):
         return None
     worn = [
         next((one.text for one in node.ancestors() if one.text), "")
         for node in page.walk()
-        if node.tag == marks[0].tag and node.get("class") == marks[0].get("class") and not came_since(node)
+        if node.tag == marks[0].tag and node.get("class") == marks[0].get("class") and not appeared_after_send(node)
     ]
     # If earlier messages that were not errors have the same picture, it is a face; some are red.
-    return marks[0] if all(_speaks(said) for said in worn) else None
+    return marks[0] if all(_mentions_failure(said) for said in worn) else None
 
 
-def _speaks(text: str) -> bool:
+def _mentions_failure(text: str) -> bool:
     """Return True if the text uses words for a failure, including words of programs such as `RateLimitError`. This is
     not sufficient evidence alone."""
-    plain = camel_split(text)
+    plain = split_camel_case(text)
     return plain in FAULT or plain in RATE_LIMIT or plain in SIGN_IN_FIRST
 
 
-def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
+def _find_outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     """Find an alert or a toast that appeared outside the conversation, or an error mark on the user's own bubble."""
     answered = bool(turn.text)
     found: list[Node] = []
@@ -129,9 +126,14 @@ def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
         )
         if not (toast or error) or not node.visible or not node.text or len(node.text) > _LONGEST_NOTICE:
             continue
-        if is_button(node) or node.tag in ("input", "textarea", "body") or inside_code(node) or not came_since(node):
+        if (
+            is_button(node)
+            or node.tag in ("input", "textarea", "body")
+            or is_inside_code(node)
+            or not appeared_after_send(node)
+        ):
             continue
-        speaks = _speaks(node.text)
+        speaks = _mentions_failure(node.text)
         coded = error or any(_error_sign(one) == "code" for one in node.walk() if not is_button(one))
         # A notice that the page itself calls an error is one, whatever its words.
         telling = (toast and (speaks or coded)) or (error and (speaks or not answered))
@@ -139,18 +141,20 @@ def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
             found.append(node)
     if found:
         node = max(found, key=lambda one: len(one.text))
-        return _shown_blocker(node, f"came outside the conversation and {_in_words(node)}")
+        return _shown_blocker(node, f"came outside the conversation and {_describe_sign(node)}")
     if not answered and turn.echo is not None:
         for node in (turn.echo, *_wrappers(turn.echo, turn)):
-            if _error_sign(node) == "code" and came_since(node):
+            if _error_sign(node) == "code" and appeared_after_send(node):
                 return _shown_blocker(node, "the user's own words are marked as failed")
     return None
 
 
-def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None) -> Blocker | None:
-    own = [fault for fault in faults if _may_carry(page, fault)]
+def _find_failed_request(
+    page: Page, turn: ReadTurn, faults: Sequence[FailedRequest], begun: int | None
+) -> Blocker | None:
+    own = [fault for fault in faults if _may_carry_answer(page, fault)]
     text = turn.text
-    notice = len(text) <= _LONGEST_NOTICE and _speaks(text)
+    notice = len(text) <= _LONGEST_NOTICE and _mentions_failure(text)
     alone = begun is not None and len(own) >= begun and len(text) <= _LONGEST_NOTICE
     for fault in reversed(own):
         broken = fault.status is None and (fault.method != "GET" or fault.kind == "eventsource")
@@ -165,7 +169,7 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
     return None
 
 
-def _may_carry(page: Page, fault: Fault) -> bool:
+def _may_carry_answer(page: Page, fault: FailedRequest) -> bool:
     if fault.kind not in CARRYING or "ERR_ABORTED" in fault.what or "ERR_BLOCKED" in fault.what:
         return False  # pages abort their own requests once they have what they wanted
     parts = urlsplit(fault.url)
@@ -207,7 +211,7 @@ def _code_words(node: Node) -> frozenset[str]:
     return frozenset(found)
 
 
-def _in_words(node: Node) -> str:
+def _describe_sign(node: Node) -> str:
     code = sorted(_code_words(node) & (_ERROR_CODE | _TOAST_CODE))
     role = role_of(node)
     if code:

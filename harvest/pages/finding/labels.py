@@ -45,7 +45,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
     """Return all names of the element, beginning with the one that a screen reader would read first."""
     found: list[str] = []
     if referred := node.get("aria-labelledby").split():
-        by_id = _index(page)[0]
+        by_id = _index_page(page)[0]
         parts = [by_id[name] for name in referred if name in by_id]
         found += [collapse_spaces(part.text or _reader_text(part)) for part in parts]
     found += [collapse_spaces(node.get(name)) for name in _NAMING]
@@ -54,7 +54,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
     elif node.tag in ("input", "textarea", "select") or "h-edit" in node.attributes:
         labels = [parent for parent in node.ancestors() if parent.tag == "label"][:1]
         if name := node.get("id"):
-            labels += _index(page)[1].get(name, [])
+            labels += _index_page(page)[1].get(name, [])
         found += [collapse_spaces(label.text) for label in labels]
         if "h-edit" in node.attributes and node.tag not in ("input", "textarea"):
             found += [collapse_spaces(part.get("data-placeholder")) for part in node.walk() if part is not node]
@@ -69,7 +69,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2)
-def _index(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
+def _index_page(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
     """Return the elements of a page by id, and its labels by the id of the element that they name."""
     by_id: dict[str, Node] = {}
     labels: dict[str, list[Node]] = {}

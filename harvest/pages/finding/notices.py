@@ -4,7 +4,7 @@ These phrases alone never decide about an answer. They only name the kind of an 
 its traffic has shown not to be an answer.
 """
 
-from harvest.pages.finding.wordings import Wording, camel_split
+from harvest.pages.finding.wordings import Wording, split_camel_case
 
 _OPENING = 60  # characters
 
@@ -196,7 +196,7 @@ FAULT = Wording("""
 """)
 
 
-def human_check(text: str) -> str:
+def find_human_check(text: str) -> str:
     """Return the words in `text` that ask for proof of being human, or "". `Just a moment` does not count, because
     pages that only load show it, too."""
     found = HUMAN.find(text)
@@ -205,5 +205,5 @@ def human_check(text: str) -> str:
 
 def opens_as_failure(text: str) -> bool:
     """Return True if a text begins with words that programs use for errors. It may still be a good answer."""
-    opening = camel_split(text[:_OPENING])
+    opening = split_camel_case(text[:_OPENING])
     return opening in ERROR or opening in RATE_LIMIT

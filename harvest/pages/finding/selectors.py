@@ -47,25 +47,25 @@ _EVERYWHERE = ("div", "span", "body")
 _MOST_CLASSES = 4  # utility frameworks give an element dozens
 
 
-def stable_class(name: str) -> bool:
+def is_stable_class(name: str) -> bool:
     """Return True if a class describes the element and is likely to be present after the next build and in every
     state."""
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name) or len(name) > 60:
         return False
-    return not (_made_up(name) or _STATES.search(name) or _UTILITY.match(name))
+    return not (_looks_generated(name) or _STATES.search(name) or _UTILITY.match(name))
 
 
-def stable_id(name: str) -> bool:
+def is_stable_id(name: str) -> bool:
     """Return True if an id is likely to be unchanged at the next visit: it contains no counter and no hash."""
     plain = bool(re.fullmatch(r"[A-Za-z_][\w-]*", name)) and len(name) <= 60
-    return plain and not _made_up(name) and not _has_counter(name)
+    return plain and not _looks_generated(name) and not _has_counter(name)
 
 
 def _has_counter(name: str) -> bool:
     return bool(re.search(r"\d{2,}|[-_:]\d+(?:$|[-_:])", name))
 
 
-def _made_up(name: str) -> bool:
+def _looks_generated(name: str) -> bool:
     """Return True if a part of the name looks like a hash: digits among letters, or letters that do not form a word."""
     if _PREFIX_MADE.match(name) and (
         re.search(r"\d", name) or name.startswith(("css-", "sc-", "jsx-", "svelte-", "emotion-"))
@@ -112,7 +112,7 @@ class _Compound:
             return False
         if any(node.attributes.get(name) != value for name, value in self.attributes):
             return False
-        return not self.place or _place(node) == self.place
+        return not self.place or _sibling_position(node) == self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,9 @@ class _Path:
 def selector_for(page: Page, node: Node) -> str | None:
     """Return a selector that matches only this element on the page, or None if none can be made."""
     everything = list(page.walk())
-    return next((path.css() for path in _paths(node) if [one for one in everything if path.fits(one)] == [node]), None)
+    return next(
+        (path.css() for path in _candidate_paths(node) if [one for one in everything if path.fits(one)] == [node]), None
+    )
 
 
 def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] | None = None) -> str | None:
@@ -163,7 +165,7 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
         paths = [_Path((compound,))]
         # The same compound inside an element around the nodes.
         for index, parent in enumerate(_nodes_in_same_root(nodes[0])[:_MOST_STEPS]):
-            for outer in _compounds(parent):
+            for outer in _candidate_compounds(parent):
                 if not outer.place and (not outer.tag or outer.attributes):
                     paths += [_Path((outer, compound), (True,))] if index == 0 else []
                     paths.append(_Path((outer, compound), (False,)))
@@ -180,16 +182,16 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
     return None
 
 
-def _paths(node: Node) -> Iterator[_Path]:
+def _candidate_paths(node: Node) -> Iterator[_Path]:
     """Yield selectors that match the element, the best first. They may match other elements, too."""
-    own = list(_compounds(node))
+    own = list(_candidate_compounds(node))
     for compound in own:
         yield _Path((compound,))
     above = _nodes_in_same_root(node)[:_MOST_STEPS]
     plain = [*own, _Compound(tag=node.tag)]
     for strong in (True, False):
         for parent in above:
-            for outer in _compounds(parent):
+            for outer in _candidate_compounds(parent):
                 if bool(outer.id or outer.attributes) is strong:
                     for compound in plain:
                         yield _Path((outer, compound), (False,))
@@ -198,31 +200,34 @@ def _paths(node: Node) -> Iterator[_Path]:
             for compound in plain:
                 yield _Path((_Compound(tag=parent.tag), compound), (False,))
     # By position, from the nearest element around it that can be named, or from the top of its root.
-    steps: list[_Compound] = [_Compound(tag=node.tag, place=_place(node))]
+    steps: list[_Compound] = [_Compound(tag=node.tag, place=_sibling_position(node))]
     for parent in above:
-        for outer in (*_compounds(parent), *([_Compound(tag=parent.tag)] if parent.tag not in _EVERYWHERE else [])):
+        for outer in (
+            *_candidate_compounds(parent),
+            *([_Compound(tag=parent.tag)] if parent.tag not in _EVERYWHERE else []),
+        ):
             yield _Path((outer, *steps), (True,) * len(steps))
         if parent.tag != "h-page":
-            steps.insert(0, _Compound(tag=parent.tag, place=_place(parent)))
+            steps.insert(0, _Compound(tag=parent.tag, place=_sibling_position(parent)))
             yield _Path(tuple(steps), (True,) * (len(steps) - 1))
     if len(steps) == 1:
         yield _Path(tuple(steps))
 
 
-def _compounds(node: Node) -> Iterator[_Compound]:
+def _candidate_compounds(node: Node) -> Iterator[_Compound]:
     if node.tag == "h-page":
         return
     for name in _TEST_IDS:
         if node.get(name) and not _has_counter(node.get(name)) and len(node.get(name)) <= 60:
             yield _Compound(attributes=((name, node.get(name)),))
-    if node.get("id") and stable_id(node.get("id")):
+    if node.get("id") and is_stable_id(node.get("id")):
         yield _Compound(id=node.get("id"))
     if "-" in node.tag:
         yield _Compound(tag=node.tag)  # the name of a custom element says what it is
     marks = [(name, node.get(name)) for name in _MARKS if _is_telling(node, name)]
     for mark in marks:
         yield _Compound(tag=node.tag, attributes=(mark,))
-    classes = [name for name in node.classes if stable_class(name)][:_MOST_CLASSES]
+    classes = [name for name in node.classes if is_stable_class(name)][:_MOST_CLASSES]
     classes.sort(key=lambda name: -len(name))
     for name in classes:
         yield _Compound(classes=(name,))
@@ -252,7 +257,7 @@ def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
         value = first.get(name)
         if value and len(value) <= 60 and not _has_counter(value) and all(node.get(name) == value for node in nodes):
             yield _Compound(attributes=((name, value),))
-    classes = [name for name in first.classes if stable_class(name) and all(name in node.classes for node in nodes)]
+    classes = [name for name in first.classes if is_stable_class(name) and all(name in node.classes for node in nodes)]
     classes.sort(key=lambda name: -len(name))
     for name in classes:
         yield _Compound(classes=(name,))
@@ -273,7 +278,7 @@ def _nodes_in_same_root(node: Node) -> list[Node]:
     return found
 
 
-def _place(node: Node) -> int:
+def _sibling_position(node: Node) -> int:
     """Return the element's position among siblings of the same tag, from 1. The page holds no scripts and styles that
     would count."""
     alike = [one for one in node.parent.elements if one.tag == node.tag] if node.parent is not None else [node]

@@ -3,11 +3,11 @@ in."""
 
 import re
 
-from harvest.pages.finding.banners import asks_to_sign_in, closes, dialogs, windows
-from harvest.pages.finding.blocker import Blocker, came_since, covers, inside_code
+from harvest.pages.finding.banners import asks_to_sign_in, can_be_closed, find_dialogs, find_windows
+from harvest.pages.finding.blocker import Blocker, appeared_after_send, covers_share, is_inside_code
 from harvest.pages.finding.discovery import find_composer, possible_composers
 from harvest.pages.finding.labels import role_of
-from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN_FIRST, human_check
+from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN_FIRST, find_human_check
 from harvest.pages.finding.weighing import nodes_around
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.turn import ReadTurn
@@ -35,20 +35,20 @@ def find_wall(
     chat. unanswered: the turn, if it has no answer. A check for humans in the position of the box to type in then
     counts, too.
     """
-    challenge = _challenge(page, since) or _puzzle(page, since)
+    challenge = _find_challenge(page, since) or _find_puzzle(page, since)
     if challenge is not None:
         return challenge
     if since:
         return (
-            _login_window(page)
-            or _closed_off(page, since)
-            or (None if unanswered is None else _in_place(page, unanswered.echo))
+            _find_login_window(page)
+            or _find_blocking_window(page, since)
+            or (None if unanswered is None else _find_replacement(page, unanswered.echo))
         )
-    if (closed := _closed_off(page, since)) is not None:
+    if (closed := _find_blocking_window(page, since)) is not None:
         return closed
     if possible_composers(page):
         return None
-    if (asks := _captcha(page) or _login(page)) is not None:
+    if (asks := _find_captcha(page) or _find_login(page)) is not None:
         return asks
     text = page.root.text
     if status is not None and status >= 400:
@@ -65,66 +65,71 @@ def find_wall(
     return None
 
 
-def _challenge(page: Page, since: bool) -> Blocker | None:
+def _find_challenge(page: Page, since: bool) -> Blocker | None:
     """Find a captcha in a frame that must be solved now, whatever else is on the page."""
     for node in page.walk():
         box = node.box
         if node.tag != "iframe" or box is None or box.width < 250 or box.height < 200 or not node.visible:
             continue
         said = f"{node.get('src')} {node.get('title')} {node.get('name')}"
-        if _CAPTCHA.search(said) and _CHALLENGE.search(said) and (not since or came_since(node)):
+        if _CAPTCHA.search(said) and _CHALLENGE.search(said) and (not since or appeared_after_send(node)):
             why = ("the frame of a captcha that waits to be solved",)
             return Blocker("captcha", _excerpt(page, node), node, None, why)
     return None
 
 
-def _puzzle(page: Page, since: bool) -> Blocker | None:
+def _find_puzzle(page: Page, since: bool) -> Blocker | None:
     """Find a captcha drawn by the page itself: words about being human next to something to solve. It counts in a
     window or an element that covers the box, or with `since` if it came after the last send."""
     for node in page.walk():
         solved = node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
-        if not (solved and node.visible and node.box is not None) or inside_code(node):
+        if not (solved and node.visible and node.box is not None) or is_inside_code(node):
             continue
         for region in (node, *nodes_around(node, _STEPS)):
             if len(region.text) > _SHORT_NOTICE or region is page.root:
                 break
-            words = human_check(region.text)
-            if words and (came_since(region) if since else any(region.within(one) for one in windows(page))):
+            words = find_human_check(region.text)
+            if words and (
+                appeared_after_send(region) if since else any(region.within(one) for one in find_windows(page))
+            ):
                 why = (f"says {words!r} over something to solve",)
                 return Blocker("captcha", region.text[:300], region, None, why)
     return None
 
 
-def _closed_off(page: Page, since: bool) -> Blocker | None:
-    for region in windows(page):
+def _find_blocking_window(page: Page, since: bool) -> Blocker | None:
+    for region in find_windows(page):
         text = region.text
-        if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not came_since(region)):
+        if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not appeared_after_send(region)):
             continue
-        if words := human_check(text):
+        if words := find_human_check(text):
             return Blocker("captcha", text[:300], region, None, (f"the window over the chat says {words!r}",))
-        if asks_to_sign_in(page, region) and not closes(page, region):
+        if asks_to_sign_in(page, region) and not can_be_closed(page, region):
             return Blocker("login", text[:300], region, None, ("the window over the chat asks for a log-in",))
     return None
 
 
-def _in_place(page: Page, echo: Node | None) -> Blocker | None:
+def _find_replacement(page: Page, echo: Node | None) -> Blocker | None:
     """Find an element that asks for proof of being human and appeared when the box to type in disappeared."""
     if possible_composers(page):
         return None
     asking = [
         node
         for node in page.walk()
-        if node.visible and came_since(node) and 0 < len(node.text) <= _SHORT_NOTICE and human_check(node.text)
+        if node.visible
+        and appeared_after_send(node)
+        and 0 < len(node.text) <= _SHORT_NOTICE
+        and find_human_check(node.text)
         if echo is None or not (node.within(echo) or echo.within(node))
     ]
     if not asking:
         return None
     node = min(asking, key=lambda one: len(one.text))
-    why = (f"says {human_check(node.text)!r} where the box to type in was",)
+    why = (f"says {find_human_check(node.text)!r} where the box to type in was",)
     return Blocker("captcha", node.text, node, None, why)
 
 
-def _captcha(page: Page) -> Blocker | None:
+def _find_captcha(page: Page) -> Blocker | None:
     for node in page.walk():
         if node.box is None or node.box.height < 40 or not node.visible:
             continue
@@ -141,7 +146,7 @@ def _captcha(page: Page) -> Blocker | None:
     return None
 
 
-def _login(page: Page) -> Blocker | None:
+def _find_login(page: Page) -> Blocker | None:
     for node in page.walk():
         if node.tag == "input" and node.get("type") == "password" and node.visible and node.box is not None:
             return Blocker(
@@ -156,13 +161,17 @@ def _login(page: Page) -> Blocker | None:
     return None
 
 
-def _login_window(page: Page) -> Blocker | None:
+def _find_login_window(page: Page) -> Blocker | None:
     boxes = [one.node for one in find_composer(page)]
-    for region in dialogs(page):
-        if not came_since(region) or any(box.within(region) for box in boxes if box.get("type") != "email"):
+    for region in find_dialogs(page):
+        if not appeared_after_send(region) or any(box.within(region) for box in boxes if box.get("type") != "email"):
             continue
         asks = region.text in SIGN_IN_FIRST or any(node.get("type") == "password" for node in region.walk())
-        if asks and asks_to_sign_in(page, region) and (covers(page, region, 0.1) or region.get("aria-modal") == "true"):
+        if (
+            asks
+            and asks_to_sign_in(page, region)
+            and (covers_share(page, region, 0.1) or region.get("aria-modal") == "true")
+        ):
             return Blocker("login", region.text[:300], region, None, ("a new window that asks for a log-in",))
     return None
 

@@ -44,10 +44,10 @@ def is_shown(node: Node) -> bool:
     return node.box is not None and node.box.width >= 8 and node.box.height >= 8 and node.visible
 
 
-def first(names: Iterable[str], wording: Wording) -> str:
+def first_match(names: Iterable[str], wording: Wording) -> str:
     """Return the first name that contains the wording, cut to 60 characters, or "" if no name does."""
     return next((name[:60] for name in names if name in wording), "")
 
 
-def list_words(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     return ", ".join(sorted(words))

@@ -48,12 +48,12 @@ class Wording:
         return self._whole.fullmatch(text) is not None
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the set of words in `text`."""
     return frozenset(text.split())
 
 
-def camel_split(text: str) -> str:
+def split_camel_case(text: str) -> str:
     """Insert a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
     `Network Error`."""
     return _CAMEL.sub(" ", text)

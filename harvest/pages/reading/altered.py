@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from harvest.pages.reading.echo import Echo, is_title, stands_aside, trail
+from harvest.pages.reading.echo import Echo, is_set_aside, is_title, trail
 from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
@@ -50,23 +50,27 @@ def find_altered(
         if (came := _last_change(ground, block)) is not None
         and (until is None or came < until)
         and not ground.stood(block)
-        and not (is_title(block) or stands_aside(block, said))
+        and not (is_title(block) or is_set_aside(block, said))
     }
     if apart:
-        placed = [node for node in _holders(ground, lines, letters(said)) if trail(node) == tuple(user)]
+        placed = [node for node in _elements_holding(ground, lines, letters(said)) if trail(node) == tuple(user)]
         if placed:
             return _echo_at(ground, placed[0 if rising else -1])
     told = {block: came for block, came in lines.items() if not is_placeholder(collapse_spaces(ground.lines[block]))}
     first = min(told.values(), default=0.0) + AT_ONCE
     early = {block: came for block, came in told.items() if came <= first}
-    found = [(share, node) for node in _holders(ground, early, letters(said)) if (share := resembles(said, node.lines))]
+    found = [
+        (share, node)
+        for node in _elements_holding(ground, early, letters(said))
+        if (share := likeness_to_said(said, node.lines))
+    ]
     if found:
         best = max(share for share, _ in found)
         return _echo_at(ground, next(node for share, node in found if share == best))
     # A page may append what a link in the words leads to. An answer may repeat the words as well, so something else
     # must have come later.
     begin = letters(said)[:_FEWEST]
-    for node in _holders(ground, early, letters(said)):
+    for node in _elements_holding(ground, early, letters(said)):
         kept, own = _common_shares(said, node.lines)
         if kept >= _WHOLE and own >= 1 - _OWN and letters(node.text).startswith(begin):
             came = max(early[line] for line in node.walk() if line in early) if node in early else 0.0
@@ -75,7 +79,7 @@ def find_altered(
     return None
 
 
-def early_lines(ground: PageText, heard: float | None) -> set[Node]:
+def find_early_lines(ground: PageText, heard: float | None) -> set[Node]:
     """Return the blocks whose text came completely at the press, before the first byte came back.
 
     `heard` is the milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left
@@ -95,7 +99,7 @@ def _last_change(ground: PageText, block: Node) -> float | None:
     return None if not times or None in times else max(time for time in times if time is not None)
 
 
-def _holders(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
+def _elements_holding(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
     """Yield the elements that contain only `lines`, innermost first, up to the largest size that the user's text may
     have."""
     most = 2 * len(wanted) + _BESIDE
@@ -120,7 +124,7 @@ def _echo_at(ground: PageText, node: Node) -> Echo:
 
 
 @lru_cache(maxsize=1024)
-def resembles(said: str, shown: str) -> float:
+def likeness_to_said(said: str, shown: str) -> float:
     """Return the share of `said` that the text shows, in (0, 1], if it is probably another form of `said`, otherwise
     0."""
     if _is_masked(said, shown):

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from itertools import islice
 
-from harvest.pages.reading.figures import is_figure, is_picture, with_frames
+from harvest.pages.reading.figures import enclosing_frames, is_figure, is_picture
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_placeholder
 
@@ -26,7 +26,7 @@ _VOTES = re.compile(r"(?<![a-z])(?:feedback|reaction|thumb|vote)s?(?![a-z])", re
 _DECORATIVE = frozenset({"none", "presentation"})
 
 
-def alternative_of(node: Node) -> str:
+def alternative_text(node: Node) -> str:
     """Return the words that a small picture replaces, or "" for any other element."""
     if node.tag != "img" and node.get("role") != "img" and not (node.tag == "svg" and node.get("h-drawn")):
         return ""
@@ -65,7 +65,7 @@ def is_emoji(words: str) -> bool:
     return bool(signs) and all(ord(sign) >= 0x1F000 or sign in "❤☺☹✅❌⭐❓❗✨⚠☀☁♥✊✋✌☝" for sign in signs)
 
 
-def with_spaces(node: Node, words: str) -> str:
+def add_spaces(node: Node, words: str) -> str:
     """Add spaces around the words of a picture where they touch other words."""
     if is_emoji(words) or node.parent is None:
         return words
@@ -79,7 +79,7 @@ def with_spaces(node: Node, words: str) -> str:
 
 def _is_apart(node: Node) -> bool:
     """Return True if the picture only decorates, shows who speaks, or belongs to a button."""
-    if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in with_frames(node)):
+    if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in enclosing_frames(node)):
         return True
     return any(
         one.hidden or one.get("aria-hidden") == "true" or one.tag in _PRESSED or one.get("role") == "button"

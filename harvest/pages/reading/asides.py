@@ -9,8 +9,8 @@ between two turns, notes on who answered and how fast, and the user's text quote
 import re
 from collections.abc import Iterator, Sequence
 
-from harvest.pages.reading.bubble import leaves_of, look_of
-from harvest.pages.reading.elements import akin, hints, is_control, leads
+from harvest.pages.reading.bubble import read_look, visible_leaves
+from harvest.pages.reading.elements import hints, is_akin, is_control, leads_elsewhere
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot
@@ -146,13 +146,13 @@ def lines_between(ground: PageText, spot: Spot) -> list[Node]:
     if spot.user is None or len(spot.bubbles) < 2:
         return []
     user = spot.user
-    bubbles = [bubble for bubble in spot.bubbles if bubble.classes and akin(bubble, user)]
-    others = [bubble for bubble in spot.bubbles if not any(akin(bubble, one) for one in (user, *bubbles))]
+    bubbles = [bubble for bubble in spot.bubbles if bubble.classes and is_akin(bubble, user)]
+    others = [bubble for bubble in spot.bubbles if not any(is_akin(bubble, one) for one in (user, *bubbles))]
     lines = [one for one in others if len(one.text) <= _LINE and "\n" not in one.lines]
     return [
         line
         for line in lines
-        if not any(one in ground.figures or leads(one) or is_control(one) for one in line.walk())
+        if not any(one in ground.figures or leads_elsewhere(one) or is_control(one) for one in line.walk())
         and any(_is_set_apart(line, bubble, user) for bubble in bubbles)
     ]
 
@@ -161,7 +161,7 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
     """Yield the user's own text at the top of a bubble if the page formats it as a quotation."""
     wanted = letters(said)
     for bubble in bubbles:
-        leaves = leaves_of(bubble, ())
+        leaves = visible_leaves(bubble, ())
         for element in leaves[0].parent.self_and_ancestors() if leaves and wanted else ():
             after = [leaf for leaf in leaves if not leaf.parent.within(element)]
             if element is bubble or not element.within(bubble) or not after:
@@ -174,8 +174,8 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
             if repeats and (
                 element.tag in _QUOTES
                 or hints(element) & _QUOTED
-                or look_of(leaves[0].parent).is_smaller_than(look_of(after[0].parent))
-                or look_of(leaves[0].parent).is_fainter_than(look_of(after[0].parent))
+                or read_look(leaves[0].parent).is_smaller_than(read_look(after[0].parent))
+                or read_look(leaves[0].parent).is_fainter_than(read_look(after[0].parent))
             ):
                 yield element
                 break
@@ -185,5 +185,5 @@ def _is_set_apart(line: Node, bubble: Node, user: Node) -> bool:
     boxed = [any("h-edge" in inner.attributes for inner in one.walk()) for one in (user, bubble, line)]
     if boxed == [True, True, False]:
         return True
-    mine, theirs = (next((leaf.parent for leaf in leaves_of(one, ())), one) for one in (line, bubble))
-    return look_of(mine).is_smaller_than(look_of(theirs)) or look_of(mine).is_fainter_than(look_of(theirs))
+    mine, theirs = (next((leaf.parent for leaf in visible_leaves(one, ())), one) for one in (line, bubble))
+    return read_look(mine).is_smaller_than(read_look(theirs)) or read_look(mine).is_fainter_than(read_look(theirs))

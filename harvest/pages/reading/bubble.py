@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from harvest.pages.reading.alternatives import alternative_of, is_emoji
+from harvest.pages.reading.alternatives import alternative_text, is_emoji
 from harvest.pages.reading.elements import editor_text, is_control, is_editor, kind
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
 from harvest.pages.reading.page import ICON_LETTERS, Node, collapse_spaces
@@ -46,7 +46,7 @@ class Look:
         return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
 
 
-def look_of(node: Node) -> Look:
+def read_look(node: Node) -> Look:
     ink, size, strength = None, None, 1.0
     for around in node.self_and_ancestors():
         ink = ink or around.get("h-ink") or None
@@ -90,7 +90,7 @@ PROSE = frozenset(
         *("summary", "table", "tbody", "td", "textarea", "th", "tr", "ul"),
     }
 )
-_SAYING = PROSE - {"a", "em", "i"}
+_PROSE_BLOCKS = PROSE - {"a", "em", "i"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,7 +101,7 @@ class Leaf:
     parent: Node
 
 
-def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
+def visible_leaves(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
     """Return the visible texts and pictures in an element. With `controls`, the texts of buttons are included."""
     found: list[Leaf] = []
     stack: list[tuple[Node | str, Node]] = [(node, node)]
@@ -113,7 +113,7 @@ def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) 
                 found.append(Leaf(text, parent))
         elif item in dropped:
             continue
-        elif words := alternative_of(item):
+        elif words := alternative_text(item):
             found.append(Leaf(words, item))
         elif item.hidden:
             continue
@@ -131,7 +131,7 @@ def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) 
     return found
 
 
-def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
+def closing_elements(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
     """Return the elements that contain the last of the texts but not the first, largest first, if not longer than a
     sentence."""
     said = [leaf for leaf in leaves if leaf.text]
@@ -143,29 +143,27 @@ def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
     return found[::-1]
 
 
-def in_prose(node: Node, bubble: Node) -> bool:
+def is_in_prose(node: Node, bubble: Node) -> bool:
     """Return True if the element is in a heading, a paragraph, a list item or a table cell, so that its text is a part
     of the answer. If the bubble is a row of a table, its cells are only layout and do not count."""
     row = bubble.tag in ("tr", "tbody", "table")
     return any(
-        one.tag in _SAYING or one.get("role") == "heading" or is_editor(one)
+        one.tag in _PROSE_BLOCKS or one.get("role") == "heading" or is_editor(one)
         for one in node.self_and_ancestors()
         if one is not bubble and one.within(bubble) and not (row and one.tag in ("td", "th"))
     )
 
 
-def edges_of(bubble: Node) -> set[Edge]:
-    """Return the lines at the edges of a bubble that have elements of their own next to other content.
-
-    The sentences at its end are included, marked by `end:` before the kind.
-    """
-    leaves = [leaf for leaf in leaves_of(bubble, ()) if leaf.text]
-    found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_of(leaves, bubble)}
+def find_edges(bubble: Node) -> set[Edge]:
+    """Return the lines at the edges of a bubble that have elements of their own next to other content. The sentences at
+    its end are included, marked by `end:` before the kind."""
+    leaves = [leaf for leaf in visible_leaves(bubble, ()) if leaf.text]
+    found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_elements(leaves, bubble)}
     whole, siblings = len(leaves), Siblings()
     for leaf in {*leaves[:3], *leaves[-3:]} if whole > 1 else ():
-        if in_prose(leaf.parent, bubble):
+        if is_in_prose(leaf.parent, bubble):
             continue
-        if leaf is leaves[0] and alternative_of(leaf.parent) and not is_emoji(leaf.text):
+        if leaf is leaves[0] and alternative_text(leaf.parent) and not is_emoji(leaf.text):
             found.add((kind(leaf.parent), leaf.text))
         for element in leaf.parent.self_and_ancestors():
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
@@ -190,7 +188,7 @@ class Example:
         self.times: list[Node] = []  # elements with a time
         self.tells_who = False  # a line before the words names the user in general terms
         self.named = ""  # the tag around a name with a colon, as in <b>You:</b>
-        self.look = None if echo is None else look_of(echo)
+        self.look = None if echo is None else read_look(echo)
         self.pictured = False  # a picture with a name is before the words
         self.boxed = False  # the words have a box of their own, with a border or a background
         if echo is None or user is None:
@@ -200,8 +198,8 @@ class Example:
         line = beside[place - 1]
         if place and line.text and len(line.text) <= SHORT and line.born == user.born and kind(line) != self.user:
             self.before = kind(line)
-        leaves = leaves_of(user, ())
-        self.pictured = bool(leaves) and alternative_of(leaves[0].parent) != ""
+        leaves = visible_leaves(user, ())
+        self.pictured = bool(leaves) and alternative_text(leaves[0].parent) != ""
         if user.tag == "tr":
             cells = user.elements
             self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
@@ -214,9 +212,9 @@ class Example:
                 continue
             chain = [around for around in leaf.parent.self_and_ancestors() if around.within(user)]
             if any(around is echo for around in chain):
-                self.named = leaf.parent.tag if leaf.parent is not echo and ends_open(leaf.text) else self.named
+                self.named = leaf.parent.tag if leaf.parent is not echo and ends_with_colon(leaf.text) else self.named
                 continue
-            if ends_open(leaf.text):
+            if ends_with_colon(leaf.text):
                 self.named = leaf.parent.tag
             if leaf.parent.classes and is_time(leaf.text):
                 self.times.append(leaf.parent)
@@ -228,7 +226,7 @@ class Example:
         self.beside -= self.said
 
 
-def ends_open(text: str) -> bool:
+def ends_with_colon(text: str) -> bool:
     return text.endswith((":", "："))
 
 
@@ -237,7 +235,7 @@ def is_brief(text: str) -> bool:
     return is_time(text) or (len(text) <= 40 and len(text.split()) <= 5 and not re.search(r"[.!?。！？]$", text))
 
 
-def in_sentence(node: Node) -> bool:
+def is_in_sentence(node: Node) -> bool:
     """Return True if a time is part of a sentence: a paragraph, a list item or a table cell has words around it."""
     for around in node.ancestors():
         if around.tag in PROSE:
@@ -288,7 +286,7 @@ class _Count:
         self.places = {child: number for number, child in enumerate(parent.children) if isinstance(child, Node)}
 
 
-def alone_in_line(node: Node, dropped: Collection[Node], siblings: Siblings) -> bool:
+def is_alone_in_line(node: Node, dropped: Collection[Node], siblings: Siblings) -> bool:
     if node.block:
         return True
     while node.parent is not None:

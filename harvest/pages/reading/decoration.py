@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
 from harvest.pages.reading import phrases
-from harvest.pages.reading.alternatives import alternative_of
+from harvest.pages.reading.alternatives import alternative_text
 from harvest.pages.reading.bubble import (
     Edge,
     Example,
     Leaf,
-    alone_in_line,
-    in_sentence,
+    is_alone_in_line,
     is_brief,
-    leaves_of,
+    is_in_sentence,
+    visible_leaves,
 )
 from harvest.pages.reading.elements import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.figures import is_face, is_figure, is_file_button
-from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressed
-from harvest.pages.reading.gutters import gutters_beside
-from harvest.pages.reading.listing import bar_of, is_listing
+from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressable
+from harvest.pages.reading.gutters import find_gutters_before
+from harvest.pages.reading.listing import find_bars, is_listing
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.reasoning import find_reasoning
-from harvest.pages.reading.reasons import NEAR, Reason, Reasons, find_small_print
-from harvest.pages.reading.slot import slot_in
+from harvest.pages.reading.reasons import MOST_NEAR, Reason, Reasons, find_small_print
+from harvest.pages.reading.slot import find_slot
 
 _INITIALS = 3  # most characters that may replace a picture
 _PLACES = frozenset({"article", "div", "p", "section"})
@@ -77,7 +77,7 @@ def find_decorations(
     pressed: texts of its buttons, such as the name of a model to choose. known: edges of other replies in this
     conversation. slots: kinds of the elements that contained the text of those replies.
     """
-    places = {bubble: slot_in(bubble, echo, user, slots) for bubble in bubbles}
+    places = {bubble: find_slot(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
     search = _Search(Reasons(places, Example(echo, user), frozenset(names), buttons, frozenset(known)))
     for bubble in bubbles:
@@ -129,7 +129,7 @@ class _Search:
                 continue
             if is_listing(node):
                 # Only these: highlighted words in code may look like any element.
-                for part in (*bar_of(node), *gutters_beside(node), *filter(is_control, node.walk())):
+                for part in (*find_bars(node), *find_gutters_before(node), *filter(is_control, node.walk())):
                     if part.within(bubble):
                         self.drop(part)
                 continue
@@ -138,11 +138,13 @@ class _Search:
     def _is_plain(self, node: Node, bubble: Node) -> bool:
         if "leave_out" in node.get("h-site").split() or (is_control(node) and not is_file_button(node)):
             return not is_figure(node)
-        if is_pressed(node) and (phrases.unfolds(node.text) or phrases.asks_for_more(node.text)):
+        if is_pressable(node) and (phrases.is_unfold_button(node.text) or phrases.is_continue_button(node.text)):
             return True
         if node.tag == "time":
-            return not in_sentence(node)
-        if (node.tag == "img" and is_face(node) and not alternative_of(node)) or (node is not bubble and is_vote(node)):
+            return not is_in_sentence(node)
+        if (node.tag == "img" and is_face(node) and not alternative_text(node)) or (
+            node is not bubble and is_vote(node)
+        ):
             return True
         words = hints(node)
         if words & _WAITING:
@@ -162,7 +164,7 @@ class _Search:
         if fold.heads_text:
             return
         title = fold.title
-        if title is not None and not alone_in_line(title, self.dropped, self.reasons.siblings):
+        if title is not None and not is_alone_in_line(title, self.dropped, self.reasons.siblings):
             title = None
         for node in (title, *fold.doubled):
             if node is not None and not is_control(node):
@@ -185,7 +187,7 @@ class _Search:
 
     def edges(self, bubble: Node) -> None:
         """Leave out names, times and states at either end of the answer, the most certain ones first."""
-        leaves = deque(leaves_of(bubble, self.dropped))
+        leaves = deque(visible_leaves(bubble, self.dropped))
         least = Reason.STRONG
         while leaves and least is not Reason.NONE:
             if self._peel(leaves, bubble, True, least) | self._peel(leaves, bubble, False, least):
@@ -197,7 +199,7 @@ class _Search:
         """Drop one line at this end if there is a reason of at least `least`. Returns True if a line was dropped."""
         if not leaves:
             return False
-        near = list(islice(leaves if first else reversed(leaves), NEAR + 1))
+        near = list(islice(leaves if first else reversed(leaves), MOST_NEAR + 1))
         for element, reason in reversed(self.reasons.of_line(near, bubble, first)):
             inside = sum(1 for leaf in near if leaf.parent.within(element))
             rest = islice(leaves if first else reversed(leaves), inside, None)
@@ -231,7 +233,7 @@ class _Search:
             self.texts.pop(weak[0])
 
     def _has_text_left(self) -> bool:
-        return any(leaves_of(bubble, self.dropped) for bubble in self.bubbles)
+        return any(visible_leaves(bubble, self.dropped) for bubble in self.bubbles)
 
     def _is_offer(self, text: str) -> bool:
         plain = text.casefold() in self.reasons.pressed and not re.search(r"[\d:/@_]", text)
@@ -268,7 +270,7 @@ class _Search:
     def drop(self, node: Node) -> None:
         if node in self.dropped:
             return
-        self.texts[node] = " ".join(leaf.text for leaf in leaves_of(node, self.dropped, controls=True))
+        self.texts[node] = " ".join(leaf.text for leaf in visible_leaves(node, self.dropped, controls=True))
         self.dropped.add(node)
 
     def announces(self, bubble: Node) -> bool:

@@ -31,14 +31,14 @@ class Echo(NamedTuple):
 def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
     """Find the user's text of this turn on the page, the most likely position first. `user` is the trail of earlier
     echoes."""
-    found = [echo for echo in occurrences(ground, said) if not stands_aside(echo.node, said)]
+    found = [echo for echo in find_occurrences(ground, said) if not is_set_aside(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
             # Some may be of earlier turns and only rendered again: of each kind of element, as many are new as there
             # are more now, and those are the last ones.
             stood, all_now = (
-                Counter(trail(echo.node) for echo in occurrences(text, said) if not stands_aside(echo.node, said))
+                Counter(trail(echo.node) for echo in find_occurrences(text, said) if not is_set_aside(echo.node, said))
                 for text in (ground.before, ground)
             )
             kept: set[Echo] = set()
@@ -50,7 +50,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     else:
         found.reverse()
         first = 0.0
-    found = _last_of_running_texts(ground, found)
+    found = _keep_last_occurrences(ground, found)
     near = {around: depth for node in ground.composers for depth, around in enumerate([*node.ancestors()][::-1])}
 
     def rank(echo: Echo) -> tuple[bool, bool, int, bool]:
@@ -72,7 +72,7 @@ def trail(node: Node) -> tuple[str, ...]:
     return tuple(signature(around) for around, _ in zip(node.self_and_ancestors(), range(3), strict=False))
 
 
-def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
+def find_occurrences(ground: PageText, said: str) -> Iterator[Echo]:
     """Yield every position of the user's text, in this turn or an earlier one, from either speaker."""
     wanted = letters(said)
     if not wanted:
@@ -120,7 +120,7 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
             yield Echo(node, start, start + shared)
 
 
-def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
+def _keep_last_occurrences(ground: PageText, found: list[Echo]) -> list[Echo]:
     """If a whole conversation is one text, keep only the last occurrence after the name of the first."""
     kept: dict[Node, Echo] = {}
     names: dict[Node, str] = {}
@@ -132,7 +132,7 @@ def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
     return [echo for echo in found if kept[echo.node] is echo]
 
 
-def stands_aside(node: Node, said: str) -> bool:
+def is_set_aside(node: Node, said: str) -> bool:
     """Return True if the element is in a link, as in lists of earlier chats, or in something to choose from."""
     return "://" not in said and any(
         (around.tag == "a" and "href" in around.attributes) or around.get("role") in ("treeitem", "link")

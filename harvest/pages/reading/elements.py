@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from harvest.pages.reading.figures import stands_alone
+from harvest.pages.reading.figures import may_stand_alone
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.phrases import is_placeholder
 
@@ -54,18 +54,18 @@ def is_control(node: Node) -> bool:
         return False
     if node.tag in CONTROLS:
         return True
-    return role in _CONTROL_ROLES and not leads(node)
+    return role in _CONTROL_ROLES and not leads_elsewhere(node)
 
 
 def is_vote(node: Node) -> bool:
     """Return True if the element only asks for an opinion on an answer: 👍 👎."""
     text = node.text
-    if not text or any(character.isalnum() for character in text) or any(map(stands_alone, node.walk())):
+    if not text or any(character.isalnum() for character in text) or any(map(may_stand_alone, node.walk())):
         return False
     return ("👍" in text and "👎" in text) or any(hints(one) & _VOTES for one in node.walk())
 
 
-def leads(node: Node) -> bool:
+def leads_elsewhere(node: Node) -> bool:
     """Return True for a link to another page or position. `#` alone and scripts do not count, because they are used for
     buttons."""
     href = node.get("href")
@@ -83,7 +83,7 @@ def kind(node: Node) -> str:
     return _SPEAKER.sub("", signature(node))
 
 
-def akin(node: Node, other: Node) -> bool:
+def is_akin(node: Node, other: Node) -> bool:
     """Return True if two elements have similar markup, as bubbles of different speakers do."""
     return kind(node) == kind(other) or (node.tag == other.tag and not set(node.classes).isdisjoint(other.classes))
 

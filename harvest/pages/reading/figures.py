@@ -1,7 +1,5 @@
-"""Parts of a bubble that convey something without words: pictures, drawings, sounds, films, and cards for files.
-
-An answer may consist of these alone. Faces, icons, waiting signs, and sounds that read the text aloud do not count.
-"""
+"""Parts of a bubble that convey something without words: pictures, drawings, sounds, films, and cards for files. An
+answer may consist of these alone. Faces, icons, waiting signs, and sounds that read the text aloud do not count."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +48,7 @@ def is_face(node: Node) -> bool:
     box = node.box
     if box is not None and not node.get("alt") and abs(box.width - box.height) <= 2 and box.width <= _LARGEST_FACE:
         return True
-    names = (one.names for one in with_frames(node))
+    names = (one.names for one in enclosing_frames(node))
     return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE.search, names))
 
 
@@ -66,14 +64,14 @@ def is_figure(node: Node) -> bool:
     return node.tag in _PLAYED and node.box is not None and not _is_waiting(node)
 
 
-def stands_alone(node: Node) -> bool:
+def may_stand_alone(node: Node) -> bool:
     """Return True if the element may be an answer by itself, or the whole content of a bubble."""
     if node.tag == "audio":
         return is_figure(node)
     return is_figure(node) and _is_large(node) and not is_face(node) and not _is_waiting(node)
 
 
-def figure_mark(node: Node, *, wordless: bool) -> str:
+def figure_markdown(node: Node, *, wordless: bool) -> str:
     """Return the Markdown of a figure (`![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`), or "" for
     none.
 
@@ -103,7 +101,7 @@ def has_words(text: str) -> bool:
     return _WORD.search(_MARKS.sub(" ", text)) is not None
 
 
-def attachment_of(node: Node) -> Attachment | None:
+def read_attachment(node: Node) -> Attachment | None:
     """Return a figure as an attachment with its address or name, or None if it has neither or is not a figure."""
     if not is_figure(node) or is_face(node):
         return None
@@ -113,7 +111,7 @@ def attachment_of(node: Node) -> Attachment | None:
     return Attachment(name, kind) if name or kind != "image" else Attachment(node.get("src"), kind)
 
 
-def file_of(node: Node) -> Attachment | None:
+def offered_file(node: Node) -> Attachment | None:
     """Return the file that a link or a button offers, or None. A file is recognised by a `download` attribute or by a
     name and a size."""
     text = node.text
@@ -135,7 +133,7 @@ def file_of(node: Node) -> Attachment | None:
 
 def is_file_button(node: Node) -> bool:
     """Return True for a button in the form of a card that offers a file."""
-    return (node.tag == "button" or node.get("role") == "button") and file_of(node) is not None
+    return (node.tag == "button" or node.get("role") == "button") and offered_file(node) is not None
 
 
 def _is_painted(node: Node) -> bool:
@@ -143,7 +141,7 @@ def _is_painted(node: Node) -> bool:
     return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
 
 
-def with_frames(node: Node) -> Iterator[Node]:
+def enclosing_frames(node: Node) -> Iterator[Node]:
     """Yield an element and those of its ancestors that have no other content."""
     yield node
     for around in node.ancestors():
@@ -175,4 +173,4 @@ def _is_large(node: Node) -> bool:
 
 def _is_waiting(node: Node) -> bool:
     label = node.get("aria-label") or node.get("title") or node.get("alt")
-    return is_placeholder(label) or any(_WAITS.search(one.names) for one in with_frames(node))
+    return is_placeholder(label) or any(_WAITS.search(one.names) for one in enclosing_frames(node))

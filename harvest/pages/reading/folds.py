@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from harvest.pages.reading.elements import hints, is_control, leads
+from harvest.pages.reading.elements import hints, is_control, leads_elsewhere
 from harvest.pages.reading.page import Node, letters
-from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
+from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, is_unfold_button
 
 # Words in the names of elements with a model's reasoning.
 NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
@@ -69,18 +69,18 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
     """Find the folds in a bubble, in page order. `dropped` are elements that are not part of the answer."""
     found: dict[Node, list[Node]] = {}
     loose: list[Node] = []
-    for hidden in hidden_in(bubble, dropped):
+    for hidden in find_hidden(bubble, dropped):
         dot = hidden.box is not None and hidden.box.width <= 1 and hidden.box.height <= 1
         if dot or not raw_text(hidden):
             continue  # text reduced to a dot is only for screen readers
-        title = _title_of(hidden, bubble)
+        title = _find_title(hidden, bubble)
         (found.setdefault(title, []) if title is not None else loose).append(hidden)
     folds = (_make_fold(bubble, title, body) for title, body in found.items())
     alone = (Fold("folded", (one,)) for one in loose if outward_links(one) and one.get("role") not in _MENUS)
     return [*(fold for fold in folds if fold is not None), *alone]
 
 
-def hidden_in(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
+def find_hidden(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
     """Yield the outermost hidden elements in an element, without those of buttons."""
     stack = list(reversed(node.elements))
     while stack:
@@ -109,12 +109,12 @@ def is_notes(details: Node) -> bool:
     return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
 
 
-def heads_sources(text: str) -> bool:
+def announces_sources(text: str) -> bool:
     """Return True for a line that announces sources: `Sources`, `Quellen (2)`."""
     return any(map(str.isalpha, text)) and _SOURCES.fullmatch(text) is not None
 
 
-def _title_of(hidden: Node, bubble: Node) -> Node | None:
+def _find_title(hidden: Node, bubble: Node) -> Node | None:
     """Return the button of a hidden element: the button that the page declares, or the nearest control next to it."""
     names = {one.get("id") for one in hidden.walk() if one.get("id")}
     for one in bubble.walk() if names else ():
@@ -127,7 +127,7 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
         at = around.elements.index(inner)
         beside = (*reversed(around.elements[:at]), *around.elements[at + 1 :])
         for other in beside:
-            pressed = next((one for one in other.walk() if is_pressed(one) and not one.hidden), None)
+            pressed = next((one for one in other.walk() if is_pressable(one) and not one.hidden), None)
             if pressed is not None:
                 return pressed
         if around is bubble:
@@ -136,9 +136,9 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
     return None
 
 
-def is_pressed(node: Node) -> bool:
+def is_pressable(node: Node) -> bool:
     """Return True if pressing the element changes the page and does not lead to another one."""
-    if leads(node):
+    if leads_elsewhere(node):
         return False
     shown = node.tag == "a" and "href" in node.attributes
     return is_control(node) or shown or "h-click" in node.attributes or bool(node.get("aria-expanded"))
@@ -149,7 +149,7 @@ def _make_fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
     summary = title.tag == "summary" or title.get("aria-expanded") == "false"
     if is_thought_title(said) or (summary and is_reasoning(said)) or any(hints(one) & NOTES for one in (*body, title)):
         return Fold("thoughts", tuple(body), title)
-    if unfolds(said):
+    if is_unfold_button(said):
         # In place of the rest the page shows how it begins, or dots.
         whole = letters(" ".join(map(raw_text, body)))
         doubled = [

@@ -129,17 +129,17 @@ def _write_fraction(node: Node, parts: Sequence[_Part]) -> str:
     return f"{parts[0].grouped}/{parts[1].grouped}"
 
 
-def _lower(text: str) -> str:
-    return _script(text, "_", _LOWERED)
+def _write_lowered(text: str) -> str:
+    return _write_script(text, "_", _LOWERED)
 
 
-def _raise(text: str) -> str:
+def _write_raised(text: str) -> str:
     if text in ("∘", "°"):
         return "°"
-    return text if _PRIMES.fullmatch(text) else _script(text, "^", _RAISED)
+    return text if _PRIMES.fullmatch(text) else _write_script(text, "^", _RAISED)
 
 
-def _script(text: str, mark: str, forms: dict[str, str]) -> str:
+def _write_script(text: str, mark: str, forms: dict[str, str]) -> str:
     plain = text.replace("−", "-")
     if not text or all(sign in forms for sign in plain):
         return "".join(forms[sign] for sign in plain)
@@ -149,14 +149,14 @@ def _script(text: str, mark: str, forms: dict[str, str]) -> str:
 def _write_over(base: _Part, sign: _Part) -> str:
     combining, name = _OVER.get(sign.text, ("", ""))
     if not combining:
-        return base.base + _raise(sign.text)
+        return base.base + _write_raised(sign.text)
     return base.text + combining if len(base.text) == 1 else f"{name}({base.text})"
 
 
 def _write_under(base: _Part, sign: _Part) -> str:
     if sign.text in _UNDER:
         return f"underline({base.text})"
-    return base.base + _lower(sign.text)
+    return base.base + _write_lowered(sign.text)
 
 
 def _write_root(base: _Part, index: str = "") -> str:
@@ -180,16 +180,18 @@ def _write_multiscripts(parts: Sequence[Node], depth: int) -> str:
     scripts = []
     for beside in (before, behind):
         said = [_write(part, depth + 1).strip() for part in beside]
-        scripts.append("".join(_raise(one) if number % 2 else _lower(one) for number, one in enumerate(said)))
+        scripts.append(
+            "".join(_write_raised(one) if number % 2 else _write_lowered(one) for number, one in enumerate(said))
+        )
     return scripts[0] + _Part(_write(base, depth + 1).strip(), base).base + scripts[1]
 
 
 # For each tag, the least number of parts and the function that writes them.
 _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
     "mfrac": (2, _write_fraction),
-    "msup": (2, lambda _, parts: parts[0].base + _raise(parts[1].text)),
-    "msub": (2, lambda _, parts: parts[0].base + _lower(parts[1].text)),
-    "msubsup": (3, lambda _, parts: parts[0].base + _lower(parts[1].text) + _raise(parts[2].text)),
+    "msup": (2, lambda _, parts: parts[0].base + _write_raised(parts[1].text)),
+    "msub": (2, lambda _, parts: parts[0].base + _write_lowered(parts[1].text)),
+    "msubsup": (3, lambda _, parts: parts[0].base + _write_lowered(parts[1].text) + _write_raised(parts[2].text)),
     "msqrt": (
         1,
         lambda node, parts: _write_root(
@@ -199,7 +201,7 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
     "mroot": (2, lambda _, parts: _write_root(parts[0], parts[1].text)),
     "mover": (2, lambda _, parts: _write_over(parts[0], parts[1])),
     "munder": (2, lambda _, parts: _write_under(parts[0], parts[1])),
-    "munderover": (3, lambda _, parts: _write_under(parts[0], parts[1]) + _raise(parts[2].text)),
+    "munderover": (3, lambda _, parts: _write_under(parts[0], parts[1]) + _write_raised(parts[2].text)),
     "mfenced": (0, _write_fenced),
 }
 

@@ -25,7 +25,7 @@ _COLOURED = re.compile(
 _LEVELS = 3  # levels around a `pre` in which its line numbers may be
 
 
-def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
+def find_gutters(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
     """Return the elements in a code block that number its lines, or that cannot be selected while the code can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw_text(part))}
@@ -38,9 +38,9 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
             numbers = part.text.split()
             if len(numbers) > 1 and _is_count(numbers):
                 found.add(part)
-    found.update(_first_in_lines(listing, {*dropped, *found}))
+    found.update(_leading_numbers(listing, {*dropped, *found}))
     muted = {part for part in kept if "h-mute" in part.attributes}
-    if any(text.strip() for text, _ in _pieces(listing, {*dropped, *found, *muted})):
+    if any(text.strip() for text, _ in _text_pieces(listing, {*dropped, *found, *muted})):
         found |= muted
     return found
 
@@ -52,7 +52,7 @@ def is_gutter_of_another(listing: Node) -> bool:
     return any(_count_lines(code) == len(numbers) for code in codes)
 
 
-def gutters_beside(listing: Node) -> Iterator[Node]:
+def find_gutters_before(listing: Node) -> Iterator[Node]:
     """Yield elements before a code block that contain its line numbers."""
     for other in _neighbours(listing, before=True):
         if _is_count(other.text.split()) and len(other.text.split()) == _count_lines(listing):
@@ -86,12 +86,12 @@ def _is_count(numbers: list[str]) -> bool:
     return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
 
 
-def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
+def _leading_numbers(listing: Node, dropped: Collection[Node]) -> set[Node]:
     """Return the first element of each line if every line with text begins with an element that contains its number."""
     firsts: list[tuple[Node, int]] = []
     others = False  # True once a line has more than its number
     begins = True
-    for text, part in _pieces(listing, dropped):
+    for text, part in _text_pieces(listing, dropped):
         if part is None:
             begins = True
             continue
@@ -116,7 +116,7 @@ def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
     return {part for part, _ in firsts} if len(firsts) > 1 or "h-mute" in lone.attributes else set()
 
 
-def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
+def _text_pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
     """Yield each text with its parent element, and ("", None) at line breaks without a character of their own."""
     stack: list[tuple[Node | str | None, Node | None]] = [(listing, None)]
     while stack:
@@ -136,4 +136,4 @@ def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Nod
 
 
 def _raw_text(node: Node) -> str:
-    return "".join("\n" if part is None else text for text, part in _pieces(node, ()))
+    return "".join("\n" if part is None else text for text, part in _text_pieces(node, ()))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain, islice
 
 from harvest.pages.reading.elements import INVISIBLE, editor_text, hints, is_control, is_editor
-from harvest.pages.reading.gutters import NO_LINES, gutters_of
+from harvest.pages.reading.gutters import NO_LINES, find_gutters
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_status
 
@@ -33,7 +33,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
     if is_editor(node):
         return editor_text(node).rstrip("\n")
     pieces: list[str] = []
-    gutters = gutters_of(node, dropped)
+    gutters = find_gutters(node, dropped)
     stack: list[Node | str | int] = [node]
     after_line = False
     while stack:
@@ -61,7 +61,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
     return re.sub(r"[ \t]*\n\Z", "", "".join(pieces).translate(INVISIBLE))
 
 
-def language_of(node: Node) -> str:
+def find_language(node: Node) -> str:
     """Return the language of a code block according to its classes or the bar above it, or "" if it is unknown."""
     # Highlighters put a frame between both; in an editor an inner element may name the language.
     inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
@@ -84,14 +84,14 @@ def language_of(node: Node) -> str:
             others = [name for name in candidate.classes if name not in _NO_LANGUAGE and _NAME.fullmatch(name)]
             if len(others) == 1 and "-" not in others[0]:
                 return others[0]
-    for bar in bar_of(node):
+    for bar in find_bars(node):
         words = " ".join(_visible_words(bar)).strip()
         if _NAME.fullmatch(words) and words.lower() not in _NO_LANGUAGE and not is_status(words):
             return words.lower()
     return ""
 
 
-def bar_of(node: Node) -> list[Node]:
+def find_bars(node: Node) -> list[Node]:
     """Return the other elements in the frame of a code block: the name of the language, and the texts of buttons."""
     inner = node
     codes = [part for part in node.walk() if part.tag == "code"]

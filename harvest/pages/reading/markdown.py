@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from harvest.pages.reading.alternatives import alternative_of, with_spaces
+from harvest.pages.reading.alternatives import add_spaces, alternative_text
 from harvest.pages.reading.elements import CONTROLS, hints, is_control
-from harvest.pages.reading.figures import figure_mark, file_of, is_figure, is_file_button, is_icon
+from harvest.pages.reading.figures import figure_markdown, is_figure, is_file_button, is_icon, offered_file
 from harvest.pages.reading.formula import formula_text, is_formula, raised_text
 from harvest.pages.reading.gutters import is_gutter_of_another
-from harvest.pages.reading.listing import is_listing, language_of, listing_text
+from harvest.pages.reading.listing import find_language, is_listing, listing_text
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
+from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, shown_text, write_code, write_link
 from harvest.pages.reading.tables import table_lines
 
 _DEEPEST = 100  # levels of elements: Python's stack is limited, and no answer is deeper
@@ -167,7 +167,7 @@ class _Writer:
         if code.strip() and not is_gutter_of_another(node):
             longest = max((len(ticks) for ticks in re.findall(r"`{3,}", code)), default=2)
             fence = "`" * (longest + 1)
-            yield Block(f"{fence}{language_of(node)}\n{code}\n{fence}", True, node)
+            yield Block(f"{fence}{find_language(node)}\n{code}\n{fence}", True, node)
 
     def _list(self, node: Node, depth: int) -> Iterator[Block]:
         if node.tag != "ol":
@@ -242,20 +242,20 @@ class _Writer:
         tag = node.tag
         if tag == "br":
             return BREAK
-        if words := alternative_of(node):
-            return with_spaces(node, words)
+        if words := alternative_text(node):
+            return add_spaces(node, words)
         if tag in _FIGURES or is_figure(node):
-            return figure_mark(node, wordless=self._wordless)
+            return figure_markdown(node, wordless=self._wordless)
         if tag == "input" and node.get("type") == "checkbox":
             return "[x] " if "checked" in node.attributes else "[ ] "
-        if is_file_button(node) and (file := file_of(node)) is not None:
+        if is_file_button(node) and (file := offered_file(node)) is not None:
             return f" [file: {file.name}] "
         if (tag in _NO_TEXT and "h-frame" not in node.attributes) or tag == "wbr":
             return ""
         if is_formula(node):
             return self._formula(node)
         if tag in ("code", "tt", "samp"):
-            return inside_code(listing_text(node, self._dropped), _space_style(node) == "pre")
+            return write_code(listing_text(node, self._dropped), _space_style(node) == "pre")
         if tag == "a" and "href" in node.attributes:
             return self._link(node, depth, marks)
         mark = _MARKS.get(tag, "")
@@ -295,7 +295,7 @@ class _Writer:
     def _is_left_out(self, node: Node) -> bool:
         if (
             node in self._dropped
-            or (is_icon(node) and not alternative_of(node))
+            or (is_icon(node) and not alternative_text(node))
             or (node.hidden and node not in self._unfolded)
         ):
             return True
@@ -369,7 +369,7 @@ def _defines(node: Node) -> bool:
 
 def _is_prose(node: Node) -> bool:
     """Return True for a `pre` that contains plain text and no code: it has no child elements and no language."""
-    return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
+    return node.tag == "pre" and not node.elements and not find_language(node) and "code" not in hints(node)
 
 
 def _whole_number(text: str, otherwise: int) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qsl
 
-from harvest.pages.reading.altered import resembles
+from harvest.pages.reading.altered import likeness_to_said
 from harvest.pages.reading.page import letters
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -17,7 +17,7 @@ _BESIDE = 20  # characters that the turn in another form may have more
 _ALIKE = 100  # most characters in which messages with the same words differ
 
 
-def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
+def find_sent_text(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
     """Return the turn as it left the page, or None if it cannot be found. The result equals `said` if a body contains
     all of it.
 
@@ -35,17 +35,17 @@ def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> 
                 other = text.strip()
             if other is None and len(text) <= 2 * len(said) + _BESIDE and letters(text) and not _HOLDS.match(text):
                 # It may be the turn itself: no message around one, and nothing that was said before.
-                share = resembles(said, text.strip()) if letters(text) not in known else 0.0
+                share = likeness_to_said(said, text.strip()) if letters(text) not in known else 0.0
                 alike = (share, text.strip()) if share and (alike is None or share >= alike[0]) else alike
     return other if other is not None or alike is None else alike[1]
 
 
-def times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
+def count_times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
     """Return how often the turn left the page in messages of one kind and size. `messages` are pairs of kind and body.
-
-    A page may send a turn once to be answered and once more, in another kind of message, to be named or counted.
-    """
-    sent = Counter((kind, len(body) // _ALIKE) for kind, body in messages if words_sent([body], said) == said.strip())
+    A page may send a turn once to be answered and once more, in another kind of message, to be named or counted."""
+    sent = Counter(
+        (kind, len(body) // _ALIKE) for kind, body in messages if find_sent_text([body], said) == said.strip()
+    )
     return max(sent.values(), default=0)
 
 

@@ -14,9 +14,16 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from harvest.pages.reading.alternatives import alternative_of
-from harvest.pages.reading.elements import begins_without_words, composers_on, hints, is_control, is_written, leads
-from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, stands_alone
+from harvest.pages.reading.alternatives import alternative_text
+from harvest.pages.reading.elements import (
+    begins_without_words,
+    composers_on,
+    hints,
+    is_control,
+    is_written,
+    leads_elsewhere,
+)
+from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, may_stand_alone
 from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time
 
@@ -55,10 +62,8 @@ class Span(NamedTuple):
 
 
 class PageText:
-    """The visible text of a page without navigation, sidebars, dialogs, composer and buttons.
-
-    before: the page's text when the turn was typed, if known.
-    """
+    """The visible text of a page without navigation, sidebars, dialogs, composer and buttons. before: the page's text
+    when the turn was typed, if known."""
 
     def __init__(self, page: Page, before: PageText | None = None) -> None:
         self.page, self.before = page, before
@@ -196,7 +201,7 @@ class PageText:
             node, child, born, begun = stack.pop()
             if begun is None:
                 figure = not node.hidden and self._is_figure(node)
-                word = not figure and not node.hidden and alternative_of(node) != ""
+                word = not figure and not node.hidden and alternative_text(node) != ""
                 if node.hidden or (not figure and not word and self._is_apart(node)):
                     continue
                 begun = (self._count, self._signs)
@@ -259,7 +264,7 @@ class PageText:
             self._breaks.append(self._count)
 
     def _is_figure(self, node: Node) -> bool:
-        if not stands_alone(node):
+        if not may_stand_alone(node):
             return is_file_button(node)
         box = node.box
         # A small picture that is repeated next to words is the face of a speaker; with nothing next to it, it is the
@@ -316,7 +321,7 @@ class PageText:
 
 def _picture_key(picture: Node) -> tuple[str, str]:
     link = next((around for around in picture.ancestors() if around.tag == "a"), None)
-    return picture.get("src"), link.get("href") if link is not None and leads(link) else ""
+    return picture.get("src"), link.get("href") if link is not None and leads_elsewhere(link) else ""
 
 
 def _has_words(node: Node) -> bool:

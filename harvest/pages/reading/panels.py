@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.elements import hints
-from harvest.pages.reading.folds import heads_sources, outward_links, raw_text
+from harvest.pages.reading.folds import announces_sources, outward_links, raw_text
 from harvest.pages.reading.page import Node, Page, letters
 from harvest.pages.reading.turn_place import Spot
 from protocols.answer import Source
@@ -36,30 +36,27 @@ _ALONE = frozenset({"body", "h-page", "html"})
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Sources next to the chat that came with an answer.
-
-    sources: the sources in page order. places: the trails of their elements, by which later turns recognise them.
-    missed: whether other links changed there and were not read.
-    """
+class PanelSources:
+    """Sources next to the chat that came with an answer. sources: the sources in page order. places: the trails of
+    their elements, by which later turns recognise them. missed: whether other links changed there and were not read."""
 
     sources: tuple[Source, ...] = ()
     places: frozenset[_Trail] = frozenset()
     missed: bool = False
 
 
-def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known: Collection[_Trail] = ()) -> Beside:
-    """Find the sources of an answer outside its bubbles.
-
-    before: the page when the turn was typed, or None if that is unknown. known: the trails of sources in earlier turns.
-    """
+def find_panel_sources(
+    page: Page, said: str, spot: Spot, before: Page | None, known: Collection[_Trail] = ()
+) -> PanelSources:
+    """Find the sources of an answer outside its bubbles. before: the page when the turn was typed, or None if that is
+    unknown. known: the trails of sources in earlier turns."""
     named = page.marked("sources")
     if named:
         links = [link for one in named if _is_seen(one) for link in outward_links(one) if _is_seen(link)]
-        return Beside(_sources_of([link for link in links if _is_new(link, before)] or links, page.url))
+        return PanelSources(_sources_of([link for link in links if _is_new(link, before)] or links, page.url))
     container = spot.container
     if page.asked is None or not spot.bubbles or container is None or container.tag in _ALONE:
-        return Beside()
+        return PanelSources()
     taken: list[Node] = []
     places: set[_Trail] = set()
     missed = False
@@ -77,7 +74,7 @@ def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known
             places.add(trail(link))
         elif letters(link.text) not in letters(said):
             missed = True
-    return Beside(_sources_of(taken, page.url), frozenset(places), missed)
+    return PanelSources(_sources_of(taken, page.url), frozenset(places), missed)
 
 
 def _sources_of(links: Collection[Node], url: str) -> tuple[Source, ...]:
@@ -114,9 +111,9 @@ def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), plac
 
 def _is_named(link: Node, panel: Node) -> bool:
     for around in link.ancestors():
-        if hints(around) & _NAMED or heads_sources(around.get("aria-label")):
+        if hints(around) & _NAMED or announces_sources(around.get("aria-label")):
             return True
-        for one in filter(lambda one: heads_sources(one.text), around.elements):
+        for one in filter(lambda one: announces_sources(one.text), around.elements):
             line = one
             while len(line.elements) == 1 and line.elements[0].text == line.text:
                 line = line.elements[0]

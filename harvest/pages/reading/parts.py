@@ -1,21 +1,18 @@
-"""The parts of an answer other than its text: collapsed sources, thoughts, files, and offers.
-
-The text is read without all of these. No figure in a report depends on offers, and links of sources count as links of
-the answer.
-"""
+"""The parts of an answer other than its text: collapsed sources, thoughts, files, and offers. The text is read without
+all of these. No figure in a report depends on offers, and links of sources count as links of the answer."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from harvest.pages.reading.bubble import leaves_of
-from harvest.pages.reading.elements import hints, is_control, leads
-from harvest.pages.reading.figures import attachment_of, file_of, is_figure
-from harvest.pages.reading.folds import Fold, hidden_in, is_pressed, outward_links, raw_text
+from harvest.pages.reading.bubble import visible_leaves
+from harvest.pages.reading.elements import hints, is_control, leads_elsewhere
+from harvest.pages.reading.figures import is_figure, offered_file, read_attachment
+from harvest.pages.reading.folds import Fold, find_hidden, is_pressable, outward_links, raw_text
 from harvest.pages.reading.formula import is_formula
-from harvest.pages.reading.listing import bar_of, is_listing
+from harvest.pages.reading.listing import find_bars, is_listing
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.page import Node, Page
-from harvest.pages.reading.phrases import asks_for_more, called_tool, is_status, is_thought_title, unfolds
+from harvest.pages.reading.phrases import called_tool, is_continue_button, is_status, is_thought_title, is_unfold_button
 from protocols.answer import Attachment, Offer, Source, ToolCall
 
 _LONGEST_OFFER = 120  # characters
@@ -27,7 +24,7 @@ _OPENS = ("aria-expanded", "aria-haspopup")
 _TOOLS = frozenset({"action", "actions", "controls", "feedback", "rating", "toolbar", "tools", "vote"})
 
 
-def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
+def find_sources(folds: Iterable[Fold], url: str) -> Iterator[Source]:
     """Yield each link in the collapsed parts once. `url` is the page's address; links within the page do not count."""
     here, known = url.partition("#")[0], set[str]()
     for fold in folds:
@@ -39,14 +36,14 @@ def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
                 yield Source(href, "" if title == href else title, place="folded")
 
 
-def folded_in(folds: Iterable[Fold], url: str) -> Iterator[str]:
+def folded_texts(folds: Iterable[Fold], url: str) -> Iterator[str]:
     """Yield the collapsed parts that are not read, as Markdown, in page order."""
     for fold in folds:
         if fold.kind == "folded" and fold.says_more:
             yield from (said for body in fold.body if (said := _unfolded_text(body, url)))
 
 
-def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
+def collect_thoughts(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     """Return the system's reasoning in these elements and folds, as Markdown."""
     kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]
     bodies = [body for fold in kept if not called_tool(fold.title.text if fold.title else "") for body in fold.body]
@@ -55,7 +52,7 @@ def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     return "\n\n".join(dict.fromkeys(piece for piece in pieces if piece))
 
 
-def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
+def find_tool_calls(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
     """Yield the tool calls that the page reports, each recognised by a line above the request to the tool."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
@@ -71,18 +68,18 @@ def _title_in(node: Node) -> Node | None:
 
 def _unfolded_text(node: Node, url: str) -> str:
     titles = {one for one in node.walk() if one.tag == "summary" or is_thought_title(one.text)} - {node}
-    return markdown(node, titles, url, unfolded={node, *hidden_in(node)})
+    return markdown(node, titles, url, unfolded={node, *find_hidden(node)})
 
 
-def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
+def find_attachments(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
     known: set[Attachment] = set()
     stack = list(bubbles)[::-1]
-    wordless = not any(leaf.text for bubble in bubbles for leaf in leaves_of(bubble, dropped))
+    wordless = not any(leaf.text for bubble in bubbles for leaf in visible_leaves(bubble, dropped))
     while stack:
         node = stack.pop()
         if node.hidden or (node in dropped and not is_control(node)) or is_formula(node):
             continue
-        came = attachment_of(node) if is_figure(node) else file_of(node)
+        came = read_attachment(node) if is_figure(node) else offered_file(node)
         nameless = came is not None and came.name == node.get("src") and came.name.startswith(("data:", "blob:"))
         if came is not None and came not in known and (wordless or not nameless):
             known.add(came)
@@ -91,7 +88,7 @@ def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterat
             stack.extend(reversed(node.elements))
 
 
-def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
+def find_rest_button(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
     """Return the text of a button that continues this answer or shows hidden parts of it, or "" if there is none."""
     unfolded = {fold.title for fold in folds if fold.kind == "rest"}
     whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
@@ -100,19 +97,19 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
         for node in _buttons_in(bubble):
             said = node.text
             # `Continue` alone may continue something other than the words.
-            if asks_for_more(said) and (len(said.split()) > 1 or not said.isascii() or not whole):
+            if is_continue_button(said) and (len(said.split()) > 1 or not said.isascii() or not whole):
                 return said
-            if unfolds(said) and node not in unfolded and not cut_short and not node.get("aria-haspopup"):
+            if is_unfold_button(said) and node not in unfolded and not cut_short and not node.get("aria-haspopup"):
                 return said
     for node in page.walk():
         # Some pages set it below the conversation.
         fresh = is_control(node) and node.visible and node.born is not None
-        if fresh and asks_for_more(node.text) and (len(node.text.split()) > 1 or not node.text.isascii()):
+        if fresh and is_continue_button(node.text) and (len(node.text.split()) > 1 or not node.text.isascii()):
             return node.text
     return ""
 
 
-def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
+def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
     """Yield the replies that may be pressed instead of typed: buttons with words, in the bubbles and right after
     them."""
     known: set[str] = set()
@@ -134,7 +131,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
                     if choice not in known:
                         known.add(choice)
                         yield Offer(choice, "", "reply")
-        bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
+        bars = {bar for one in place.walk() if is_listing(one) for bar in find_bars(one)}
         for node in _buttons_in(place):
             said, around = node.text, list(node.self_and_ancestors())
             if said in known or not _is_offer(said) or any(node.get(name) for name in _OPENS):
@@ -146,7 +143,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
                 one in bars or hints(one) & _TOOLS or one.get("role") == "toolbar" or is_listing(one) for one in around
             ):
                 continue
-            if node not in titles and file_of(node) is None and not is_figure(node) and node.tag not in _FIELDS:
+            if node not in titles and offered_file(node) is None and not is_figure(node) and node.tag not in _FIELDS:
                 known.add(said)
                 yield Offer(said, node.get("value") or node.get("data-value"), "reply")
 
@@ -154,7 +151,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
 def _is_offer(said: str) -> bool:
     if len(said) > _LONGEST_OFFER or not any(character.isalnum() for character in said):
         return False
-    return not (is_status(said) or unfolds(said) or asks_for_more(said) or is_thought_title(said))
+    return not (is_status(said) or is_unfold_button(said) or is_continue_button(said) or is_thought_title(said))
 
 
 def _buttons_in(place: Node) -> Iterator[Node]:
@@ -163,7 +160,7 @@ def _buttons_in(place: Node) -> Iterator[Node]:
         node = stack.pop()
         if node.hidden:
             continue
-        if is_pressed(node) and node.get("role") != "toolbar":
+        if is_pressable(node) and node.get("role") != "toolbar":
             yield node
-        elif not leads(node):
+        elif not leads_elsewhere(node):
             stack.extend(reversed(node.elements))

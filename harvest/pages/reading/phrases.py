@@ -1,8 +1,5 @@
-"""Names, times, states and notices around messages in chats, in the most common languages.
-
-They are matched against whole lines only. Nothing here decides whether a line is left out, because a time may be the
-answer.
-"""
+"""Names, times, states and notices around messages in chats, in the most common languages. They are matched against
+whole lines only. Nothing here decides whether a line is left out, because a time may be the answer."""
 
 import re
 from collections.abc import Iterable
@@ -190,7 +187,7 @@ _FINE_PRINT = re.compile(
 )
 
 
-def is_account(text: str) -> bool:
+def is_origin_note(text: str) -> bool:
     """Return True for a page's remark on the origin of an answer: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
     if len(text) > 90 or text.endswith((".", "!", "?")):
         return False
@@ -288,12 +285,12 @@ def called_tool(text: str) -> str:
     return told["name"] if told else ""
 
 
-def asks_for_more(text: str) -> bool:
+def is_continue_button(text: str) -> bool:
     """Return True for the text of a button that lets a system continue an answer: `Continue generating`."""
     return len(text) <= 60 and _GO_ON.fullmatch(text) is not None
 
 
-def unfolds(text: str) -> bool:
+def is_unfold_button(text: str) -> bool:
     """Return True for the text of a button that shows the rest of a text: `Read more`."""
     return len(text) <= 60 and _UNFOLD.fullmatch(text) is not None
 

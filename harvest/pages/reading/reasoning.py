@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harvest.pages.reading.bubble import Leaf, Look, in_prose, is_brief, leaves_of, look_of
+from harvest.pages.reading.bubble import Leaf, Look, is_brief, is_in_prose, read_look, visible_leaves
 from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_thought_title
@@ -40,7 +40,7 @@ class _Block:
     @cached_property
     def look(self) -> Look:
         """The look of the longest text, because shorter ones may be links or bold words."""
-        return look_of(max(self.leaves, key=lambda leaf: len(leaf.text)).parent)
+        return read_look(max(self.leaves, key=lambda leaf: len(leaf.text)).parent)
 
     @cached_property
     def changes(self) -> list[float]:
@@ -58,7 +58,7 @@ class _Block:
         if any(is_control(one) and is_thought_title(one.text) for one in self.node.walk()):
             return True
         first = self.leaves[0]
-        return is_thought_title(first.text) and len(self.leaves) > 1 and not in_prose(first.parent, self.node)
+        return is_thought_title(first.text) and len(self.leaves) > 1 and not is_in_prose(first.parent, self.node)
 
     @property
     def slanted(self) -> bool:
@@ -89,9 +89,9 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
     for _ in range(_DEEPEST):
         blocks = []
         for node in nodes:
-            leaves = leaves_of(node, dropped)
+            leaves = visible_leaves(node, dropped)
             if not leaves and is_thought_title(node.text):
-                leaves = leaves_of(node, (), controls=True)  # the title may be a button that folds it away
+                leaves = visible_leaves(node, (), controls=True)  # the title may be a button that folds it away
             if leaves:
                 blocks.append(_Block(node, leaves))
         if not blocks:
@@ -124,7 +124,7 @@ def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
     """Return the elements under a title, up to where the look or the markup changes."""
     if not later:
         return None
-    apart = look_of(title.parent) if title.parent is not None else later[-1].look
+    apart = read_look(title.parent) if title.parent is not None else later[-1].look
     until = next((at for at, block in enumerate(later) if block.differs_from(later[0])), 0)
     if not until and not (
         later[0].node.get("h-edge") or later[0].look.is_fainter_than(apart) or later[0].look.is_smaller_than(apart)

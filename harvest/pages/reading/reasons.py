@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from harvest.pages.reading import phrases
-from harvest.pages.reading.alternatives import alternative_of, is_emoji
+from harvest.pages.reading.alternatives import alternative_text, is_emoji
 from harvest.pages.reading.bubble import (
     PROSE,
     SHORT,
@@ -14,13 +14,13 @@ from harvest.pages.reading.bubble import (
     Example,
     Leaf,
     Siblings,
-    alone_in_line,
-    closing_of,
-    ends_open,
-    in_prose,
+    closing_elements,
+    ends_with_colon,
+    is_alone_in_line,
     is_brief,
-    leaves_of,
-    look_of,
+    is_in_prose,
+    read_look,
+    visible_leaves,
 )
 from harvest.pages.reading.elements import hints, hints_last, is_editor, kind
 from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces
@@ -42,23 +42,23 @@ def find_small_print(
     have it and it is set apart from the text. In a first reply an unknown sentence is read, because it may belong to
     the answer. `slot` is the element that contains the words, if known.
     """
-    leaves = leaves_of(bubble, dropped)
-    for element in closing_of(leaves, bubble):
+    leaves = visible_leaves(bubble, dropped)
+    for element in closing_elements(leaves, bubble):
         rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
         beside = slot is not None and not (element.within(slot) or slot.within(element))
         told = beside and slot is not None and any(leaf.parent.within(slot) for leaf in rest)
         # Below just a name, the text is the answer, and the same answer may come twice.
-        if not told and not any(_is_said(leaf, bubble) for leaf in rest):
+        if not told and not any(_is_answer_text(leaf, bubble) for leaf in rest):
             return None
         text = element.text
-        look, main = look_of(element), look_of(rest[-1].parent)
+        look, main = read_look(element), read_look(rest[-1].parent)
         named = bool(hints(element) & _NAMES) or element.tag in _TAGS
         apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
-        plain = in_prose(element, bubble)
+        plain = is_in_prose(element, bubble)
         if is_fine_print(text) and (apart or not plain) and not siblings.one_of_many(element):
             return element
         again = (f"end:{kind(element)}", text) in known and not is_brief(text)
-        again = again and (told or says_more(element, bubble, dropped))
+        again = again and (told or has_more_text(element, bubble, dropped))
         if again and not apart and not plain:
             # An element made like the one before it is the next paragraph of the text.
             beside_it = element.parent.elements if element.parent is not None else [element]
@@ -69,17 +69,19 @@ def find_small_print(
     return None
 
 
-def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
+def has_more_text(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
     """Return True if a bubble has more than names and times in addition to the element."""
-    return any(not is_brief(leaf.text) for leaf in leaves_of(bubble, dropped) if not leaf.parent.within(element))
+    return any(not is_brief(leaf.text) for leaf in visible_leaves(bubble, dropped) if not leaf.parent.within(element))
 
 
-def _is_said(leaf: Leaf, bubble: Node) -> bool:
+def _is_answer_text(leaf: Leaf, bubble: Node) -> bool:
     around = (one for one in leaf.parent.self_and_ancestors() if one is not bubble and one.within(bubble))
-    return not is_brief(leaf.text) or (in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around))
+    return not is_brief(leaf.text) or (
+        is_in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around)
+    )
 
 
-NEAR = 8  # texts: an element with more of them is not decoration
+MOST_NEAR = 8  # texts: an element with more of them is not decoration
 _PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
 _ALIKE = 0.5  # least share of their names that two similar elements have in common
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
@@ -133,13 +135,13 @@ class Reasons:
         """Return the decorations at an edge of the bubble, with reasons, from the smallest to the largest. `near` are
         the texts from that edge inwards."""
         found: list[tuple[Node, Reason]] = []
-        prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
+        prose = is_in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
         for element in near[0].parent.self_and_ancestors():
             inside = 0
-            while inside < len(near) and inside < NEAR and near[inside].parent.within(element):
+            while inside < len(near) and inside < MOST_NEAR and near[inside].parent.within(element):
                 inside += 1
             text = collapse_spaces(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
-            if inside == NEAR or len(text) > SHORT + 30 or not element.within(bubble):
+            if inside == MOST_NEAR or len(text) > SHORT + 30 or not element.within(bubble):
                 break
             if element is bubble and len(self.slots) == 1 and not self._is_like_decoration(element):
                 break
@@ -173,10 +175,10 @@ class Reasons:
             return False
         if next(node for node in bubble.walk() if node is element or node is slot) is slot:
             return False
-        words = leaves_of(slot, self.dropped)
+        words = visible_leaves(slot, self.dropped)
         if not words or self.example.tells_who:
             return True
-        came, stood = _time_of(words[0]), [_time_of(leaf) for leaf in leaves_of(element, ())]
+        came, stood = _time_of(words[0]), [_time_of(leaf) for leaf in visible_leaves(element, ())]
         return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
     def _is_small_heading(self, line: Leaf, words: Leaf) -> bool:
@@ -184,8 +186,8 @@ class Reasons:
         text."""
         if self.example.look is None:
             return False
-        after = look_of(words.parent)
-        return look_of(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
+        after = read_look(words.parent)
+        return read_look(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
 
     def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
         """Return True if the line is above the box around the words, as in the user's bubble, so that it is a name."""
@@ -212,7 +214,7 @@ class Reasons:
     def _reason_by_text(
         self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
     ) -> Reason:
-        if alternative_of(element):
+        if alternative_text(element):
             shown = self.example.pictured or (kind(element), text) in self.known or phrases.is_label(text)
             shown = shown or self._heads_words(element)
             return Reason.STRONG if first and shown and not is_emoji(text) else Reason.NONE
@@ -221,13 +223,13 @@ class Reasons:
         known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
         if known and self._is_aside(element, text, first=first):
             return Reason.KNOWN
-        if first and ends_open(text) and element.tag in ("b", "strong", "span"):
+        if first and ends_with_colon(text) and element.tag in ("b", "strong", "span"):
             named = phrases.is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
             return Reason.STRONG if named else Reason.NONE
         alike = (likeness(element, one) >= _ALIKE for one in self.example.times)
         if element.classes and phrases.is_time(text) and any(alike):
             return Reason.STRONG
-        if prose or not alone_in_line(element, self.dropped, self.siblings):
+        if prose or not is_alone_in_line(element, self.dropped, self.siblings):
             return Reason.NONE
         if phrases.is_role(text) and first:
             return Reason.WEAK
@@ -254,27 +256,29 @@ class Reasons:
             frame = frame.parent
         bare = around.has_text
         said = bare or around.tag == "p" or frame.tag in PROSE
-        return frame.parent is around and not said and len(leaves_of(around, ())) > 1
+        return frame.parent is around and not said and len(visible_leaves(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
         """Return True if a line that is also in other replies may be decoration. It may be if it is outside the slot
         for the words, or if it is neither a heading nor a sentence with which the system itself begins each time."""
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
-        others = [leaf for leaf in leaves_of(bubble, self.dropped) if not leaf.parent.within(element)]
-        if first and any(look_of(element).heads(look_of(leaf.parent)) for leaf in others[:1]):
+        others = [leaf for leaf in visible_leaves(bubble, self.dropped) if not leaf.parent.within(element)]
+        if first and any(read_look(element).heads(read_look(leaf.parent)) for leaf in others[:1]):
             return False
         if slot is not None and not element.within(slot) and not slot.within(element):
             return True
         if not first:
-            return slot is not None or is_brief(text) or says_more(element, bubble, self.dropped)
-        return is_brief(text) and (phrases.is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
+            return slot is not None or is_brief(text) or has_more_text(element, bubble, self.dropped)
+        return is_brief(text) and (
+            phrases.is_label(text, self.names) or not ends_with_colon(text) or len(text.split()) <= 2
+        )
 
     def _says_nothing(self, text: str, element: Node) -> bool:
         return (
             phrases.is_status(text)
             or phrases.is_counter(text)
-            or phrases.is_account(text)
+            or phrases.is_origin_note(text)
             or text in ("·", "•", "|", "–", "-", "✓", "✓✓", "✔")
             or (text != element.text and (phrases.is_time(text) or self.is_name(text)))
             or (text != element.text and text in {one.text for one in element.walk() if "h-click" in one.attributes})

@@ -3,7 +3,7 @@ to one turn."""
 
 import re
 
-from harvest.pages.reading.echo import occurrences, trail
+from harvest.pages.reading.echo import find_occurrences, trail
 from harvest.pages.reading.page import AT_ONCE, Node, Page, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn
@@ -26,13 +26,13 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
         return False
     ground = PageText(page)
     made = trail(echo)
-    now = [node for node in _holders(ground, said) if trail(node) == made and _same_side(node, echo)]
+    now = [node for node in _elements_holding(ground, said) if trail(node) == made and _is_on_same_side(node, echo)]
     beside = _text_beside(echo, said)
     now = [node for node in now if _text_beside(node, said) == beside]
     if len(now) <= 1:
         return False
     # Other bubbles with the same words belong to earlier turns, even if the page has repainted them.
-    earlier = sum(trail(node) == made for node in _holders(PageText(before), said))
+    earlier = sum(trail(node) == made for node in _elements_holding(PageText(before), said))
     if len(now) - earlier <= 1:
         return False
     first = min(ground.births.get(node, 0.0) for node in now)
@@ -49,8 +49,8 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
     return bool(rest) and not any(trail(node) == made for bubble in rest for node in bubble.walk())
 
 
-def _holders(ground: PageText, said: str) -> list[Node]:
-    return list(dict.fromkeys(found.node for found in occurrences(ground, said)))
+def _elements_holding(ground: PageText, said: str) -> list[Node]:
+    return list(dict.fromkeys(found.node for found in find_occurrences(ground, said)))
 
 
 def _text_beside(node: Node, said: str) -> str:
@@ -58,7 +58,7 @@ def _text_beside(node: Node, said: str) -> str:
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
 
 
-def _same_side(node: Node, other: Node) -> bool:
+def _is_on_same_side(node: Node, other: Node) -> bool:
     if node.box is None or other.box is None:
         return True
     return min(abs(node.box.x - other.box.x), abs(node.box.right - other.box.right)) <= _SAME_SIDE

@@ -1,13 +1,11 @@
-"""Detection of an answer without words: a bubble came, and the system said nothing, as it may over an API.
-
-A page on which nothing came at all may have lost the turn, which is not treated here.
-"""
+"""Detection of an answer without words: a bubble came, and the system said nothing, as it may over an API. A page on
+which nothing came at all may have lost the turn, which is not treated here."""
 
 from collections.abc import Iterator, Sequence
 
-from harvest.pages.reading.bubble import leaves_of
-from harvest.pages.reading.elements import akin, hints, is_control, is_vote
-from harvest.pages.reading.folds import is_pressed
+from harvest.pages.reading.bubble import visible_leaves
+from harvest.pages.reading.elements import hints, is_akin, is_control, is_vote
+from harvest.pages.reading.folds import is_pressable
 from harvest.pages.reading.page import AT_ONCE, Node
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
@@ -18,10 +16,8 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton"
 
 
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
-    """Return True if the turn has a bubble of its own that contains at most names and times.
-
-    left_out: texts of decorations. heard: as in `offered_choices`. A sign that more will come is not an empty answer.
-    """
+    """Return True if the turn has a bubble of its own that contains at most names and times. left_out: texts of
+    decorations. heard: as in `offered_choices`. A sign that more will come is not an empty answer."""
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
     if spot.bubbles:
@@ -31,7 +27,7 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
         any(_is_bubble(node) for node in replies)
         or bool(offered_choices(ground, spot, heard))
         or any(
-            _is_bubble(node) and (akin(node, branch) or any(map(is_control, node.walk())))
+            _is_bubble(node) and (is_akin(node, branch) or any(map(is_control, node.walk())))
             for node, branch in _later_nodes(spot)
         )
     )
@@ -54,10 +50,10 @@ def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) ->
 def _offers_alone(node: Node) -> bool:
     if not node.visible or is_waiting(node):
         return False
-    pressed = any(is_pressed(one) and (one.text or one.get("h-options")) and one.visible for one in node.walk())
+    pressed = any(is_pressable(one) and (one.text or one.get("h-options")) and one.visible for one in node.walk())
     return pressed and all(
-        any(is_pressed(one) for one in leaf.parent.self_and_ancestors() if one.within(node))
-        for leaf in leaves_of(node, ())
+        any(is_pressable(one) for one in leaf.parent.self_and_ancestors() if one.within(node))
+        for leaf in visible_leaves(node, ())
     )
 
 
@@ -75,7 +71,7 @@ def _later_nodes(spot: Spot) -> Iterator[tuple[Node, Node]]:
 def _is_bubble(node: Node) -> bool:
     box = node.box
     seen = node.visible and box is not None and box.width >= _LEAST and box.height >= _LEAST
-    said = leaves_of(node, [one for one in node.walk() if is_vote(one)])
+    said = visible_leaves(node, [one for one in node.walk() if is_vote(one)])
     return seen and not said and not is_control(node) and not is_waiting(node)
 
 

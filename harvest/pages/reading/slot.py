@@ -9,17 +9,17 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, takewhile
 
-from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, leaves_of
+from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, visible_leaves
 from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.phrases import is_account, is_label, is_notice, is_status
+from harvest.pages.reading.phrases import is_label, is_notice, is_origin_note, is_status
 
 _LIKE = 0.2  # least share of their names that two corresponding elements have in common
 _DEEPEST = 30  # most levels that are compared
 _MOST = 2000  # most elements of a bubble that are examined
 
 
-def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
+def find_slots(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
     """Return the kinds of the elements that contain the words of a reply. Their text is longer than any name, or
     differs from the text of earlier replies (with the given `edges`) in an element of the same kind."""
     found: set[str] = set()
@@ -30,11 +30,9 @@ def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collecti
     return found
 
 
-def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
+def find_earlier_slots(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
     """Return the kinds of the elements that contain the words of replies that were never read, such as a greeting.
-
-    Their text is longer than any name, or a sentence that `bubbles` do not repeat in an element of the same kind.
-    """
+    Their text is longer than any name, or a sentence that `bubbles` do not repeat in an element of the same kind."""
     again = set(_held_texts(bubbles, ()))
     return {
         made
@@ -42,14 +40,14 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
         if len(text) > SHORT
         or (
             not ((made, text) in again or is_brief(text) or is_label(text))
-            and not (is_status(text) or is_notice(text) or is_account(text))
+            and not (is_status(text) or is_notice(text) or is_origin_note(text))
         )
     }
 
 
 def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
     for bubble in bubbles:
-        for leaf in islice(leaves_of(bubble, dropped), _MOST):
+        for leaf in islice(visible_leaves(bubble, dropped), _MOST):
             holder = leaf.parent
             while holder is not bubble and (holder.tag in PROSE or not holder.classes) and holder.parent is not None:
                 holder = holder.parent
@@ -57,11 +55,11 @@ def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[
                 yield kind(holder), leaf.text
 
 
-def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
+def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
     """Return the element of a reply's bubble that corresponds to the element with the user's text or with earlier
     replies. Returns None if in doubt.
 
-    echo: the element with the user's text. user: the user's bubble. known: the result of `slots_of` for earlier
+    echo: the element with the user's text. user: the user's bubble. known: the result of `find_slots` for earlier
     replies.
     """
     found: Node | None = None

@@ -50,7 +50,7 @@ def emphasise(inner: str, mark: str) -> str:
     return f"{inner[:start]}{mark[0]}{core}{mark[1]}{inner[start + len(core) :]}"
 
 
-def inside_code(code: str, kept: bool) -> str:
+def write_code(code: str, kept: bool) -> str:
     """Return code between backticks. `kept` says that its white space is shown."""
     code = _NONCHARACTERS.sub("", code)
     code = code.replace("\n", " ") if kept else _WHITE.sub(" ", code)

@@ -2,7 +2,7 @@
 answer."""
 
 from harvest.pages.reading import phrases
-from harvest.pages.reading.elements import akin, begins_without_words, hints, is_vote, leads, signature
+from harvest.pages.reading.elements import begins_without_words, hints, is_akin, is_vote, leads_elsewhere, signature
 from harvest.pages.reading.page import AT_ONCE, ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.page_text import PageText
 
@@ -18,24 +18,24 @@ _STATES = frozenset({"date", "foot", "footer", "meta", "state", "status", "time"
 _USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
 
 
-def says_something(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
-    if not may_tell(ground, node):
+def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
+    if not may_have_content(ground, node):
         return False
     if ground.figures and any(inner in ground.figures for inner in node.walk()):
         return True
-    if branch is not None and beside_the_user(ground, node, branch):
+    if branch is not None and is_beside_user(ground, node, branch):
         return False
     if not ground.words.isdisjoint(node.walk()):
         return True
-    if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
+    if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and is_akin(node, branch)):
         return True  # a bubble may say no more than a time
-    if branch is not None and echo is not None and is_made_inside_like(node, branch, echo):
+    if branch is not None and echo is not None and is_alike_inside(node, branch, echo):
         return True
     small = all(map(phrases.is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
-    return says(node.text) and not (small or is_vote(node)) and not only_pressed(ground, node)
+    return is_content_text(node.text) and not (small or is_vote(node)) and not is_only_pressable(ground, node)
 
 
-def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
+def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
     """Return True for a few characters next to the user's text that came with it: a face or a state."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
@@ -49,7 +49,7 @@ def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
     return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + AT_ONCE
 
 
-def is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
+def is_alike_inside(node: Node, branch: Node, echo: Node) -> bool:
     """Return True if two or more elements in the node have the same markup, in the same order, as those around the
     user's text."""
     wanted = [
@@ -65,7 +65,7 @@ def is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
     return matched >= 2 and matched == len(wanted)
 
 
-def may_tell(ground: PageText, node: Node) -> bool:
+def may_have_content(ground: PageText, node: Node) -> bool:
     if not ground.signs(node) or (ground.dated and not ground.fresh(node)):
         return False
     if any(composer.within(node) for composer in ground.composers):
@@ -73,11 +73,11 @@ def may_tell(ground: PageText, node: Node) -> bool:
     return node.tag != "time" and not hints(node) & _BESIDE
 
 
-def says(text: str) -> bool:
+def is_content_text(text: str) -> bool:
     """Return True if the text is more than a time, a state, or a word for the user. A placeholder of an answer
     counts."""
     text = collapse_spaces(ICON_LETTERS.sub("", text))
-    states = (phrases.is_time, phrases.is_status, phrases.is_delivery, phrases.is_account)
+    states = (phrases.is_time, phrases.is_status, phrases.is_delivery, phrases.is_origin_note)
     if not text or any(is_state(text) for is_state in states):
         return False
     if not any(character.isalnum() for character in text):
@@ -85,14 +85,14 @@ def says(text: str) -> bool:
     return not (phrases.is_label(text) and text.casefold().rstrip(":").strip() in _USERS)
 
 
-def only_pressed(ground: PageText, node: Node) -> bool:
+def is_only_pressable(ground: PageText, node: Node) -> bool:
     """Return True if all text in the element shows a pointing hand and has no link: these are answers to choose
     from."""
     pressed = 0
     stack = [node]
     while stack:
         inner = stack.pop()
-        if leads(inner):
+        if leads_elsewhere(inner):
             continue
         if "h-click" in inner.attributes or inner.tag == "a":
             pressed += ground.signs(inner)
@@ -104,16 +104,16 @@ def only_pressed(ground: PageText, node: Node) -> bool:
 def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
     """Return True if the element contains earlier bubbles with markup like that of the one around the user's text."""
     return ground.dated and any(
-        one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
+        one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and is_akin(one, branch)
         for one in around.elements
     )
 
 
-def at_once(ground: PageText, node: Node, echo: Node) -> bool:
+def came_at_once(ground: PageText, node: Node, echo: Node) -> bool:
     born, mine = ground.births.get(node), ground.births.get(echo)
     return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= AT_ONCE
 
 
-def kept_for_words(node: Node) -> bool:
+def is_reserved_for_words(node: Node) -> bool:
     """Return True if the element was added to the page before its words, and is not meant for a time or a state."""
     return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATES

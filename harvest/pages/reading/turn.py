@@ -15,19 +15,19 @@ from typing import Any
 
 from harvest.pages.reading import parts
 from harvest.pages.reading.asides import is_announcement, lines_between, quotes_in
-from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
+from harvest.pages.reading.bubble import Edge, find_edges, visible_leaves
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
 from harvest.pages.reading.elements import signature
 from harvest.pages.reading.folds import find_folds
 from harvest.pages.reading.markdown import markdown
-from harvest.pages.reading.names import may_name, names_on, pressed_on
+from harvest.pages.reading.names import find_button_texts, find_names, may_begin_with_name
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.panels import sources_beside
+from harvest.pages.reading.panels import find_panel_sources
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
 from harvest.pages.reading.silence import is_waiting, is_wordless, offered_choices
-from harvest.pages.reading.slot import slots_before, slots_of
+from harvest.pages.reading.slot import find_earlier_slots, find_slots
 from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
 from topics.links import Link, links_in
@@ -164,35 +164,35 @@ def read_turn(
         bubbles=tuple(bubble for bubble in spot.bubbles if bubble not in announcements),
         doubtful=spot.doubtful or announced,
     )
-    names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
+    names = find_names(page, spot.bubbles) if spot.bubbles else frozenset()
     others = _similar_bubbles(page, spot)
-    edges = {*habits.edges, *(edge for other in others for edge in edges_of(other))}
+    edges = {*habits.edges, *(edge for other in others for edge in find_edges(other))}
     decorations = find_decorations(
         spot.bubbles,
         echo=spot.echo,
         user=spot.user,
         names=names,
-        pressed=pressed_on(page) if spot.bubbles else (),
+        pressed=find_button_texts(page) if spot.bubbles else (),
         known=edges,
-        slots={*habits.slots, *slots_before(others, spot.bubbles)},
+        slots={*habits.slots, *find_earlier_slots(others, spot.bubbles)},
     )
     decorations.texts.extend(bubble.text for bubble in announcements)
     for quote in quotes_in(spot.bubbles, said):
         if decorations.nodes.isdisjoint(quote.self_and_ancestors()):
             decorations.nodes.add(quote)
             decorations.texts.append(quote.text)
-    left_out = [*decorations.texts, *parts.folded_in(decorations.folds, page.url)]
+    left_out = [*decorations.texts, *parts.folded_texts(decorations.folds, page.url)]
     text = _write_bubbles(spot.bubbles, decorations, page.url, left_out)
     name = _speaker_prefix(text, spot.echo, said, names)
     if name:
         left_out.append(name)
         text = text[len(name) :].lstrip()
-    rest = parts.rest_offered(page, spot.bubbles, decorations.folds, text)
+    rest = parts.find_rest_button(page, spot.bubbles, decorations.folds, text)
     began, ended = _answer_times(ground, spot.bubbles, decorations) if text else (None, None)
     # An answer that is only choices has no words of its own.
     offered = offered_choices(ground, spot, heard) if not text and not decorations.doubtful else ()
     beside = _other_parts(page, spot.bubbles or offered, spot.container, decorations)
-    panel = sources_beside(page, said, spot, before.page if before is not None else None, habits.beside)
+    panel = find_panel_sources(page, said, spot, before.page if before is not None else None, habits.beside)
     beside = replace(beside, sources=(*beside.sources, *panel.sources))
     turn = ReadTurn(
         text,
@@ -203,7 +203,7 @@ def read_turn(
         spot.how,
         tuple(left_out),
         _mark_decorations(decorations),
-        slots_of(spot.bubbles, decorations.nodes, edges),
+        find_slots(spot.bubbles, decorations.nodes, edges),
         panel.places,
         began,
         ended,
@@ -219,7 +219,7 @@ def read_turn(
     if text:
         return turn
     if not decorations.doubtful:
-        return replace(turn, doubtful=_as_said(turn, ground, decorations, page.url, heard))
+        return replace(turn, doubtful=_accept_placeholder(turn, ground, decorations, page.url, heard))
     given_back = replace(decorations, nodes=decorations.nodes - decorations.doubtful, texts=[])
     text = _write_bubbles(spot.bubbles, given_back, page.url, [])
     began, ended = _answer_times(ground, spot.bubbles, given_back)
@@ -228,7 +228,7 @@ def read_turn(
     return replace(turn, doubtful=replace(doubtful, decorations=_mark_decorations(given_back)))
 
 
-def _as_said(
+def _accept_placeholder(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
     """Return the turn with a placeholder (`...`, `Loading`) as its answer, or None if that cannot be an answer.
@@ -249,11 +249,11 @@ def _as_said(
 def _other_parts(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
     return Answer(
         "",
-        sources=tuple(parts.sources_in(decorations.folds, page.url)),
-        thoughts=parts.thoughts_in(decorations.thoughts, decorations.folds, page.url),
-        calls=tuple(parts.calls_in(decorations.thoughts, decorations.folds, page.url)),
-        attachments=tuple(parts.attachments_in(bubbles, decorations.nodes)),
-        offers=tuple(parts.offers_in(bubbles, container, decorations.folds)),
+        sources=tuple(parts.find_sources(decorations.folds, page.url)),
+        thoughts=parts.collect_thoughts(decorations.thoughts, decorations.folds, page.url),
+        calls=tuple(parts.find_tool_calls(decorations.thoughts, decorations.folds, page.url)),
+        attachments=tuple(parts.find_attachments(bubbles, decorations.nodes)),
+        offers=tuple(parts.find_offers(bubbles, container, decorations.folds)),
     )
 
 
@@ -268,7 +268,7 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
         FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
         THOUGHT_IN_VIEW: decorations.in_view,
         LINKS_BESIDE: missed,
-        NAME_READ: any(may_name(bubble, decorations.nodes) for bubble in first[:1]),
+        NAME_READ: any(may_begin_with_name(bubble, decorations.nodes) for bubble in first[:1]),
     }
     return tuple(note for note, holds in told.items() if holds)
 
@@ -295,11 +295,11 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
         nodes -= decorations.doubtful
         for node in (node for bubble in bubbles for node in bubble.walk() if node.text in said):
             if nodes.isdisjoint(node.self_and_ancestors()):
-                if not any(leaves_of(one, {*nodes, node}) for one in bubbles):
+                if not any(visible_leaves(one, {*nodes, node}) for one in bubbles):
                     continue  # an answer may have the words of a button next to it
                 nodes.add(node)
                 decorations.texts.append(node.text)
-    told = [*decorations.texts, *parts.folded_in(decorations.folds, page.url)]
+    told = [*decorations.texts, *parts.folded_texts(decorations.folds, page.url)]
     text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
@@ -307,12 +307,12 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
     return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside)
 
 
-def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
+def learn_habits(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
     """Return the habits after one more turn."""
     habits = habits or Habits()
     edges = dict.fromkeys(habits.edges)
     for bubble in turn.bubbles:
-        edges.update(dict.fromkeys(sorted(edges_of(bubble))))
+        edges.update(dict.fromkeys(sorted(find_edges(bubble))))
     seen = turn.echo if turn.how != "early" else None
     user = trail(seen) if seen is not None else habits.user
     apart = bool(turn.text) and (habits.apart or not habits.user)
@@ -328,7 +328,7 @@ def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, 
     None."""
     kept: list[str] = []
     for bubble in bubbles:
-        wordless = not any(leaf.text for leaf in leaves_of(bubble, decorations.nodes))
+        wordless = not any(leaf.text for leaf in visible_leaves(bubble, decorations.nodes))
         text = markdown(bubble, decorations.nodes, url, unfolded=decorations.unfolded, wordless=wordless)
         if left_out is not None and is_placeholder(collapse_spaces(text)):
             left_out.append(collapse_spaces(text))

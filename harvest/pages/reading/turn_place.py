@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harvest.pages.reading import telling
-from harvest.pages.reading.altered import early_lines, find_altered
+from harvest.pages.reading.altered import find_altered, find_early_lines
 from harvest.pages.reading.echo import Echo, find_echoes, trail
-from harvest.pages.reading.elements import akin, begins_without_words, signature
+from harvest.pages.reading.elements import begins_without_words, is_akin, signature
 from harvest.pages.reading.page import AT_ONCE, Node, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_delivery, is_status, is_time
@@ -69,7 +69,7 @@ def find_spot(
         echoes = [altered]
     spot = _marked_spot(ground, echoes)
     if spot is None and echoes:
-        spot = _Climb(ground, echoes[0], rising).spot()
+        spot = _SpotSearch(ground, echoes[0], rising).spot()
         spot = replace(spot, how="altered") if altered is not None else spot
     return spot or _new_spot(ground, said, heard)
 
@@ -97,7 +97,7 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
     return Spot(tuple(outer), echo, branch, container, "site")
 
 
-class _Climb:
+class _SpotSearch:
     def __init__(self, ground: PageText, echo: Echo, rising: bool) -> None:
         self.ground, self.echo, self.rising = ground, echo, rising
 
@@ -141,7 +141,7 @@ class _Climb:
         below_composer = branch.box is not None and all(box.bottom <= branch.box.y for box in boxes)
         above = self.rising or (bool(boxes) and below_composer)
         born = ground.births.get(branch, 0.0)
-        ages = {node: _youngest(ground, node) for node in self._telling_nodes(around, before, branch)}
+        ages = {node: _latest_birth(ground, node) for node in self._telling_nodes(around, before, branch)}
         earlier = [
             node
             for node, age in ages.items()
@@ -149,7 +149,7 @@ class _Climb:
             # Earlier messages are above, too, and a page may render them again.
             and all(ground.came(inner) is not None for inner in node.walk() if inner in ground.lines)
             and not ground.stood(node)
-            and (akin(node, branch) or (above and node.tag == branch.tag))
+            and (is_akin(node, branch) or (above and node.tag == branch.tag))
         ]
         # Newer turns are above if old text is below the user's words, or if all this came later than they did.
         old = any(isinstance(node, Node) and ground.signs(node) and not ground.fresh(node) for node in after)
@@ -160,25 +160,25 @@ class _Climb:
     def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
         """Return the children that may be bubbles, or a single copy of them all if there is bare text between them."""
         ground = self.ground
-        bare = any(isinstance(child, str) and telling.says(child) for child in children)
+        bare = any(isinstance(child, str) and telling.is_content_text(child) for child in children)
         if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
             return [_copied_part(around, children)]
         return [
             child
             for child in children
-            if isinstance(child, Node) and telling.says_something(ground, child, branch, self.echo.node)
+            if isinstance(child, Node) and telling.has_content(ground, child, branch, self.echo.node)
         ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
         """Return True if the bubbles may be a name or a state of the user's bubble in unusual wording: they are short,
         came with the user's text, are unlike the user's bubble, and were not in an existing list before their words."""
         ground, echo = self.ground, self.echo.node
-        if not all(telling.at_once(ground, bubble, echo) for bubble in bubbles):
+        if not all(telling.came_at_once(ground, bubble, echo) for bubble in bubbles):
             return False
-        if any(telling.is_made_inside_like(bubble, user, echo) for bubble in bubbles):
+        if any(telling.is_alike_inside(bubble, user, echo) for bubble in bubbles):
             return False
         return container in ground.births or not any(
-            akin(bubble, user) or any(map(begins_without_words, bubble.walk())) for bubble in bubbles
+            is_akin(bubble, user) or any(map(begins_without_words, bubble.walk())) for bubble in bubbles
         )
 
     def _rest_of_text(self) -> Spot | None:
@@ -190,7 +190,7 @@ class _Climb:
             if isinstance(text, str) and at >= 0:
                 rest = [re.sub(r"^[^\w\n]*", "", text[at:]), *rest]  # without the end of the user's sentence
             tail = _copied_part(node, rest)
-            if telling.says(tail.text):
+            if telling.is_content_text(tail.text):
                 return Spot((tail,), self.echo.node, None, node, "echo")
             if node is self.echo.node or node.parent is None:
                 return None
@@ -207,13 +207,13 @@ class _Climb:
                 node
                 for node in (around.children[:at] if self.rising else around.children[at + 1 :])
                 if isinstance(node, Node)
-                and telling.may_tell(ground, node)
+                and telling.may_have_content(ground, node)
                 and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
-                and not telling.only_pressed(ground, node)
-                and (not telling.at_once(ground, node, echo) or telling.kept_for_words(node))
-                and not telling.beside_the_user(ground, node, branch)
+                and not telling.is_only_pressable(ground, node)
+                and (not telling.came_at_once(ground, node, echo) or telling.is_reserved_for_words(node))
+                and not telling.is_beside_user(ground, node, branch)
             ]
-            if bubbles and (around not in ground.births or all(map(telling.kept_for_words, bubbles))):
+            if bubbles and (around not in ground.births or all(map(telling.is_reserved_for_words, bubbles))):
                 return Spot(tuple(bubbles), echo, branch, around, "echo", self.rising, doubtful=True)
             if around.get("role") in ("log", "feed") or telling.lists_earlier_turns(ground, around, branch):
                 break
@@ -233,7 +233,7 @@ class _Climb:
         return last
 
 
-def _youngest(ground: PageText, node: Node) -> float:
+def _latest_birth(ground: PageText, node: Node) -> float:
     return max(ground.births.get(inner, 0.0) for inner in node.walk())
 
 
@@ -257,7 +257,7 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
     """Find the turn by what came since the send. What came before the first byte is a form of the user's text."""
-    early = early_lines(ground, heard)
+    early = find_early_lines(ground, heard)
     came = [line for line in ground.lines if ground.fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.
     stood = {line for line in came if ground.stood(line)} if len(came) > 1 or ground.keeps else set()
@@ -274,7 +274,7 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
             else:
                 stack.extend(reversed(node.elements))
     wanted = letters(said)
-    tops = [node for node in tops if telling.says_something(ground, node) and letters(node.text) != wanted]
+    tops = [node for node in tops if telling.has_content(ground, node) and letters(node.text) != wanted]
     echo = next((node for node in tops if not early.isdisjoint(node.walk())), None)
     if echo is None and len(tops) == 1 and heard is not None and stood:
         # A page that shows its newest answer alone may have said the same again. It must have come after

@@ -1,7 +1,5 @@
-"""Differences between two texts that are only typographic, because editors change quotes, dashes, dots and spaces.
-
-Line breaks are included only if white space replaces them: words that have run together are other words.
-"""
+"""Differences between two texts that are only typographic, because editors change quotes, dashes, dots and spaces. Line
+breaks are included only if white space replaces them: words that have run together are other words."""
 
 import re
 from collections.abc import Sequence
@@ -25,9 +23,7 @@ DIFFERENCES = tuple(_PLAIN)
 
 def differences(meant: str, found: str) -> tuple[str, ...] | None:
     """Return the kinds of DIFFERENCES in which `found` differs from `meant`, or None if it differs in any other way.
-
-    White space at both ends, ways of writing a line break, and zero-width characters do not count.
-    """
+    White space at both ends, ways of writing a line break, and zero-width characters do not count."""
     texts = [_INVISIBLE.sub("", text).replace("\r\n", "\n").strip() for text in (meant, found)]
     if texts[0] == texts[1]:
         return ()

@@ -10,12 +10,12 @@ from topics.errors import InputError
 
 def load_site(path: str | PathLike[str]) -> SiteFile:
     """Read a site file. Raises InputError with file:line:column."""
-    return _read(read_document(path))
+    return _read_site(read_document(path))
 
 
 def parse_site(text: str, path: str = "site") -> SiteFile:
     """Parse the text of a site file. Error messages call it `path`. Raises InputError."""
-    return _read(parse_document(text, path))
+    return _read_site(parse_document(text, path))
 
 
 def site_of(value: Mapping[str, object], path: str = "site") -> Site:
@@ -25,7 +25,7 @@ def site_of(value: Mapping[str, object], path: str = "site") -> Site:
     return Document(path, _freeze(value), {}, {}).validated(model)
 
 
-def _read(document: Document) -> SiteFile:
+def _read_site(document: Document) -> SiteFile:
     if not isinstance(document.value, dict):
         raise document.error(
             (), "a site file is a mapping (key: value)", advice="begin it with: format: harvest-site/1"

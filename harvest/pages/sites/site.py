@@ -1,8 +1,5 @@
 """The description of one web chat: facts that Harvest cannot find by itself or need not search for. Format
-harvest-site/1.
-
-All of it is optional. docs/sites.md explains every field, and a test compares it with this file.
-"""
+harvest-site/1. All of it is optional. docs/sites.md explains every field, and a test compares it with this file."""
 
 import re
 from collections.abc import Iterator
@@ -65,9 +62,9 @@ def _check_name(name: str) -> str:
 
 Css = Annotated[str, AfterValidator(_check_css)]
 Send = Annotated[str, AfterValidator(_check_send)]
-Wanted = Annotated[str, AfterValidator(_check_words)]
+SearchText = Annotated[str, AfterValidator(_check_words)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_check_name)]
-Filled = Literal[True] | Annotated[str, Field(max_length=_LONGEST_TEXT)]
+FieldValue = Literal[True] | Annotated[str, Field(max_length=_LONGEST_TEXT)]
 Address = Annotated[str, AfterValidator(_check_address)]
 
 
@@ -76,7 +73,7 @@ class Block(StrictModel):
 
     kind: Kind = Field(description="what it is; it becomes the recorded reason")
     selector: Css | None = Field(None, description="an element that is shown only in that case")
-    text: Wanted | None = Field(
+    text: SearchText | None = Field(
         None, description="words in that element, or a pattern `/…/`; without `selector`: anywhere on the page"
     )
 
@@ -109,7 +106,7 @@ class Site(StrictModel):
     open: tuple[Css, ...] = Field(
         (), max_length=20, description="clicked one after the other once the page has loaded: a launcher, “Start”"
     )
-    fill: dict[Css, Filled] = Field(
+    fill: dict[Css, FieldValue] = Field(
         {},
         max_length=20,
         description="what to write into fields before the chat, by their selectors; `true` ticks a box",

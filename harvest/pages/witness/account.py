@@ -15,7 +15,7 @@ import msgspec
 from harvest.pages.witness.comparison import HELD, How, Reading
 from harvest.pages.witness.letters import letters, page_readings
 from harvest.pages.witness.opening import Opened
-from harvest.pages.witness.strands import Heard, Strand, strands
+from harvest.pages.witness.strands import EarlierTexts, Strand, find_strands
 
 FORMAT = "harvest-wire/1"
 _MOST_TEXTS = 8  # most texts that are kept of one turn, the most likely
@@ -122,15 +122,15 @@ class Account:
             raise ValueError(f"invalid {FORMAT}: {fault!r}") from None
 
 
-def account_of(
-    opened: Opened, said: str, answer: str, heard: Heard, known: Collection[KeyParts] = frozenset()
+def make_account(
+    opened: Opened, said: str, answer: str, heard: EarlierTexts, known: Collection[KeyParts] = frozenset()
 ) -> Account:
     """Compare the received content of a turn with the answer. The texts of `known` keys, whose texts were like the
     page's in earlier turns, are always kept."""
     reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []
-    for strand in strands(opened.leaves, said, heard):
+    for strand in find_strands(opened.leaves, said, heard):
         likeness = max(reading.likeness(plain.letters) for plain in strand.readings)
         (like if likeness > 0 else unlike).append((likeness, strand))
     like.sort(key=lambda one: (-one[0], one[1].old, -len(one[1].letters)))

@@ -21,7 +21,7 @@ _UNWRITTEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class TextOrMessage:
     """Bytes that may be a text or a message with text in it, because the length byte of an inner string may look like a
     letter."""
 
@@ -29,14 +29,14 @@ class Either:
     inner: object
 
 
-def values_in(data: bytes) -> list[object]:
+def read_values(data: bytes) -> list[object]:
     """Return the values of a message: mappings (protobuf fields are named `f1`, `f2`, …), lists or strings. Returns []
     if it contains no text."""
     if not data:
         return []
     framed = _grpc_frames(data)
     if framed is not None:
-        return [value for frame in framed for value in values_in(frame)]
+        return [value for frame in framed for value in read_values(frame)]
     for reader in (_read_message_pack, _read_sized_message_pack, _protobuf_fields):
         value = reader(data)
         if value is not None:
@@ -44,7 +44,7 @@ def values_in(data: bytes) -> list[object]:
     return [[found.decode() for found in _RUN.findall(data)]] if _RUN.search(data) else []
 
 
-def encoded_in(text: str) -> bytes | None:
+def decode_base64(text: str) -> bytes | None:
     """Return the bytes encoded as base64 in `text`, or None. Ordinary words are valid base64, too, so the bytes must
     decode to text or to a whole message of a known kind."""
     if len(text) % 4 == 1 or not _BASE64.fullmatch(text):
@@ -139,11 +139,11 @@ def _field_value(data: bytes, depth: int) -> object:
         return inner
     # A letter is the tag of a rare field, and numbers would seldom all be letters.
     looks_inner = inner is not None and not data[:1].isalpha() and _holds_only_text(inner)
-    return Either(text, inner) if looks_inner else text
+    return TextOrMessage(text, inner) if looks_inner else text
 
 
 def _holds_only_text(value: object) -> bool:
-    if isinstance(value, Either):
+    if isinstance(value, TextOrMessage):
         return True
     if isinstance(value, (dict, list)):
         return all(_holds_only_text(part) for part in (value.values() if isinstance(value, dict) else value))

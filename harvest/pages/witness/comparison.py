@@ -43,10 +43,8 @@ class Difference:
 
 
 class Reading:
-    """The text of the page, prepared for many comparisons. said: the user's text.
-
-    Comparing long texts is slow, and one text may be received under many keys, so each text is compared only once.
-    """
+    """The text of the page, prepared for many comparisons. said: the user's text. Comparing long texts is slow, and one
+    text may be received under many keys, so each text is compared only once."""
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
         self.plains = tuple(plains)

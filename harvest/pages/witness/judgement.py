@@ -13,7 +13,7 @@ from typing import Literal
 from harvest.pages.witness.account import Account, KeyParts, Text
 from harvest.pages.witness.comparison import HELD
 from harvest.pages.witness.opening import Leaf, Shape
-from harvest.pages.witness.received import general
+from harvest.pages.witness.received import generalize
 from harvest.pages.witness.strands import AFTER_USER
 
 _ENOUGH = 3  # turns after which a signal is believed, and after which a key may accuse
@@ -66,10 +66,10 @@ class Endings:
 def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> float | None:
     """Return when the last piece of a reply came, or None. `places` are the addresses and general paths of its
     pieces."""
-    return max((leaf.at for leaf in leaves if (leaf.address, general(leaf.path)) in places), default=None)
+    return max((leaf.at for leaf in leaves if (leaf.address, generalize(leaf.path)) in places), default=None)
 
 
-Word = Literal["agrees", "differs", "silent"]
+Outcome = Literal["agrees", "differs", "silent"]
 
 _MOSTLY = 0.8  # share of its turns in which it must be like the page …
 _PROVEN = 0.5  # … or the same; only then is it believed if the page has more text
@@ -84,7 +84,7 @@ class Verdict:
     """The verdict on one turn. word: see Word. why: the reason if nothing can be said. page, wire: the words that only
     one side has, if they differ."""
 
-    word: Word
+    word: Outcome
     why: str = ""
     page: tuple[str, ...] = ()
     wire: tuple[str, ...] = ()
@@ -138,10 +138,10 @@ def judge(turns: Sequence[Account]) -> Judged:
     )
 
 
-def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
+def _count_records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
     records: dict[KeyParts, _Record] = {}
     for turn in turns:
-        for key, text in _by_key(turn).items():
+        for key, text in _texts_by_key(turn).items():
             record = records.setdefault(key, _Record())
             record.present += 1
             record.right += text.right
@@ -152,7 +152,7 @@ def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
     return records
 
 
-def _by_key(turn: Account) -> dict[KeyParts, Text]:
+def _texts_by_key(turn: Account) -> dict[KeyParts, Text]:
     found: dict[KeyParts, Text] = {}
     for text in turn.texts:
         if not text.old:
@@ -167,7 +167,7 @@ class _Wire:
     first."""
 
     def __init__(self, turns: Sequence[Account]) -> None:
-        self.records = _records(turns)
+        self.records = _count_records(turns)
         after = {
             (*key[:3], key[3].removesuffix(AFTER_USER)): record
             for key, record in self.records.items()
@@ -189,7 +189,7 @@ class _Wire:
         if turn.late:
             # The page received another text and shows it in place of the answer: the first was not an answer.
             return Verdict("differs", wire=(turn.late,)), []
-        texts = _by_key(turn)
+        texts = _texts_by_key(turn)
         again = {key for text in turn.texts if text.old and text.right for key in text.keys}
         accuser = next((key for key in self.accusers if key in texts or key in again), None)
         confirming = [text for text in turn.texts if text.right]
@@ -227,18 +227,16 @@ def _why_silent(turn: Account, learnt: bool) -> str:
     return "no reply came in the usual place on the wire"
 
 
-class Acquaintance:
-    """What has been learnt about a site's messages in a run, for the accounts still to be written.
-
-    known: the keys whose texts were like the page's. endings: the signals that a reply is complete.
-    """
+class SiteKnowledge:
+    """What has been learnt about a site's messages in a run, for the accounts still to be written. known: the keys
+    whose texts were like the page's. endings: the signals that a reply is complete."""
 
     def __init__(self) -> None:
         self._records: dict[KeyParts, _Record] = {}
         self.endings = Endings()
 
     def meet(self, turn: Account) -> None:
-        for key, record in _records([turn]).items():
+        for key, record in _count_records([turn]).items():
             known = self._records.setdefault(key, _Record())
             known.present += 1
             known.alike += record.alike

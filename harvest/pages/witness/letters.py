@@ -104,15 +104,15 @@ def readings(text: str) -> tuple[Plain, ...]:
     text and escaped HTML. Readings without buttons and without the text of pictures are included."""
     found: dict[str, Plain] = {}
     marked = "<" in text or "&" in text or "[" in text or "`" in text
-    texts = [rendered(text)]
+    texts = [render_markdown(text)]
     if "<button" in text.lower():
-        texts.append(rendered(_BUTTON.sub("", text)))
+        texts.append(render_markdown(_BUTTON.sub("", text)))
     if marked or re.search(r"\d[.)]\s", text):
         texts += [_shown_html(text), text]
         if "&lt;" in text:
-            texts.append(rendered(html.unescape(text)))
+            texts.append(render_markdown(html.unescape(text)))
         if "![" in text or "<img" in text.lower():
-            texts.append(rendered(_IMAGE.sub("", _ALT.sub("", text))))
+            texts.append(render_markdown(_IMAGE.sub("", _ALT.sub("", text))))
     for shown in texts:
         plain = Plain.of(shown)
         found.setdefault(plain.letters, plain)
@@ -123,11 +123,11 @@ def page_readings(answer: str) -> tuple[Plain, ...]:
     """Return the readings of an answer on a page. A second reading allows for pages that write the language of a code
     block above it, as a word."""
     found = readings(answer)
-    named = Plain.of(rendered(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
+    named = Plain.of(render_markdown(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
     return found if named.letters == found[0].letters else (*found, named)
 
 
-def rendered(markdown: str) -> str:
+def render_markdown(markdown: str) -> str:
     """Return the text of a Markdown document without its markup, including any HTML."""
     parts: list[str] = []
     place = 0

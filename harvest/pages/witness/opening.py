@@ -12,9 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from harvest.pages.witness.binary import Either, encoded_in, values_in
-from harvest.pages.witness.received import Body, Message, Received, general
-from harvest.pages.witness.text_values import NOTHING, events_in, json_in, lines_in, strip_guard, text_values
+from harvest.pages.witness.binary import TextOrMessage, decode_base64, read_values
+from harvest.pages.witness.received import Body, Message, Received, generalize
+from harvest.pages.witness.text_values import (
+    NOTHING,
+    parse_events,
+    parse_json,
+    parse_json_lines,
+    strip_guard,
+    text_values,
+)
 
 # The most leaves that are opened of one turn; later messages are not read.
 MOST_LEAVES = 60_000
@@ -75,7 +82,7 @@ class Opened:
     capped: bool = False
 
 
-def opened(received: Iterable[Received], since: float) -> Opened:
+def open_content(received: Iterable[Received], since: float) -> Opened:
     """Return the texts that came after `since`, by the recorder's clock. Of an older body only the later pieces are
     returned."""
     found = Opened([], [])
@@ -102,13 +109,13 @@ def opened(received: Iterable[Received], since: float) -> Opened:
         if isinstance(part, _Part):
             values: Sequence[object] = part.values
         else:
-            values = values_in(part.data) if isinstance(part.data, bytes) else text_values(part.data)
+            values = read_values(part.data) if isinstance(part.data, bytes) else text_values(part.data)
         name = part.name
         before = len(found.leaves)
         walker = _Walker(part.at, part.address, part.request if isinstance(part, _Part) else 0, routes, found.leaves)
         for value in values:
             walker.walk(value, _Position("", (name,) if name else ()))
-            found.shapes.append(Shape(part.at, f"{part.address} {name} {_form_of(value)}"))
+            found.shapes.append(Shape(part.at, f"{part.address} {name} {_message_form(value)}"))
         if len(found.leaves) == before and isinstance(part, Message):
             found.unread += len(part.data)
         elif isinstance(part, _Part) and not part.values:
@@ -138,21 +145,21 @@ def _body_parts(body: Body, request: int) -> Iterator[_Part]:
 
     text = _decode_body(data, body.media_type)
     if text is None:
-        yield part(len(data), values_in(data), size=len(data))
+        yield part(len(data), read_values(data), size=len(data))
         return
     media = body.media_type.partition(";")[0].strip().lower()
-    if media == "application/grpc-web-text" or (encoded := encoded_in(text.strip())) is not None:
-        encoded = encoded if media != "application/grpc-web-text" else encoded_in(text.strip())
-        yield part(len(data), values_in(encoded) if encoded else (), size=len(data))
+    if media == "application/grpc-web-text" or (encoded := decode_base64(text.strip())) is not None:
+        encoded = encoded if media != "application/grpc-web-text" else decode_base64(text.strip())
+        yield part(len(data), read_values(encoded) if encoded else (), size=len(data))
         return
     if media == "text/event-stream" or re.match(r"(?:(?:event|id|retry|:)[^\n]*\n)*data:", text):
-        yield from (part(end, values, name) for end, name, values in events_in(text))
+        yield from (part(end, values, name) for end, name, values in parse_events(text))
         return
-    whole = json_in(strip_guard(text))
+    whole = parse_json(strip_guard(text))
     if whole is not NOTHING:
         yield part(len(data), (whole,))
         return
-    lines = list(lines_in(text))
+    lines = list(parse_json_lines(text))
     covered = sum(size for _, _, _, size in lines)
     if lines and covered >= _PLAIN_SHARE * len(text.strip()):
         yield from (part(end, values, name) for end, name, values, _ in lines)
@@ -213,7 +220,7 @@ class _Walker:
     def walk(self, value: object, at: _Position) -> None:
         if len(self._into) >= MOST_LEAVES or at.depth > _DEEPEST:
             return
-        if isinstance(value, Either):
+        if isinstance(value, TextOrMessage):
             self.walk(value.text, at.inside(""))
             self.walk(value.inner, at.inside(""))
         elif isinstance(value, str):
@@ -264,7 +271,7 @@ class _Walker:
             # A piece without a place goes where the last one went.
             route = self._routes.get(f"{self._address} {at.path}", "")
         if route:
-            fresh = [one for one in fresh if not one.startswith(("o=", "op="))] + [f"path={general(route, '/')}"]
+            fresh = [one for one in fresh if not one.startswith(("o=", "op="))] + [f"path={generalize(route, '/')}"]
             number = f"{number}/{route}"
         names = tuple(dict.fromkeys((*at.names, *fresh)))
         for key, part in value.items():
@@ -277,18 +284,18 @@ class _Walker:
         if not text:
             return
         if at.again < _AGAIN:
-            inner = json_in(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else NOTHING
+            inner = parse_json(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else NOTHING
             if inner is not NOTHING and isinstance(inner, (dict, list)) and inner:
                 self.walk(inner, at.inside("~", again=at.again + 1))
                 return
-            encoded = encoded_in(text) if len(text) >= 16 else None
+            encoded = decode_base64(text) if len(text) >= 16 else None
             values: Sequence[object] = []
             if encoded is not None:
                 try:
                     plain = encoded.decode()
                 except UnicodeDecodeError:
                     plain = ""
-                values = text_values(plain) if plain and "\x00" not in plain else values_in(encoded)
+                values = text_values(plain) if plain and "\x00" not in plain else read_values(encoded)
             if any(not isinstance(value, str) for value in values):  # text may continue in the next piece: see strands
                 for value in values:
                     self.walk(value, at.inside("~", again=at.again + 1))
@@ -307,7 +314,7 @@ def _is_map(value: object) -> bool:
     return named and any(not isinstance(pair[1], str) for pair in value)
 
 
-def _form_of(value: object, depth: int = 0) -> str:
+def _message_form(value: object, depth: int = 0) -> str:
     """Return the form of a message: its keys, names and truth values, without text and numbers."""
     if isinstance(value, bool) or value is None:
         return str(value)
@@ -318,14 +325,14 @@ def _form_of(value: object, depth: int = 0) -> str:
             return "{…}"
         # A word is part of the form only if it names something; otherwise it may be a piece of the reply.
         inner = (
-            f"{general(str(key))}:"
-            + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _form_of(part, depth + 1))
+            f"{generalize(str(key))}:"
+            + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _message_form(part, depth + 1))
             for key, part in list(value.items())[:20]
         )
         return "{" + ",".join(inner) + "}"
     if isinstance(value, (list, tuple)):
         inner = (
-            "…" if at and isinstance(part, str) else _form_of(part, depth + 1) for at, part in enumerate(value[:6])
+            "…" if at and isinstance(part, str) else _message_form(part, depth + 1) for at, part in enumerate(value[:6])
         )
         return "[…]" if depth > 4 else f"[{','.join(inner)}]"
     return "0"

@@ -14,9 +14,9 @@ _OWN = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]
 
 @dataclass(slots=True)
 class Body:
-    """The body of a response, or a part of it. address: see `address_of`. media_type: the media type as in HTTP, or "".
-    chunks: (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was complete, or
-    None until then."""
+    """The body of a response, or a part of it. address: see `general_address`. media_type: the media type as in HTTP,
+    or "". chunks: (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was
+    complete, or None until then."""
 
     address: str
     media_type: str = ""
@@ -39,12 +39,12 @@ class Message:
 Received = Body | Message
 
 
-def address_of(url: str) -> str:
+def general_address(url: str) -> str:
     """Return host and path without query and credentials, with `*` for names of single conversations or messages."""
     parts = urlsplit(url)
-    return general(f"{parts.hostname or ''}{parts.path}", "/")
+    return generalize(f"{parts.hostname or ''}{parts.path}", "/")
 
 
-def general(name: str, separator: str = ".") -> str:
+def generalize(name: str, separator: str = ".") -> str:
     """Replace numbers and identifiers in a path by `*`, so that the path is identical in every turn."""
     return separator.join("*" if _OWN.fullmatch(part) else part for part in name.split(separator))

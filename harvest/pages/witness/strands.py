@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from harvest.pages.witness.letters import Plain, letters, readings
 from harvest.pages.witness.opening import Leaf
-from harvest.pages.witness.received import general
+from harvest.pages.witness.received import generalize
 
 # Ends the way of a key if the user's words before the text were cut off.
 AFTER_USER = " after the user's words"
@@ -41,18 +41,18 @@ class Run:
     stages: int = 1
 
 
-def runs(pieces: Iterable[str]) -> list[Run]:
+def join_runs(pieces: Iterable[str]) -> list[Run]:
     """Join pieces into texts. Each piece either continues the text before it in full or begins a new text."""
     found: list[Run] = []
     for piece in pieces:
-        if found and is_grown(found[-1].text, piece):
+        if found and is_continuation(found[-1].text, piece):
             found[-1] = Run(piece, found[-1].stages + (piece != found[-1].text))
         else:
             found.append(Run(piece))
     return found
 
 
-def is_grown(before: str, after: str) -> bool:
+def is_continuation(before: str, after: str) -> bool:
     """Return True if `after` continues or repeats `before`, apart from its temporary end."""
     if after.startswith(before):
         return True
@@ -118,7 +118,7 @@ class Strand:
 
 
 @dataclass(slots=True)
-class Heard:
+class EarlierTexts:
     """The texts that came earlier in a conversation, by their letters."""
 
     texts: set[str] = field(default_factory=set)
@@ -127,7 +127,7 @@ class Heard:
         """Remember the texts of a turn that has ended."""
         own = list(leaves)
         for part in _group_by(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
-            grown = runs(leaf.text for leaf in part)
+            grown = join_runs(leaf.text for leaf in part)
             whole = [Run("".join(run.text for run in grown))] if len(grown) > 1 else []
             for run in (*grown, *whole):
                 if len(self.texts) < _MOST_KNOWN:
@@ -137,12 +137,12 @@ class Heard:
         return run.stages == 1 and letters(run.text) in self.texts
 
 
-def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
+def find_strands(leaves: Sequence[Leaf], said: str, heard: EarlierTexts) -> list[Strand]:
     """Put together the texts of one turn. `said` is the user's text, which is not the reply."""
     search = _Search(leaves, letters(said), heard)
     kinds: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
     for leaf in leaves:
-        path = general(leaf.path)
+        path = generalize(leaf.path)
         # A request's parts may be split over paths, so all of them are also kept together, without their names.
         for names in dict.fromkeys(((), leaf.names)):
             kinds.setdefault((leaf.address, path, names), []).append(leaf)
@@ -156,7 +156,7 @@ def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
 
 
 class _Search:
-    def __init__(self, leaves: Sequence[Leaf], said: str, heard: Heard) -> None:
+    def __init__(self, leaves: Sequence[Leaf], said: str, heard: EarlierTexts) -> None:
         self.leaves, self.said, self.heard = leaves, said, heard
         # By text, age and the texts next to it: the keys, and the number of pieces.
         self.found: dict[tuple[str, bool, tuple[str, ...]], tuple[list[Key], int]] = {}
@@ -187,7 +187,7 @@ class _Search:
         by_path = _group_by(own, lambda leaf: leaf.path)
         by_number = _group_by(own, lambda leaf: (leaf.path, leaf.number))
         for way, parts in (("grown", by_path), ("numbered", by_number)):
-            grown = [run for part in parts.values() for run in runs(leaf.text for leaf in part)]
+            grown = [run for part in parts.values() for run in join_runs(leaf.text for leaf in part)]
             pieces = _last_stages([run for run in grown if letters(run.text) != self.said])
             fresh = [run for run in pieces if not self.heard.knows(run)]
             self.add(key, way, [one for one in pieces if len(letters(one.text)) < _LONG or not self.heard.knows(one)])
@@ -210,8 +210,8 @@ class _Search:
     def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
         """Add the final forms of texts that began whole and were continued: these texts alone, and together with all
         other text at the same path."""
-        paths = {general(leaf.path) for leaf in begun}
-        others = [leaf for leaf in self.leaves if leaf not in begun and general(leaf.path) in paths]
+        paths = {generalize(leaf.path) for leaf in begun}
+        others = [leaf for leaf in self.leaves if leaf not in begun and generalize(leaf.path) in paths]
         fresh = {leaf for leaf in others if all(plain.letters != self.said for plain in readings(leaf.text))}
         texts = {
             leaf: splice_pieces([(leaf.text, None), *((one.text, one.place) for one in begun.get(leaf, ()))])
@@ -245,14 +245,14 @@ def _last_stages(pieces: list[Run]) -> list[Run]:
     """Leave out texts that also came in full at another path: a state that is sent again may number its parts anew."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
-        found = runs(run.text for run in pieces)
+        found = join_runs(run.text for run in pieces)
         return found if len(found) <= _FEW else pieces
     return [
         run
         for place, run in enumerate(pieces)
         if len(run.text) < _SHORTEST_STAGE
         or not any(
-            is_grown(run.text, other.text) and (len(other.text) > len(run.text) or place < later)
+            is_continuation(run.text, other.text) and (len(other.text) > len(run.text) or place < later)
             for later, other in enumerate(pieces)
             if later != place
         )

@@ -12,7 +12,7 @@ _SIGN = re.compile(r"[\w:;,.$/#@ -]{0,40}?(?=[\[{\"])")
 NOTHING = object()
 
 
-def json_in(text: str) -> object:
+def parse_json(text: str) -> object:
     """Return the value of a JSON text, or NOTHING if `text` is not JSON."""
     if not text or text.lstrip()[:1] not in '{["':
         return NOTHING
@@ -22,7 +22,7 @@ def json_in(text: str) -> object:
         return NOTHING
 
 
-def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
+def parse_events(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
     """Yield the end position, the name and the values of each event in an event stream."""
     end, name, data = 0, "", list[str]()
     for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
@@ -42,7 +42,7 @@ def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
         yield end, name, text_values("\n".join(data))
 
 
-def lines_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
+def parse_json_lines(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
     """Yield the end position, the prefix, the value (in a tuple) and the length of each JSON value in a text that may
     contain several."""
     place = 0
@@ -74,10 +74,10 @@ def strip_guard(text: str) -> str:
 def text_values(text: str) -> tuple[object, ...]:
     """Return the values of a text message: the JSON after any prefix, several JSON values, or the text itself."""
     bare = strip_guard(text)
-    whole = json_in(bare)
+    whole = parse_json(bare)
     if whole is not NOTHING:
         return (whole,)
-    lines = list(lines_in(bare)) if any(sign in bare for sign in "[{") else []
+    lines = list(parse_json_lines(bare)) if any(sign in bare for sign in "[{") else []
     if lines and sum(size for _, _, _, size in lines) >= 0.9 * len(bare.strip()):
         return tuple([name, *values] if name else values[0] for _, name, values, _ in lines)
     return (text,)

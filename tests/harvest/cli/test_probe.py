@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harvest.pages.chats.chat import Said
-from harvest.pages.chats.probe import Probed
+from harvest.pages.chats.chat import ChatAnswer
+from harvest.pages.chats.probe import ProbeResult
 from protocols.answer import Answer
 from tests.support.command_line import harvest
 
@@ -13,10 +13,10 @@ URL = "http://127.0.0.1:9/"
 
 
 def test_an_answer_of_several_lines_keeps_its_indent(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Said(Answer("word " * 30), "", 0.1, 0.2, "silence", True, ())
+    said = ChatAnswer(Answer("word " * 30), "", 0.1, 0.2, "silence", True, ())
 
-    async def found(*_: object) -> Probed:
-        return Probed(URL, "Hello", (), "", True, None, said=said)
+    async def found(*_: object) -> ProbeResult:
+        return ProbeResult(URL, "Hello", (), "", True, None, said=said)
 
     monkeypatch.setattr("harvest.cli.probe.probe_page", found)
     lines = harvest("probe", URL, width=60).stderr.splitlines()

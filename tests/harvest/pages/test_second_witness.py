@@ -13,10 +13,10 @@ import pytest
 
 from harvest.drivers.browser import Options, build
 from harvest.pages.chats import second_witness
-from harvest.pages.witness.account import Account, KeyParts, account_of
-from harvest.pages.witness.judgement import Acquaintance, judge
+from harvest.pages.witness.account import Account, KeyParts, make_account
+from harvest.pages.witness.judgement import SiteKnowledge, judge
 from harvest.pages.witness.opening import Opened
-from harvest.pages.witness.strands import Heard
+from harvest.pages.witness.strands import EarlierTexts
 from harvest.systems.driver import Driver, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.interfaces import FURTHER, NAMES, NEW, awkward_pages
@@ -46,7 +46,7 @@ class Given:
     before: frozenset[str]
 
     def account(self, answer: str, known: frozenset[KeyParts]) -> Account:
-        return account_of(self.opened, self.said, answer, Heard(set(self.before)), known)
+        return make_account(self.opened, self.said, answer, EarlierTexts(set(self.before)), known)
 
 
 @pytest.fixture
@@ -55,12 +55,12 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[Given]:
     found: list[Given] = []
 
     def listening(
-        opened: Opened, said: str, answer: str, heard: Heard, known: frozenset[KeyParts] = frozenset()
+        opened: Opened, said: str, answer: str, heard: EarlierTexts, known: frozenset[KeyParts] = frozenset()
     ) -> Account:
         found.append(Given(opened, said, answer, frozenset(heard.texts)))
-        return account_of(opened, said, answer, heard, known)
+        return make_account(opened, said, answer, heard, known)
 
-    monkeypatch.setattr(second_witness, "account_of", listening)
+    monkeypatch.setattr(second_witness, "make_account", listening)
     return found
 
 
@@ -89,7 +89,7 @@ async def conversations(url: str, count: int, said: Sequence[str] = SAID) -> lis
 def planted(given: Sequence[Given], rate: float) -> tuple[int, int, int]:
     """(faults seen, faults, false alarms) where a share of the readings is made faulty."""
     rng = random.Random(f"{rate}")
-    met, accounts, faulty = Acquaintance(), list[Account](), list[bool]()
+    met, accounts, faulty = SiteKnowledge(), list[Account](), list[bool]()
     for one in given:
         answer = one.answer
         if rng.random() < rate:

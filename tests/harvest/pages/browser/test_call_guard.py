@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harvest.pages.browser.call_guard import CallGuard, quietly
+from harvest.pages.browser.call_guard import CallGuard, ignore_errors
 from harvest.systems.driver import Unanswered
 from tests.support.stepping import Stepped
 
@@ -89,5 +89,5 @@ def test_the_word_of_what_has_gone_may_come_a_second_after_the_error_that_it_cau
 
 def test_what_is_only_tidied_up_is_given_up_after_five_seconds() -> None:
     stepped = Stepped()
-    stepped.run(quietly(silent()))
+    stepped.run(ignore_errors(silent()))
     assert stepped.seconds == 5

@@ -25,7 +25,7 @@ import pytest
 from harvest.cli.login import logged_in
 from harvest.cli.main import main
 from harvest.drivers.browser import Options
-from harvest.pages.browser.login import keep_login, log_in, secrets_of
+from harvest.pages.browser.login import keep_login, log_in, read_secrets
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
 from harvest.systems.driver import DriverError, Unanswered
@@ -202,7 +202,7 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     finally:
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert secrets_of(path) == {COOKIE, TOKEN}
+    assert read_secrets(path) == {COOKIE, TOKEN}
     assert [file.name for file in path.parent.iterdir()] == [path.name], "no draft may be left"
 
 
@@ -210,7 +210,7 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
     keep_login(tmp_path / "login.json", state_with(COOKIE))
     (tmp_path / "login.json").chmod(0o640)
     with pytest.raises(InputError, match="people other than its owner"):
-        secrets_of(tmp_path / "login.json")
+        read_secrets(tmp_path / "login.json")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_what_is_no_log_in_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "login.json").touch(mode=0o600)
     (tmp_path / "login.json").write_text(content)
     with pytest.raises(InputError, match="not a login"):
-        secrets_of(tmp_path / "login.json")
+        read_secrets(tmp_path / "login.json")
 
 
 def test_keys_are_secrets_and_settings_and_addresses_are_none(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_keys_are_secrets_and_settings_and_addresses_are_none(tmp_path: Path) ->
     state = {"cookies": [packed], "origins": [{"origin": "https://example.org", "localStorage": items}]}
     keep_login(tmp_path / "login.json", state)
     # The whole profile is not text that an answer could hold, unless it holds the keys.
-    found = {one for one in secrets_of(tmp_path / "login.json") if not one.startswith("{")}
+    found = {one for one in read_secrets(tmp_path / "login.json") if not one.startswith("{")}
     assert found == {TOKEN, NESTED, POPPED, str(packed["value"])}
 
 

@@ -12,7 +12,7 @@ import pytest
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
-from harvest.pages.witness.opening import opened
+from harvest.pages.witness.opening import open_content
 from harvest.pages.witness.received import Body, Message
 from tests.servers.local_http import STREAM_HEAD, Asked, response
 from tests.support.browsing import browsing, pages, run, until
@@ -109,7 +109,7 @@ async def test_every_way_by_which_words_come_is_recorded_and_nothing_that_was_se
         assert recorder is not None
         for way in ("text", "json", "xhr", "events", "socket", "worker", "frame"):
             await run(window.frames()[0], f"ways.{way}()")
-        found = opened(recorder.received, 0.0)
+        found = open_content(recorder.received, 0.0)
         await until(lambda: "Words by frame" in words(window))
         await window.close()
     assert {
@@ -131,7 +131,7 @@ async def test_every_way_by_which_words_come_is_recorded_and_nothing_that_was_se
 
 def words(window: Window) -> set[str]:
     assert window.recorder is not None
-    return {leaf.text for leaf in opened(window.recorder.received, 0.0).leaves}
+    return {leaf.text for leaf in open_content(window.recorder.received, 0.0).leaves}
 
 
 async def test_a_window_records_only_where_it_is_asked_to() -> None:

@@ -18,7 +18,7 @@ import pytest_asyncio
 from playwright.async_api import CDPSession, Error
 
 from harvest.pages.browser.part import Part
-from harvest.pages.browser.process import Browser, own_browser
+from harvest.pages.browser.process import Browser, find_playwright_browser
 from harvest.pages.browser.settings import BrowserSettings, Limits
 from harvest.pages.browser.window import Window, clean_archive
 from harvest.pages.reading.page import Box
@@ -410,5 +410,5 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
 
 
 async def test_the_browser_that_playwright_keeps_is_there_or_not_but_asking_is_no_error() -> None:
-    found = await asyncio.to_thread(own_browser)
+    found = await asyncio.to_thread(find_playwright_browser)
     assert found is None or found.is_file()

@@ -18,7 +18,7 @@ from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.part import Part
 from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.chats.chat import Chat, Manners, Said
+from harvest.pages.chats.chat import Chat, ChatAnswer, Manners
 from harvest.pages.chats.completion import Completion, Patience, Sample, Verdict
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import site_of
@@ -448,7 +448,7 @@ document.querySelector("form").onsubmit = async (event) => {
 </script>"""
 
 
-async def said_on(browser: Browser, url: str, manners: Manners, known: Experience) -> Said:
+async def said_on(browser: Browser, url: str, manners: Manners, known: Experience) -> ChatAnswer:
     window = await browser.open_window(BrowserSettings())
     try:
         chat = Chat(window, site_of({}), manners, known)

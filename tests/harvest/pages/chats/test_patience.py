@@ -13,7 +13,7 @@ from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.opening import Opening
 from harvest.pages.chats.sending import Sent, send
-from harvest.pages.chats.waiting import Awaited, Waiting
+from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.page import Page
@@ -36,13 +36,13 @@ def awaited(
     patience: Patience | None = None,
     picture: Callable[[], Awaitable[bytes | None]] = no_picture,
     known: Experience | None = None,
-) -> Awaited:
+) -> AwaitedAnswer:
     """What waiting for the answer comes to, once the page has taken the turn."""
 
     def trouble(now: Page, turn: ReadTurn) -> Blocker | None:
         return find_refusal(now, turn, site=site_of({}), faults=page.traffic.faults, begun=page.traffic.begun)
 
-    async def answer() -> Awaited:
+    async def answer() -> AwaitedAnswer:
         place = page.place
         await page.frame.mark_sent()
         page.mark()

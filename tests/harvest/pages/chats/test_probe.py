@@ -18,7 +18,7 @@ from harvest.drivers.registry import build_driver
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import Manners
 from harvest.pages.chats.findings import Finding, comment_out, site_text
-from harvest.pages.chats.probe import Probed, probe
+from harvest.pages.chats.probe import ProbeResult, probe
 from harvest.pages.sites.description import load_site, parse_site
 from harvest.systems.driver import DriverError, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
@@ -105,16 +105,16 @@ def pages() -> Iterator[Pages]:
 
 
 @pytest.fixture(scope="module")
-def probed(pages: Pages) -> dict[str, Probed]:
+def probed(pages: Pages) -> dict[str, ProbeResult]:
     """The awkward pages, several at a time."""
     return asyncio.run(_probed(pages, (*AWKWARD, "login", "captcha")))
 
 
-async def _probed(pages: Pages, names: tuple[str, ...]) -> dict[str, Probed]:
+async def _probed(pages: Pages, names: tuple[str, ...]) -> dict[str, ProbeResult]:
     at_once = asyncio.Semaphore(4)
     async with browsing() as browser:
 
-        async def one(name: str) -> Probed:
+        async def one(name: str) -> ProbeResult:
             async with at_once:
                 manners = Manners(open_seconds=30, answer_seconds=60)
                 return await probe(browser, BrowserSettings(), pages.url(name), f"Hello {name}", manners)
@@ -123,7 +123,7 @@ async def _probed(pages: Pages, names: tuple[str, ...]) -> dict[str, Probed]:
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_the_draft_for_an_awkward_page_opens_it_by_itself(probed: dict[str, Probed], name: str) -> None:
+def test_the_draft_for_an_awkward_page_opens_it_by_itself(probed: dict[str, ProbeResult], name: str) -> None:
     found = probed[name]
     assert found.fault is None
     assert found.said is not None
@@ -134,7 +134,7 @@ def test_the_draft_for_an_awkward_page_opens_it_by_itself(probed: dict[str, Prob
     assert site.composer
 
 
-def test_what_had_to_be_pressed_stands_in_the_draft(probed: dict[str, Probed]) -> None:
+def test_what_had_to_be_pressed_stands_in_the_draft(probed: dict[str, ProbeResult]) -> None:
     drafts = {name: parse_site(found.draft) for name, found in probed.items()}
     assert drafts["consent-banner"].dismiss == (".no",)
     assert drafts["launcher"].open == ('button[aria-label="Open chat"]',)
@@ -142,7 +142,7 @@ def test_what_had_to_be_pressed_stands_in_the_draft(probed: dict[str, Probed]) -
     assert drafts["frame-nested"].frame is not None
 
 
-def test_a_page_that_lets_nobody_talk_is_named(probed: dict[str, Probed]) -> None:
+def test_a_page_that_lets_nobody_talk_is_named(probed: dict[str, ProbeResult]) -> None:
     for name in ("login", "captcha"):
         fault = probed[name].fault
         assert isinstance(fault, DriverError)
@@ -151,11 +151,11 @@ def test_a_page_that_lets_nobody_talk_is_named(probed: dict[str, Probed]) -> Non
         assert parse_site(probed[name].draft).composer is None
 
 
-def test_the_draft_is_read_by_as_well_as_it_was_found(probed: dict[str, Probed], tmp_path: Path) -> None:
+def test_the_draft_is_read_by_as_well_as_it_was_found(probed: dict[str, ProbeResult], tmp_path: Path) -> None:
     read_as_well(probed["shadow-closed"], "shadow-closed", tmp_path / "site.yaml")
 
 
-def read_as_well(found: Probed, name: str, draft: Path) -> None:
+def read_as_well(found: ProbeResult, name: str, draft: Path) -> None:
     draft.write_text(found.draft)
     (text,) = asyncio.run(play(draft, (f"Hello {name}",)))
     assert found.said is not None

@@ -11,7 +11,7 @@ from harvest.pages.browser.recorder import Recorder
 from harvest.pages.chats.completion import Completion, Sample
 from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.witness.account import Account
-from harvest.pages.witness.judgement import Acquaintance, judge
+from harvest.pages.witness.judgement import SiteKnowledge, judge
 from harvest.pages.witness.received import Message
 from tests.support.stepping import Stepped
 
@@ -21,7 +21,7 @@ REPLIES = ("The museum opens at nine.", "Trams leave every ten minutes.", "Ticke
 class Conversation:
     """With a site that sends its replies over a socket, in pieces, and says when they are whole."""
 
-    def __init__(self, met: Acquaintance) -> None:
+    def __init__(self, met: SiteKnowledge) -> None:
         self.clock = Stepped(100.0)
         self.recorder = Recorder(self.clock.clock, self._never)
         self.witness = SecondWitness(self.recorder, met)
@@ -47,7 +47,7 @@ class Conversation:
 
 
 async def test_an_account_of_each_turn_is_kept_and_what_came_late_with_the_next() -> None:
-    conversation = Conversation(Acquaintance())
+    conversation = Conversation(SiteKnowledge())
     accounts = [await conversation.turn(reply) for reply in REPLIES]
     assert [one.before for one in accounts] == [None] * 3
     conversation.receive(type="token", text="Children enter free of charge.")
@@ -59,7 +59,7 @@ async def test_an_account_of_each_turn_is_kept_and_what_came_late_with_the_next(
 
 
 async def test_messages_without_a_text_of_the_reply_are_nothing_that_came_late() -> None:
-    conversation = Conversation(Acquaintance())
+    conversation = Conversation(SiteKnowledge())
     await conversation.turn(REPLIES[0])
     conversation.receive(ping=3)
     assert (await conversation.turn(REPLIES[1])).before is None
@@ -70,7 +70,7 @@ async def test_messages_without_a_text_of_the_reply_are_nothing_that_came_late()
 async def test_a_first_text_that_came_is_no_agreement_once_another_that_came_stands_in_its_place(
     during: bool, came: bool
 ) -> None:
-    conversation = Conversation(Acquaintance())
+    conversation = Conversation(SiteKnowledge())
     accounts = [await conversation.turn(reply) for reply in (*REPLIES[:2], "I shall ask the keeper.")]
     now = "The keeper says that it is in the cellar."
 
@@ -95,7 +95,7 @@ async def test_a_first_text_that_came_is_no_agreement_once_another_that_came_sta
     assert verdicts[2].wire == ((now,) if came else ())
 
 
-async def taught(met: Acquaintance) -> None:
+async def taught(met: SiteKnowledge) -> None:
     for _ in range(2):
         conversation = Conversation(met)
         for reply in REPLIES[:2]:
@@ -103,7 +103,7 @@ async def taught(met: Acquaintance) -> None:
 
 
 async def test_an_end_that_came_before_others_taught_what_it_looks_like_is_seen_as_well() -> None:
-    met = Acquaintance()
+    met = SiteKnowledge()
     conversation = Conversation(met)
     await conversation.turn(REPLIES[0])
     ended = conversation.clock.seconds
@@ -113,7 +113,7 @@ async def test_an_end_that_came_before_others_taught_what_it_looks_like_is_seen_
 
 
 async def test_what_comes_while_nobody_answers_tells_no_end() -> None:
-    met = Acquaintance()
+    met = SiteKnowledge()
     await taught(met)
     conversation = Conversation(met)
     await conversation.turn(REPLIES[0])
@@ -124,7 +124,7 @@ async def test_what_comes_while_nobody_answers_tells_no_end() -> None:
 
 
 async def test_the_end_that_other_conversations_taught_is_known_until_it_proves_wrong() -> None:
-    met = Acquaintance()
+    met = SiteKnowledge()
     await taught(met)
     conversation = Conversation(met)
     await conversation.turn(REPLIES[0])

@@ -13,7 +13,7 @@ from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import LASTING, Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
-from harvest.pages.chats.taken import Change, Later, Taken, has_grown
+from harvest.pages.chats.taken import Change, ChangedAnswer, RecordedAnswer, has_grown
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, read_turn
 from harvest.pages.sites.description import site_of
@@ -134,7 +134,7 @@ async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_n
 ) -> None:
     known = Experience()
     known.learn_change(
-        STAND_IN, Later("The ferry leaves.", False, 0.5, True, Change(("please",), ("ferry",))), 1.0, 2.0
+        STAND_IN, ChangedAnswer("The ferry leaves.", False, 0.5, True, Change(("please",), ("ferry",))), 1.0, 2.0
     )
     late = ASKED.replace('</div>"), 50)', '</div>"), 50); setTimeout(() => later(), 1900)')
     late = late.replace("let late", "let later = () => {}, late")
@@ -181,10 +181,10 @@ def page(answer: str, *, after: str = "") -> Page:
 AFTER = '<p h-id="7" class="user" h-born="9">And?</p><div h-id="8" class="bot" h-born="990"><p h-id="9">So.</p></div>'
 
 
-def taken_from(before: Page) -> Taken:
+def taken_from(before: Page) -> RecordedAnswer:
     turn = read_turn(before, "How?")
     assert turn.text == "It is so."
-    return Taken("How?", before, turn, Habits())
+    return RecordedAnswer("How?", before, turn, Habits())
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ async def test_the_name_over_the_next_words_of_the_user_is_no_bubble_of_the_answ
 
     rows = (("Visitor", "How?"), ("Librarian", "It is so."), ("Visitor", "And?"), ("Librarian", "So."))
     before, now = listed(*rows[:2]), listed(*rows)
-    taken = Taken("How?", before, read_turn(before, "How?"), Habits())
+    taken = RecordedAnswer("How?", before, read_turn(before, "How?"), Habits())
     assert taken.turn.text == "It is so."
     assert taken.read_later(now, read_turn(now, "And?").echo) is None
 
@@ -265,7 +265,7 @@ NEXT = '<div h-id="20" class="bot" h-born="1990"><p h-id="21">It was found in a 
 )
 async def test_a_bubble_that_is_no_longer_there_was_no_answer(now: str, replaced: bool | None) -> None:
     before = snapshot(f'<main role="log">{BUBBLES}</main>{COMPOSER}')
-    taken = Taken("How?", before, read_turn(before, "How?"), Habits())
+    taken = RecordedAnswer("How?", before, read_turn(before, "How?"), Habits())
     assert taken.turn.text == "It is so.\n\nAnna **is** looking it up."
     page = snapshot(f'<main role="log">{now}{AFTER}{NEXT}</main>{COMPOSER}')
     later = taken.read_later(page, read_turn(page, "And?").echo)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.traffic import Fault
+from harvest.pages.browser.traffic import FailedRequest
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_blockers, find_refusal
 from harvest.pages.reading.page import Node, Page
@@ -179,9 +179,9 @@ BOT = '<div class="message bot">'
 ANSWER = f"{BOT}<p>An error 500 means that something went wrong on the server.</p></div>"
 LONG = f"{BOT}<p>Error 429 is a rate limit: too many requests. Try again later, or slow down."
 f"</p><p>{'More about it. ' * 40}</p></div>"
-POST_500 = Fault("POST", "http://127.0.0.1/api/chat", "fetch", 500, "", 0.2)
-POST_429 = Fault("POST", "http://127.0.0.1/api/chat", "fetch", 429, "", 0.2)
-BROKEN = Fault("POST", "http://127.0.0.1/api/chat", "fetch", None, "net::ERR_INCOMPLETE_CHUNKED_ENCODING", 0.9)
+POST_500 = FailedRequest("POST", "http://127.0.0.1/api/chat", "fetch", 500, "", 0.2)
+POST_429 = FailedRequest("POST", "http://127.0.0.1/api/chat", "fetch", 429, "", 0.2)
+BROKEN = FailedRequest("POST", "http://127.0.0.1/api/chat", "fetch", None, "net::ERR_INCOMPLETE_CHUNKED_ENCODING", 0.9)
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Turn:
 
     html: str
     kind: str | None
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FailedRequest, ...] = ()
     begun: int | None = None
     script: str = ""
 
@@ -204,19 +204,19 @@ TURNS = {
     ),
     "an apology": Turn(f"{BOT}Sorry, something went wrong with my knees. Try again.</div>", None),
     "an answer, and analytics fails": Turn(
-        ANSWER, None, (Fault("POST", "https://stats.example/collect", "fetch", 500, "", 0.1),), 2
+        ANSWER, None, (FailedRequest("POST", "https://stats.example/collect", "fetch", 500, "", 0.1),), 2
     ),
     "a long answer, and its title fails": Turn(
-        LONG, None, (Fault("POST", "http://127.0.0.1/api/conversations", "fetch", 500, "", 0.9),), 2
+        LONG, None, (FailedRequest("POST", "http://127.0.0.1/api/conversations", "fetch", 500, "", 0.9),), 2
     ),
     "an answer, and the page broke off its own request": Turn(
-        ANSWER, None, (Fault("POST", "http://127.0.0.1/api/chat", "fetch", None, "net::ERR_ABORTED", 0.2),), 1
+        ANSWER, None, (FailedRequest("POST", "http://127.0.0.1/api/chat", "fetch", None, "net::ERR_ABORTED", 0.2),), 1
     ),
     "a short answer about errors, and a side request fails long after": Turn(
-        ANSWER, None, (Fault("POST", "http://127.0.0.1/api/thoughts", "fetch", 500, "", 7.0),), 2
+        ANSWER, None, (FailedRequest("POST", "http://127.0.0.1/api/thoughts", "fetch", 500, "", 7.0),), 2
     ),
     "an answer, and a picture is missing": Turn(
-        ANSWER, None, (Fault("GET", "http://127.0.0.1/a.png", "image", 404, "", 0.2),), 1
+        ANSWER, None, (FailedRequest("GET", "http://127.0.0.1/a.png", "image", 404, "", 0.2),), 1
     ),
     "an answer, and a toast says that it was saved": Turn(
         ANSWER, None, script=TOAST.format('<div class="toast success" role="alert">Conversation saved</div>')
@@ -272,7 +272,9 @@ TURNS = {
     ),
     "nothing but HTTP 500": Turn("", "error", (POST_500,), 1),
     "nothing but HTTP 429": Turn("", "rate-limit", (POST_429,), 1),
-    "nothing but HTTP 401": Turn("", "login", (Fault("POST", "http://127.0.0.1/api/chat", "fetch", 401, "", 0.2),), 1),
+    "nothing but HTTP 401": Turn(
+        "", "login", (FailedRequest("POST", "http://127.0.0.1/api/chat", "fetch", 401, "", 0.2),), 1
+    ),
     "half an answer, and the connection broke": Turn(
         f"{BOT}<p>{'The first half. ' * 50}</p></div>", "error", (BROKEN,), 1
     ),

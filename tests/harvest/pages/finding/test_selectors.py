@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.finding.selectors import selector_for, selector_for_all, stable_class, stable_id
+from harvest.pages.finding.selectors import is_stable_class, is_stable_id, selector_for, selector_for_all
 from harvest.pages.reading.page import Node, Page, parse_page
 from harvest.pages.sites.site import checked_selector
 from tests.support.browsing import browsing, pages, run
@@ -145,7 +145,7 @@ def test_what_must_never_match_is_not_matched_nor_anything_around_it(seen: Any) 
     ],
 )
 def test_a_made_up_or_merely_decorative_class_is_not_stable(name: str) -> None:
-    assert not stable_class(name)
+    assert not is_stable_class(name)
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,14 @@ def test_a_made_up_or_merely_decorative_class_is_not_stable(name: str) -> None:
     ],
 )
 def test_a_class_that_says_what_it_is_is_stable(name: str) -> None:
-    assert stable_class(name)
+    assert is_stable_class(name)
 
 
 def test_ids_with_counters_or_hashes_are_not_stable() -> None:
-    assert stable_id("chat-input")
-    assert not stable_id("message-17")
-    assert not stable_id("radix-r7")
-    assert not stable_id("a3f9b2c81d")
+    assert is_stable_id("chat-input")
+    assert not is_stable_id("message-17")
+    assert not is_stable_id("radix-r7")
+    assert not is_stable_id("a3f9b2c81d")
 
 
 @st.composite

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pytest
 
-from harvest.pages.reading.altered import resembles, share_kept
+from harvest.pages.reading.altered import likeness_to_said, share_kept
 from harvest.pages.reading.page import letters
-from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_turn
+from harvest.pages.reading.turn import Habits, ReadTurn, learn_habits, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
 SAID = "When do you open? This is question 11 of my list, see https://www.example.com/list for it."
@@ -34,7 +34,7 @@ def bot(text: str = "At nine.", born: float = 400, kind: str = "m bot") -> str:
 def habits() -> Habits:
     """What an earlier turn on such a page taught."""
     page = snapshot(f'<main><div class="log">{user("Hello")}{bot("Good day.")}</div>{COMPOSER}</main>')
-    return learn(page, read_turn(page, "Hello"))
+    return learn_habits(page, read_turn(page, "Hello"))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def habits() -> Habits:
 )
 @pytest.mark.parametrize("kind", ["m user", "m bot"])
 def test_the_users_words_in_another_form_are_not_read_as_the_answer(shown: str, kind: str) -> None:
-    assert resembles(SAID, shown)
+    assert likeness_to_said(SAID, shown)
     found = read(user(shown, kind=kind), bot())
     assert (found.text, found.how) == ("At nine.", "altered")
     assert read(user(shown, kind=kind)).text == "", "and where nothing else has come there is no answer"
@@ -87,7 +87,7 @@ def test_words_in_another_form_of_unicode_are_the_same_words(
     ],
 )
 def test_an_answer_that_has_words_of_the_users_is_none_of_theirs(said: str, shown: str) -> None:
-    assert resembles(said, shown) == 0
+    assert likeness_to_said(said, shown) == 0
     assert share_kept(said, shown) <= 1
 
 
@@ -118,7 +118,7 @@ def test_what_stands_where_the_users_words_stood_before_is_theirs_whatever_it_sa
     page = snapshot(
         f'<main><div class="log">{user("Hello", kind="m")}{bot("Good day.", kind="m")}</div>{COMPOSER}</main>'
     )
-    assert not learn(page, read_turn(page, "Hello")).apart
+    assert not learn_habits(page, read_turn(page, "Hello")).apart
 
 
 @pytest.mark.parametrize("around", ["{}{}", '<div class="turn" h-born="5">{}{}</div>'])
@@ -136,7 +136,7 @@ def test_what_came_at_the_press_before_a_byte_did_is_no_answer(around: str) -> N
 
 def test_what_came_early_teaches_nothing_about_the_place_of_the_users_words() -> None:
     page = snapshot(f'<main><div class="log">{user(OTHER)}{bot()}</div>{COMPOSER}</main>')
-    assert learn(page, read_turn(page, SAID, heard=0.3)).user == ()
+    assert learn_habits(page, read_turn(page, SAID, heard=0.3)).user == ()
 
 
 def test_habits_of_old_recordings_are_read_and_new_ones_come_back() -> None:

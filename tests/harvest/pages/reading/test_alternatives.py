@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harvest.pages.reading.markdown import markdown
-from harvest.pages.reading.turn import ReadTurn, learn, read_turn
+from harvest.pages.reading.turn import ReadTurn, learn_habits, read_turn
 from tests.support.snapshots import COMPOSER, element, snapshot
 
 SAID = "Is there a ferry today?"
@@ -107,10 +107,10 @@ def test_a_picture_beside_the_element_with_the_words_is_a_face(inside: str, text
 def test_a_named_picture_that_opened_an_earlier_reply_is_a_face_and_an_emoji_is_not() -> None:
     face = f'<img alt="Brook" {SMALL}/>'
     first = read(f"<span>{face} Yes, at noon.</span>")
-    habits = learn(snapshot("<p/>"), first)
+    habits = learn_habits(snapshot("<p/>"), first)
     reply = f'<div class="row" h-born="300"><span>{face} No.</span></div>'
     again = f'<main><div class="row" h-born="5">{SAID}</div>{reply}{COMPOSER}</main>'
     assert read_turn(snapshot(again), SAID, habits=habits).text == "No."
     smiling = again.replace("Brook", "🙂")
-    habits = learn(snapshot("<p/>"), read_turn(snapshot(smiling), SAID))
+    habits = learn_habits(snapshot("<p/>"), read_turn(snapshot(smiling), SAID))
     assert read_turn(snapshot(smiling), SAID, habits=habits).text == "🙂 No."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harvest.pages.reading.phrases import is_account
+from harvest.pages.reading.phrases import is_origin_note
 from harvest.pages.reading.turn import ReadTurn, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
@@ -112,5 +112,5 @@ def test_an_answer_may_repeat_or_quote_and_a_quotation_alone_is_one() -> None:
     ],
 )
 def test_what_a_page_says_of_how_an_answer_came_about(line: str, told: bool) -> None:
-    assert is_account(line) == told
+    assert is_origin_note(line) == told
     assert read(f'<p>{ANSWER}</p><div class="x">{line}</div>').text == (ANSWER if told else f"{ANSWER}\n\n{line}")

@@ -18,7 +18,7 @@ from harvest.pages.reading.phrases import (
     is_time,
     without_cursor,
 )
-from harvest.pages.reading.turn import NAME_READ, Habits, ReadTurn, learn, read_bubbles, read_turn
+from harvest.pages.reading.turn import NAME_READ, Habits, ReadTurn, learn_habits, read_bubbles, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
 SAID = "Which film is it?"
@@ -192,7 +192,7 @@ def test_habits_know_the_lines_of_replies_that_left_the_page() -> None:
         '<div class="log"><p class="m" h-born="5">{said}</p><div class="n" h-born="90">{reply}</div></div>' + COMPOSER
     )
     first = snapshot(body.format(said="one", reply=line.format(answer="First.")))
-    habits = learn(first, read_turn(first, "one"))
+    habits = learn_habits(first, read_turn(first, "one"))
     second = snapshot(body.format(said="two", reply=line.format(answer="Second.")))
     assert read_turn(second, "two").text == "Zed from the film club\n\nSecond."
     assert read_turn(second, "two", habits=habits).text == "Second."
@@ -443,7 +443,7 @@ def test_where_the_words_stood_in_replies_before_is_known() -> None:
         turn = read_turn(page, f"turn {number}", habits=habits)
         assert turn.text.endswith(answer)
         assert number == 0 or turn.text == answer
-        habits = learn(page, turn, habits)
+        habits = learn_habits(page, turn, habits)
     assert Habits.from_json(habits.as_json()) == habits
     old = {key: value for key, value in habits.as_json().items() if key != "slots"}
     assert Habits.from_json(old).slots == ()
@@ -459,7 +459,7 @@ def turns(*replies: str) -> list[ReadTurn]:
             f'h-font="16" h-born="90">{reply}</div></div>{COMPOSER}</main>'
         )
         found.append(read_turn(page, said, habits=habits))
-        habits = learn(page, found[-1], habits)
+        habits = learn_habits(page, found[-1], habits)
     return found
 
 
@@ -567,7 +567,7 @@ def test_a_first_line_that_may_be_a_name_is_noted_until_another_reply_shows_it()
     reply = '<div class="x0">Rosalind</div><div class="x1"><p>It is {}.</p></div>'
     first = read(reply.format("Up"))
     assert (first.text, first.notes) == ("Rosalind\n\nIt is Up.", (NAME_READ,))
-    habits = learn(snapshot("<p/>"), first)
+    habits = learn_habits(snapshot("<p/>"), first)
     user = f'<div class="message user" h-born="5"><p>{SAID}</p></div>'
     bot = f'<div class="message bot" h-born="300">{reply.format("Coco")}</div>'
     again = read_turn(snapshot(f"<main>{user}{bot}{COMPOSER}</main>"), SAID, habits=habits)

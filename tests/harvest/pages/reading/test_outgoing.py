@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from harvest.pages.reading.outgoing import words_sent
+from harvest.pages.reading.outgoing import find_sent_text
 from harvest.pages.reading.page import letters
 
 SAID = 'Which "best" films?\nFormat: title — URL'
@@ -31,35 +31,35 @@ def _wrapped(text: str) -> dict[str, str | bytes]:
 
 @pytest.mark.parametrize("kind", _wrapped(SAID))
 def test_a_turn_that_left_as_it_was_said_is_found(kind: str) -> None:
-    assert words_sent(["{}", _wrapped(SAID)[kind]], SAID) == SAID
+    assert find_sent_text(["{}", _wrapped(SAID)[kind]], SAID) == SAID
 
 
 @pytest.mark.parametrize("kind", [kind for kind in _wrapped(SAID) if kind != "protobuf"])
 def test_a_turn_that_was_changed_is_told_as_it_left(kind: str) -> None:
-    assert words_sent([_wrapped(CHANGED)[kind]], SAID) == CHANGED
+    assert find_sent_text([_wrapped(CHANGED)[kind]], SAID) == CHANGED
 
 
 def test_words_that_have_run_together_are_told() -> None:
     body = json.dumps({"text": SAID.replace("\n", "")})
-    assert words_sent([body], SAID) == 'Which "best" films?Format: title — URL'
+    assert find_sent_text([body], SAID) == 'Which "best" films?Format: title — URL'
 
 
 @pytest.mark.parametrize("body", ["", "{}", b"\xff\x00\x01", '{"text": "Which films?"}', '"unfinished \\'])
 def test_what_holds_other_words_tells_nothing(body: str | bytes) -> None:
-    assert words_sent([body], SAID) is None
+    assert find_sent_text([body], SAID) is None
 
 
 def test_a_turn_without_letters_is_found_only_as_it_is() -> None:
-    assert words_sent(['{"text": "?"}'], "?") == "?"
-    assert words_sent(['{"text": "!"}'], "?") is None
+    assert find_sent_text(['{"text": "?"}'], "?") == "?"
+    assert find_sent_text(['{"text": "!"}'], "?") is None
 
 
 def test_a_turn_that_left_in_other_words_is_known_by_its_likeness() -> None:
     said = "What is the damn price of 11 pieces?"
     censored = "What is the **** price of 11 pieces?"
-    assert words_sent([json.dumps({"text": censored, "id": "a1"})], said) == censored
-    assert words_sent([f"text={quote(censored)}&id=1"], said) == censored
+    assert find_sent_text([json.dumps({"text": censored, "id": "a1"})], said) == censored
+    assert find_sent_text([f"text={quote(censored)}&id=1"], said) == censored
     old = "What is the damn price of 12 pieces?"
     body = json.dumps({"messages": [{"text": old}, {"text": "Nine."}, {"secret": "c2VjcmV0"}]})
-    assert words_sent([body], said, known=letters(f"{old} Nine.")) is None, "what was said before is not this turn"
-    assert words_sent([json.dumps({"text": old})], said, known=letters("Good day.")) == old
+    assert find_sent_text([body], said, known=letters(f"{old} Nine.")) is None, "what was said before is not this turn"
+    assert find_sent_text([json.dumps({"text": old})], said, known=letters("Good day.")) == old

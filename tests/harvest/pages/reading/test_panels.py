@@ -6,7 +6,7 @@ import pytest
 
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.turn import LINKS_BESIDE, Habits, ReadTurn, learn, read_turn
+from harvest.pages.reading.turn import LINKS_BESIDE, Habits, ReadTurn, learn_habits, read_turn
 from protocols.answer import Source
 from tests.support.snapshots import COMPOSER, snapshot
 
@@ -52,7 +52,7 @@ def test_links_that_come_with_an_answer_into_a_panel_are_its_sources(panel: str)
     assert (turn.text, turn.answer.sources, turn.notes) == ("Ada did.", SOURCES, ())
     assert [link.href for link in turn.answer.links] == [source.href for source in SOURCES]
     # The next answer may have the same ones.
-    habits = Habits.from_json(learn(page(panel), turn).as_json())
+    habits = Habits.from_json(learn_habits(page(panel), turn).as_json())
     again = read(panel.format(items(*LINKS, born="")), panel.format(items(*LINKS, number=70)), habits)
     assert again.answer.sources == SOURCES
     # One with none leaves what stood there, or nothing.

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from harvest.pages.finding.blockers import find_refusal
-from harvest.pages.reading.turn import learn, read_turn
+from harvest.pages.reading.turn import learn_habits, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
 MANY = 4000
@@ -43,7 +43,7 @@ def test_a_page_of_thousands_of_parts_made_alike_takes_seconds(name: str) -> Non
     page = snapshot(f"{BEGINS}{body}</div>{COMPOSER}")
     begun = time.process_time()
     turn = read_turn(page, "What is it?")
-    learn(page, turn)
+    learn_habits(page, turn)
     find_refusal(page, turn)
     spent = time.process_time() - begun
     assert turn.text.count(part) == MANY

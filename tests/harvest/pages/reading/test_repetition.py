@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harvest.pages.reading.outgoing import times_sent
+from harvest.pages.reading.outgoing import count_times_sent
 from harvest.pages.reading.repetition import is_repeated
 from harvest.pages.reading.turn import read_turn
 from tests.support.snapshots import COMPOSER, snapshot
@@ -53,9 +53,11 @@ def test_two_bubbles_of_the_users_are_a_turn_that_went_twice() -> None:
 
 def test_how_often_a_turn_left_is_counted_among_messages_that_are_alike() -> None:
     body = '{"id": 17, "text": "hello"}'
-    assert times_sent([("POST /say", body)], SAID) == 1
-    assert times_sent([("POST /say", body), ("POST /say", body.replace("17", "18"))], SAID) == 2
-    assert times_sent([("POST /say", body), ("POST /title", body)], SAID) == 1, "the second asks for a title"
+    assert count_times_sent([("POST /say", body)], SAID) == 1
+    assert count_times_sent([("POST /say", body), ("POST /say", body.replace("17", "18"))], SAID) == 2
+    assert count_times_sent([("POST /say", body), ("POST /title", body)], SAID) == 1, "the second asks for a title"
     history = '{"messages": ["hello", "%s", "tool"]}' % ("Let me look. " * 20)
-    assert times_sent([("POST /say", body), ("POST /say", history)], SAID) == 1, "the second goes on with the first"
-    assert times_sent([("POST /say", "c2VjcmV0")], SAID) == 0
+    assert count_times_sent([("POST /say", body), ("POST /say", history)], SAID) == 1, (
+        "the second goes on with the first"
+    )
+    assert count_times_sent([("POST /say", "c2VjcmV0")], SAID) == 0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.pages.reading.page import Node, letters, parse_page
-from harvest.pages.reading.turn import Habits, ReadTurn, learn, read_turn
+from harvest.pages.reading.turn import Habits, ReadTurn, learn_habits, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 from topics.links import Link, links_in
 
@@ -157,14 +157,14 @@ def test_the_end_is_known_as_the_page_dates_it() -> None:
 def test_habits_are_learnt_turn_by_turn() -> None:
     turn = '<div class="q" h-born="{born}">{said}</div><div class="a" h-born="{later}">{text}</div>'
     page = snapshot(f"<main>{turn.format(born=5, said='one', later=90, text='First.')}</main>{COMPOSER}")
-    habits = learn(page, read_turn(page, "one"))
+    habits = learn_habits(page, read_turn(page, "one"))
     assert habits.user == ("div.q", "main", "h-page")
-    assert learn(page, ReadTurn("x"), habits) == habits
+    assert learn_habits(page, ReadTurn("x"), habits) == habits
     rising = snapshot(
         f'{COMPOSER}<main><p class="bot" h-born="90" h-box="0,750,9,9">First.</p>'
         '<p class="user" h-born="5" h-box="0,760,9,9">one</p></main>'
     )
-    assert learn(rising, read_turn(rising, "one")).rising
+    assert learn_habits(rising, read_turn(rising, "one")).rising
 
 
 def test_reading_changes_nothing_and_is_the_same_each_time() -> None:

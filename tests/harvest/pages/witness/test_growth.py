@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.pages.witness.letters import letters
-from harvest.pages.witness.strands import decode_pieces, is_grown, runs, splice_pieces
+from harvest.pages.witness.strands import decode_pieces, is_continuation, join_runs, splice_pieces
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200)
 
@@ -23,7 +23,7 @@ def cut_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
 def test_a_text_that_comes_whole_each_time_grows_to_one_run(cut: tuple[str, list[str]]) -> None:
     text, pieces = cut
     stages = ["".join(pieces[:count]) for count in range(1, len(pieces) + 1)]
-    (run,) = runs(stages)
+    (run,) = join_runs(stages)
     assert (run.text, run.stages) == (text, len(set(stages)))
 
 
@@ -51,9 +51,9 @@ def test_what_a_growing_text_has_at_its_end_for_the_time_being_does_not_begin_an
         ("**He**", "**Hello** you"),
         ("Hello ther you are", "Hello there you are, my friend"),
     ):
-        assert is_grown(before, after), (before, after)
+        assert is_continuation(before, after), (before, after)
     for before, after in (("Hello", "Goodbye"), ("One thing", "Two things"), ("A long first bubble", "A second")):
-        assert not is_grown(before, after), (before, after)
+        assert not is_continuation(before, after), (before, after)
 
 
 def test_words_are_not_decoded() -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from harvest.pages.witness.account import Account, Text, account_of
-from harvest.pages.witness.judgement import Acquaintance, Verdict, judge
-from harvest.pages.witness.opening import opened
+from harvest.pages.witness.account import Account, Text, make_account
+from harvest.pages.witness.judgement import SiteKnowledge, Verdict, judge
+from harvest.pages.witness.opening import open_content
 from harvest.pages.witness.received import Message
-from harvest.pages.witness.strands import Heard
+from harvest.pages.witness.strands import EarlierTexts
 from tests.support.planted import play
 from tests.support.transports import TRANSPORTS, Transport
 
@@ -39,11 +39,11 @@ def test_every_transport_is_read_and_faults_of_the_page_are_seen(transport: Tran
 
 def told(pages: list[str], *wire: Sequence[object], said: str = SAID) -> list[Account]:
     """One conversation: in each turn the messages of a socket, and what was read on the page."""
-    heard, met, found = Heard(), Acquaintance(), list[Account]()
+    heard, met, found = EarlierTexts(), SiteKnowledge(), list[Account]()
     for number, (page, messages) in enumerate(zip(pages, wire)):
         received = [Message(number * 100 + 1.0, "a/ws", "socket", text_of(one)) for one in messages]
-        turn = opened(received, number * 100)
-        found.append(account_of(turn, said, page, heard, met.known))
+        turn = open_content(received, number * 100)
+        found.append(make_account(turn, said, page, heard, met.known))
         met.meet(found[-1])
         heard.add(turn.leaves)
     return found
@@ -133,7 +133,7 @@ def test_silence_has_its_reason() -> None:
     (nothing,) = judge(told(["Hello"], [])).verdicts
     assert nothing == Verdict("silent", "nothing came over the wire that could be read")
     enciphered = Message(1.0, "a/ws", "socket", bytes((n * 73 + 199) % 256 | 0x80 for n in range(64)))
-    (binary,) = judge([account_of(opened([enciphered], 0.0), SAID, "Hello", Heard())]).verdicts
+    (binary,) = judge([make_account(open_content([enciphered], 0.0), SAID, "Hello", EarlierTexts())]).verdicts
     assert binary == Verdict("silent", "the messages on the wire are binary or encrypted")
 
 
@@ -167,7 +167,7 @@ def test_what_is_unlike_the_page_is_not_written_down() -> None:
 
 
 def test_keys_that_were_like_the_page_are_kept_whatever_they_say_later() -> None:
-    met = Acquaintance()
+    met = SiteKnowledge()
     for account in told(list(REPLIES[:2]), *[[{"text": reply}] for reply in REPLIES[:2]]):
         met.meet(account)
     assert ("a/ws", ".text", "", "joined") in met.known

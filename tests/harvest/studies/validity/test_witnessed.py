@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.show import command
-from harvest.pages.witness.account import Account, account_of
-from harvest.pages.witness.opening import opened
+from harvest.pages.witness.account import Account, make_account
+from harvest.pages.witness.opening import open_content
 from harvest.pages.witness.received import Message
-from harvest.pages.witness.strands import Heard
+from harvest.pages.witness.strands import EarlierTexts
 from harvest.report.document import make_report
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import score_material
@@ -34,7 +34,7 @@ def account(read: str, *received: str) -> Account:
     messages = [
         Message(float(at), "a/ws", "socket", json.dumps({"text": text})) for at, text in enumerate(received, start=1)
     ]
-    return account_of(opened(messages, 0.0), "And?", read, Heard())
+    return make_account(open_content(messages, 0.0), "And?", read, EarlierTexts())
 
 
 def recorded(run: Path, turns: Sequence[tuple[str, Account | None]], trial: int = 1) -> Conversation:
