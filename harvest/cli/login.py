@@ -20,7 +20,7 @@ from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import keep_login, log_in, read_secrets
 from harvest.pages.browser.process import Browser, find_playwright_browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.sites.description import load_site
+from harvest.pages.sites.site import load_site
 from harvest.systems.driver import Surroundings
 from harvest.terminal import tell
 from topics.document import Document

@@ -83,7 +83,7 @@ def command(
 
 def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
     from harvest.pages.browser.login import read_secrets
-    from harvest.pages.sites.description import site_of
+    from harvest.pages.sites.site import site_of
 
     try:
         site_of({"url": url})

@@ -26,8 +26,7 @@ from harvest.pages.browser.window import Window
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
-from harvest.pages.sites.description import load_site
-from harvest.pages.sites.site import Address, Site
+from harvest.pages.sites.site import Address, Site, load_site
 from harvest.pages.witness.judgement import SiteKnowledge
 from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine

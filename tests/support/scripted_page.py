@@ -119,10 +119,10 @@ class ScriptedPage:
     async def goto(self, url: str, seconds: float) -> int | None:
         return 200
 
-    def expect(self, expected: bool) -> None:
+    def expect_window(self, expected: bool) -> None:
         """No page of these opens a window."""
 
-    async def enter(self) -> bool:
+    async def enter_window(self) -> bool:
         return False
 
     async def typed(self, text: str = SAID) -> Typed:
@@ -138,7 +138,7 @@ class ScriptedPage:
     def send(self, key: object, request: Request) -> None:
         later = asyncio.get_running_loop().call_later
         later(request.begin, self.traffic.note_request, key, request.method, self.url + "say", request.kind)
-        later(request.begin, self.outbox.request, request.method, self.url + "say", request.kind, SAID.encode())
+        later(request.begin, self.outbox.note_request, request.method, self.url + "say", request.kind, SAID.encode())
         if request.responds is not None:
             later(request.responds, self.traffic.note_response, key, 200, request.media_type)
         if request.end < float("inf"):
@@ -301,11 +301,11 @@ class ScriptedPart:
     async def value(self) -> str:
         return "" if self.of.taken is not None else self.of.value
 
-    async def is_off(self) -> bool:
+    async def is_disabled(self) -> bool:
         return self.of.time.seconds < self.of.off
 
     async def click(self) -> None:
-        if self.number == BUTTON and await self.is_off():
+        if self.number == BUTTON and await self.is_disabled():
             raise NotSent("part-off", "it is off")
         self.of.press("button" if self.number == BUTTON else str(self.number))
 
@@ -324,7 +324,7 @@ class ScriptedPart:
     async def focus(self) -> None:
         """It has it."""
 
-    async def make(self) -> str:
+    async def kind_of_box(self) -> str:
         return "form"
 
     async def scroll(self) -> None:

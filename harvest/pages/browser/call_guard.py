@@ -107,12 +107,9 @@ class CallGuard:
         self.note_end("page-closed" if self._connected() else "browser-gone")
 
     async def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
-        """Return the result of a call, or raise its error.
-
-        Raises Unanswered if the page is gone or does not respond within `seconds` (by default the limit for calls).
-        With `apart`, the call concerns a single frame: if the frame does not respond, the reason is `frame-silent` and
-        the page still counts as alive.
-        """
+        """Return the result of a call, or raise its error. Raises Unanswered if the page is gone or does not respond
+        within `seconds` (by default the limit for calls). With `apart`, the call concerns a single frame: if the frame
+        does not respond, the reason is `frame-silent` and the page still counts as alive."""
         seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:
             work.close()

@@ -46,11 +46,9 @@ def find_browser(
     own: Callable[[], Path | None] = lambda: None,
     folders: Sequence[Path] | None = None,
 ) -> FoundBrowser:
-    """Return the browser to use. Raises InputError with advice on installing one if there is none.
-
-    `own` returns the path of Playwright's own browser and is called only if HARVEST_BROWSER is not set. `folders` are
-    the application folders of macOS; the default is the system's folder and the user's.
-    """
+    """Return the browser to use. Raises InputError with advice on installing one if there is none. `own` returns the
+    path of Playwright's own browser and is called only if HARVEST_BROWSER is not set. `folders` are the application
+    folders of macOS; the default is the system's folder and the user's."""
     wished = environment.get(VARIABLE, "")
     if wished:
         named = _program(Path(wished).expanduser()) or _on_path(wished, environment)

@@ -56,10 +56,8 @@ async def log_in(
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
     """Write a browser's state to `path` with mode 600 from the first byte on, and replace any older file atomically.
-
     Temporary files of a command that was killed while writing are removed, because they contain secrets, too. Raises
-    OSError if the file cannot be written.
-    """
+    OSError if the file cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)
     draft, file = new_temporary(path, stat.S_IRUSR | stat.S_IWUSR)

@@ -30,11 +30,11 @@ class Outbox:
     _typed: set[str] = field(default_factory=set)
     _left: list[str] = field(default_factory=list)
 
-    def rest(self) -> None:
+    def end_turn(self) -> None:
         """End the turn. Messages sent from now on count as the page's own."""
         self._phase = "rest"
 
-    def typing(self) -> None:
+    def start_typing(self) -> None:
         self._phase = "typing"
         self._typed.clear()
 
@@ -43,7 +43,7 @@ class Outbox:
         self._left.clear()
         self.bodies.clear()
 
-    def request(self, method: str, url: str, kind: str, body: bytes | None) -> None:
+    def note_request(self, method: str, url: str, kind: str, body: bytes | None) -> None:
         """Note a request. `kind` is Chromium's resource type; pictures, scripts, styles and beacons are ignored because
         they never carry a turn."""
         if kind not in CARRYING:
@@ -57,10 +57,10 @@ class Outbox:
                 return
         self._note_sent(asked, body if body is not None else unquote_plus(url))  # the address may contain the turn
 
-    def socket(self, url: str) -> None:
+    def note_socket(self, url: str) -> None:
         self._note_sent(f"socket {_route(url)}", "")
 
-    def frame(self, url: str, data: str | bytes) -> None:
+    def note_frame(self, url: str, data: str | bytes) -> None:
         beat = f"{_route(url)} {data!r}"
         if self._phase == "rest":
             if len(data) <= _BEAT:

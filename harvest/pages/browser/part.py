@@ -142,7 +142,7 @@ class Part:
         another element)."""
         try:
             # A form that reloads the page takes as long as the answer: do not wait for it here.
-            await self._act_twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
+            await self._act_with_retry(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
         except NotSent as fault:
             # An element that never stops moving can be clicked nevertheless.
             if "not stable" not in fault.detail:
@@ -157,7 +157,7 @@ class Part:
 
     async def fill(self, text: str) -> None:
         """Replace the content with the text in one step. Raises NotSent as `click` does."""
-        await self._act_twice(lambda timeout: self._handle.fill(text, timeout=timeout))
+        await self._act_with_retry(lambda timeout: self._handle.fill(text, timeout=timeout))
 
     async def tick(self) -> None:
         """Tick a check box unless it is already ticked. Raises NotSent as `click` does."""
@@ -198,7 +198,7 @@ class Part:
         await self.press("ControlOrMeta+End")
         return cast(str, text)
 
-    async def make(self) -> str:
+    async def kind_of_box(self) -> str:
         """Return the kind of box: `form` (a form field), `plain` (a bare editable element) or `editor` (one with its
         own paragraphs)."""
         return cast(str, await self._life.call(self._handle.evaluate(KIND_OF_BOX)))
@@ -220,14 +220,14 @@ class Part:
         """Return the element that covers the middle of this one, or None if there is none."""
         return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
 
-    async def is_off(self) -> bool:
+    async def is_disabled(self) -> bool:
         return bool(await self._life.call(self._handle.evaluate(IS_DISABLED)))
 
     async def scroll(self) -> None:
         """Scroll the element into view."""
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
-    async def _act_twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
+    async def _act_with_retry(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
         """Do an action that has no effect until the element is ready. `work` takes the time limit in milliseconds. If
         time ran out without an obstacle, the machine was too busy, and the action is repeated once."""
         try:

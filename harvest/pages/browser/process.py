@@ -88,7 +88,7 @@ class Browser:
                         await context.tracing.start(screenshots=True, snapshots=True)
                     window = Window(self._browser, context, await context.new_page(), settings, self._clock)
                     if settings.witness:
-                        await window.record()
+                        await window.start_recording()
                     return window
                 except BaseException:
                     await ignore_errors(context.close())

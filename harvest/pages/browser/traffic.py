@@ -204,13 +204,10 @@ class Traffic:
         self.closed += 1
 
     @property
-    def connecting(self) -> bool:
-        """True if a web socket may not be ready yet.
-
-        Only its first use shows that it is ready. Even after that it counts as connecting while the page waits for the
-        answer to its first message, because some pages delay a person's actions until then and may send them in another
-        order.
-        """
+    def is_connecting(self) -> bool:
+        """True if a web socket may not be ready yet. Only its first use shows that it is ready. Even after that it
+        counts as connecting while the page waits for the answer to its first message, because some pages delay a
+        person's actions until then and may send them in another order."""
         now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
         greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
         return (greets and now - self._met < _GREETINGS * self.lag) or any(
@@ -238,7 +235,7 @@ class Traffic:
         self.last_frame = self.clock.monotonic() - self.marked
 
     @property
-    def listening(self) -> bool:
+    def is_listening(self) -> bool:
         """True if something may still arrive without a new request of this turn: over a web socket that was used, from
         a request that was open when the turn was sent, or from a poll whose last round was recent."""
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
@@ -246,7 +243,7 @@ class Traffic:
         return bool(self._sockets) or waits or polled
 
     @property
-    def asking(self) -> bool:
+    def is_polling(self) -> bool:
         """True if the page began to poll after the turn was sent, perhaps for an answer that is still being made."""
         return any(
             began[0] >= self.marked and self._repeats(began)
@@ -270,12 +267,12 @@ class Traffic:
         )
 
     @property
-    def loading(self) -> bool:
+    def is_loading(self) -> bool:
         """True while a page, frame, script, stylesheet or data request begun after the mark is in flight."""
         return any(one.kind in _LOADED and not one.background for one in self._open.values())
 
     @property
-    def settled(self) -> bool:
+    def has_settled(self) -> bool:
         """True if everything requested after the mark has arrived. An event stream that has begun is ignored, because
         it stays open for as long as the page and delivers no part of the page."""
         return not any(

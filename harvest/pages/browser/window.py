@@ -160,11 +160,9 @@ class Window:
         return (size["width"], size["height"]) if size else (0, 0)
 
     async def goto(self, url: str, seconds: float = 60.0) -> int | None:
-        """Load a page and return its HTTP status, whatever it is, or None for a page without one.
-
-        Raises NotSent (`page-unreachable`, `page-timeout` or `page-download`) if no page comes. The document must have
-        been read within `seconds`; the rest of its content has ten seconds more.
-        """
+        """Load a page and return its HTTP status, whatever it is, or None for a page without one. Raises NotSent
+        (`page-unreachable`, `page-timeout` or `page-download`) if no page comes. The document must have been read
+        within `seconds`; the rest of its content has ten seconds more."""
         try:
             response = await self._life.run(
                 self._page.goto(url, timeout=seconds * 1000, wait_until="domcontentloaded"), seconds + 5
@@ -178,12 +176,12 @@ class Window:
             await self._life.run(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
         return response.status if response is not None else None
 
-    async def record(self) -> None:
+    async def start_recording(self) -> None:
         """Start recording what the page receives. Call this before the page is loaded."""
         self.recorder = Recorder(self.clock, self._run_later)
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
-    def expect(self, expected: bool) -> None:
+    def expect_window(self, expected: bool) -> None:
         """Set whether the page may open a new window for the conversation. Withdrawing this closes a window that was
         opened but not entered."""
         self._expects = expected
@@ -192,7 +190,7 @@ class Window:
             self.note(f"new window closed: {page.url}")
             self._run_later(page.close())
 
-    async def enter(self) -> bool:
+    async def enter_window(self) -> bool:
         """Continue in the expected window and return True, or return False if none was opened. The page that opened it
         stays open."""
         page, self._opened = self._opened, None
@@ -200,7 +198,7 @@ class Window:
             return False
         self._page.remove_listener("close", self._note_close)
         self._page = page
-        self._hear_page()
+        self._listen_to_page()
         if self.recorder is not None:
             await self.recorder.attach(await self._context.new_cdp_session(page))
         with contextlib.suppress(playwright.Error):
@@ -244,7 +242,7 @@ class Window:
             await self.clock.sleep(wait)
         return await self._life.call(session.send("Page.captureScreenshot", wanted))
 
-    async def outline(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
+    async def outlined_screenshot(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
         """Return a screenshot with labelled boxes drawn on it, as PNG. The page itself is not touched."""
         picture = await self.screenshot()
         width, height = self.viewport
@@ -291,14 +289,14 @@ class Window:
 
     def _listen(self) -> None:
         self._browser.on("disconnected", self._note_disconnect)
-        self._hear_page()
+        self._listen_to_page()
         self._context.on("page", self._note_page)
         self._context.on("request", self._note_request)
         self._context.on("response", self._note_response)
         self._context.on("requestfinished", self._note_finish)
         self._context.on("requestfailed", self._note_failure)
 
-    def _hear_page(self) -> None:
+    def _listen_to_page(self) -> None:
         self._page.on("crash", lambda _: self._life.note_end("page-crashed"))
         self._page.on("close", self._note_close)
         self._page.on("dialog", self._answer_dialog)
@@ -315,7 +313,7 @@ class Window:
         # Requests of a new window end with it, without any event.
         if ours:
             self.traffic.note_request(one, one.method, one.url, one.resource_type)
-            self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
+            self.outbox.note_request(one.method, one.url, one.resource_type, one.post_data_buffer)
 
     def _note_response(self, one: playwright.Response) -> None:
         times = one.request.timing
@@ -353,24 +351,24 @@ class Window:
     def _note_socket(self, socket: playwright.WebSocket) -> None:
         def sent(data: str | bytes) -> None:
             self.traffic.note_frame(socket)
-            self.outbox.frame(socket.url, data)
+            self.outbox.note_frame(socket.url, data)
 
         def received(data: str | bytes) -> None:
             self.traffic.note_frame(socket)
             self.traffic.note_received_frame(len(data))
 
         self.traffic.note_socket(socket)
-        self.outbox.socket(socket.url)
+        self.outbox.note_socket(socket.url)
         socket.on("framesent", sent)
         socket.on("framereceived", received)
         socket.on("close", lambda _: self.traffic.note_socket_end(socket))
 
     def _note_finish(self, request: playwright.Request) -> None:
         if self.traffic.note_end(request):
-            self._run_later(self._weigh_body(request, self.traffic.marked))
+            self._run_later(self._measure_body(request, self.traffic.marked))
 
     def _note_failure(self, request: playwright.Request) -> None:
         self.traffic.note_end(request, request.failure or "failed")
 
-    async def _weigh_body(self, request: playwright.Request, marked: float) -> None:
+    async def _measure_body(self, request: playwright.Request, marked: float) -> None:
         self.traffic.note_size((await request.sizes())["responseBodySize"], marked)

@@ -131,8 +131,8 @@ class Chat:
         told = await self._check_again()
         place = await self._await_place()
         if self._witness is not None:
-            self._witness.turn_begins()
-        self._window.outbox.typing()
+            self._witness.begin_turn()
+        self._window.outbox.start_typing()
         await place.frame.arm(place.composer, place.send, self._site.selectors)
         typed = await type_text(place, text)
         if not place.send or place.guessed:
@@ -140,7 +140,7 @@ class Chat:
             place.find_button(await place.frame.look(self._site.selectors), self._site, typed=True)
         asked_at = stamp(self._clock.now())
         sent = await send(self._window, place, text, typed, self._manners.answer_seconds)
-        self._completion.first = self._experience.try_out()
+        self._completion.first = self._experience.use_extra_time()
         waiting = Waiting(
             self._window,
             place,
@@ -168,7 +168,7 @@ class Chat:
             raise
         if before is not None and later is not None and counts:
             raise self._changed.fault(before, later)
-        self._window.outbox.rest()
+        self._window.outbox.end_turn()
         self._last = text, place.page, awaited.turn
         verdict = awaited.verdict
         assert verdict is not None
@@ -250,9 +250,9 @@ class Chat:
         begun = self._clock.monotonic()
         self._opening.clear()
         while True:
-            looks = await self._opening.looks()
+            looks = await self._opening.view_frames()
             found = find_place(looks, self._site)
-            covered = await self._opening.cover_of(found) if found is not None else None
+            covered = await self._opening.find_cover(found) if found is not None else None
             dismissed = (found is None or covered is not None) and await self._opening.dismiss(looks)
             waited = self._clock.monotonic() - begun
             known = cover_error(looks, self._site) if covered else None
@@ -309,7 +309,7 @@ class Chat:
         wall = self._find_wall(awaited.page, turn) or awaited.trouble
         if wall is not None:
             # A log-in or a captcha asks for a person, after a turn as before it.
-            raise self._opening.wall(wall) if WALLS[wall.kind] is Denied else Unanswered(wall.kind, wall.excerpt)
+            raise self._opening.wall_error(wall) if WALLS[wall.kind] is Denied else Unanswered(wall.kind, wall.excerpt)
         if self._words_left(said) is None and self._shows_other_words(turn, said):
             shown = collapse_spaces(turn.echo.text) if turn.echo is not None else ""
             detail = f"the page shows {shown[:80]!r} instead of the user's words, and nothing shows that they were sent"

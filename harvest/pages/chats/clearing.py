@@ -65,7 +65,7 @@ class Clearing:
                 if (frame, blocker.dismiss.id) in self._done and self.window.clock.monotonic() - self._last < _FADING:
                     await self.window.clock.sleep(_STEP)
                     return True
-                return await self._answer(frame, page, blocker)
+                return await self._press_answer(frame, page, blocker)
         return False
 
     async def _covers_chat(self, frame: Frame, looks: Sequence[tuple[Frame, Page]]) -> bool:
@@ -79,11 +79,8 @@ class Clearing:
 
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
         """Press the button that opens a chat, unless an earlier press is still taking effect. Returns True if one was
-        pressed.
-
-        With `known`, only launchers with these selectors are pressed, possibly before the page listens to them. If such
-        a press has no effect, the launcher is pressed once more.
-        """
+        pressed. With `known`, only launchers with these selectors are pressed, possibly before the page listens to
+        them. If such a press has no effect, the launcher is pressed once more."""
         for frame, page in looks:
             launcher = find_launcher(page)
             if launcher is None or launcher.score < GOOD:
@@ -92,7 +89,7 @@ class Clearing:
             made = (page.url, selector or labels_of(page, launcher.node))
             if (known is not None and selector not in known) or self._early.get(made) not in (None, _page_shape(looks)):
                 continue
-            self.window.expect(True)
+            self.window.expect_window(True)
             if made not in self._done and await self._press(frame, page, launcher.node, "launcher"):
                 if known is None:
                     self._done.add(made)
@@ -106,11 +103,11 @@ class Clearing:
     def is_settled(self) -> bool:
         """Return True if the chat that a launcher opened has had time to appear."""
         now = self.window.clock.monotonic()
-        if self.window.traffic.loading and now - self._last < _LOADING:
+        if self.window.traffic.is_loading and now - self._last < _LOADING:
             self._loaded = now
         return now - self._loaded >= _SETTLING
 
-    async def _answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
+    async def _press_answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
         """Press the weakest button that has not been pressed yet, on this window or on another with the same text."""
         about = letters(blocker.excerpt)
         for button in (blocker.dismiss, *blocker.stronger):

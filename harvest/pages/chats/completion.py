@@ -114,15 +114,15 @@ class Completion:
             alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
             stays = sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
             return Verdict("stuck", stuck) if stays and not now & TRUSTED else None
-        how, needed = self._quiet_needed(sample)
-        return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
+        how, needed = self._required_quiet(sample)
+        return None if sample.quiet < self._lengthen_quiet(sample, needed) else Verdict(how, needed)
 
-    def quiet_left(self, sample: Sample) -> float | None:
+    def remaining_quiet(self, sample: Sample) -> float | None:
         """Return the seconds of quiet after which the current text will count as complete. Returns None if there is no
         text yet or a sign is present."""
         if sample.began is None or self._awaited_signs(sample):
             return None
-        return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
+        return max(0.0, self._lengthen_quiet(sample, self._required_quiet(sample)[1]) - sample.quiet)
 
     def is_silent(self, sample: Sample, failed: bool = False) -> bool:
         """Return True if a turn that has brought no text will bring none. That holds once there was no sign of activity
@@ -135,7 +135,7 @@ class Completion:
     def lasting_signs(self, sample: Sample) -> dict[str, float]:
         """Return the signs that were present up to the end of the text and have gone, with the time they were last
         present."""
-        return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
+        return {sign: at for sign, at in sample.ended.items() if self._lasted_to_end(sample, sign, at)}
 
     def learn(self, sample: Sample) -> None:
         """Update `known` with the signs of a complete answer. `sample` is the last sample of that answer."""
@@ -161,7 +161,8 @@ class Completion:
         return {
             sign
             for sign, end in sample.ended.items()
-            if self._made_way(sample, sign, end) and all(gap <= self.patience.slack for gap in _gaps_after(sample, end))
+            if self._ended_at_first_word(sample, sign, end)
+            and all(gap <= self.patience.slack for gap in _gaps_after(sample, end))
         }
 
     def pause_before_addition(self, sample: Sample) -> float:
@@ -197,21 +198,21 @@ class Completion:
         None."""
         return max((at for sign, at in self.lasting_signs(sample).items() if sign in TRUSTED), default=None)
 
-    def _quiet_needed(self, sample: Sample) -> tuple[str, float]:
+    def _required_quiet(self, sample: Sample) -> tuple[str, float]:
         """Return (how, seconds of quiet) for a sample in which no sign is left."""
         patience, lasted = self.patience, self.lasting_signs(sample)
         if lasted:
-            base = min(self._quiet_after(sample, sign, end) for sign, end in lasted.items())
+            base = min(self._quiet_after_sign(sample, sign, end) for sign, end in lasted.items())
             after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
             first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
             how, needed = "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
         else:
-            how, needed = "quiet", self._quiet_alone(sample)
+            how, needed = "quiet", self._quiet_without_signs(sample)
         # The text of a page that polls may be a placeholder until the answer comes; on some pages polls never end.
         waits = sample.asking and not self.known.asks_on and not TRUSTED & lasted.keys()
         return how, max(needed, patience.stuck) if waits else needed
 
-    def _quiet_asked(self, sample: Sample, needed: float) -> float:
+    def _lengthen_quiet(self, sample: Sample, needed: float) -> float:
         """Lengthen the required seconds of quiet if the page rewrites its text or was unable to run, because it may not
         have painted everything yet."""
         patience = self.patience
@@ -221,7 +222,7 @@ class Completion:
             return patience.covered if painting else min(patience.covered, needed + stalled)
         return max(needed, patience.alone) if painting else needed
 
-    def _quiet_after(self, sample: Sample, sign: str, end: float) -> float:
+    def _quiet_after_sign(self, sample: Sample, sign: str, end: float) -> float:
         patience, known = self.patience, self.known
         brief = min(patience.brief, patience.covered)
         if sign in FIRM:
@@ -234,24 +235,26 @@ class Completion:
         if known.is_proven(sign):
             return brief
         return (
-            patience.covered if known.is_steadfast(sign) and not self._made_way(sample, sign, end) else patience.loose
+            patience.covered
+            if known.is_steadfast(sign) and not self._ended_at_first_word(sample, sign, end)
+            else patience.loose
         )
 
-    def _quiet_alone(self, sample: Sample) -> float:
+    def _quiet_without_signs(self, sample: Sample) -> float:
         patience, began = self.patience, sample.began or 0.0
         # The wait for the first word shows how long the system thinks, not how long it pauses between words.
         pause = 1.5 * self.longest_pause(sample)
-        missing = self.known.missing_from(sample.came.keys(), began)
+        missing = self.known.next_sign_due(sample.came.keys(), began)
         if missing is not None and sample.at >= missing:
             # A sign of every longer answer here would have appeared by now if this one were to go on.
             return min(patience.most, max(patience.loose, pause))
         alone = _LATE * patience.alone if self.first else patience.alone
         return min(patience.most, max(alone, self.known.alone, pause))
 
-    def _made_way(self, sample: Sample, sign: str, end: float) -> bool:
+    def _ended_at_first_word(self, sample: Sample, sign: str, end: float) -> bool:
         return sign in LOOSE and sample.began is not None and end <= sample.began + self.patience.slack
 
-    def _went_with_the_text(self, sample: Sample, sign: str, end: float) -> bool:
+    def _lasted_to_end(self, sample: Sample, sign: str, end: float) -> bool:
         """Return True if a sign that ended at `end` was present up to the end of the text. Text that followed without a
         break is allowed, because some pages go on painting what they have long received, for longer on a busy machine.
 
@@ -260,7 +263,7 @@ class Completion:
         end that somebody writes, because the text since then came at the page's own pace.
         """
         began = math.inf if sample.began is None else sample.began
-        if self._made_way(sample, sign, end) and not self.known.is_steadfast(sign):
+        if self._ended_at_first_word(sample, sign, end) and not self.known.is_steadfast(sign):
             return False
         if (
             sign == NETWORK

@@ -21,11 +21,9 @@ Way = Callable[[Place, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A turn in the box that has not been sent yet.
-
-    held: the visible content, which may be a part of a long text. text: the whole content. differences: typographic
-    differences from the intended text, as found by `reading.typography`.
-    """
+    """A turn in the box that has not been sent yet. held: the visible content, which may be a part of a long text.
+    text: the whole content. differences: typographic differences from the intended text, as found by
+    `reading.typography`."""
 
     held: str
     text: str
@@ -83,7 +81,7 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
     found = differences(text, held)
     if found is not None:
         return Typed(held, held, found)
-    if await part.make() == "form":
+    if await part.kind_of_box() == "form":
         return None
     # An editor of long texts draws only what is in view.
     whole = await part.copy_all()
@@ -96,7 +94,7 @@ async def _ways_to_type(place: Place, text: str) -> list[Way]:
     Shift+Enter may send."""
     lines = "\n" in text.strip()
     type_keys = partial(_enter_lines, typed=True)
-    match await (await get_composer(place)).make():
+    match await (await get_composer(place)).kind_of_box():
         case "form":
             return [_fill_box, _insert_at_once, *(() if lines else [type_keys])]
         case "plain":

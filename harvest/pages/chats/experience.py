@@ -87,7 +87,7 @@ class Experience:
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
         for sign in self._onsets.keys() - set(unclear):
-            due = self.due_at(sign, began)
+            due = self.sign_due_at(sign, began)
             if (sign in came and sign not in lasted) or (sign not in came and due is not None and last > due):
                 self.unsteady.add(sign)
         self._stood.update(set(lasted))
@@ -112,7 +112,7 @@ class Experience:
         answers."""
         return self.trails >= _TRAILS and not self.after and sign not in self.unsteady | self._passed
 
-    def try_out(self) -> bool:
+    def use_extra_time(self) -> bool:
         """Return True if the next answer should be given extra time because the site is new. Other windows are not
         delayed."""
         first = self.untried > 0
@@ -195,20 +195,19 @@ class Experience:
         self.untried = 0 if pause else self.untried
         self.after = min(most, max(self.after, _LONGER * pause))
 
-    def missing_from(self, came: Collection[str], began: float) -> float | None:
+    def next_sign_due(self, came: Collection[str], began: float) -> float | None:
         """Return the seconds after the send at which a sign would be present if more of the answer were to come.
         Returns None if no sign is known that well. `came` holds the signs that appeared in this turn, which need no
         such estimate."""
-        dues = (self.due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came))
+        dues = (
+            self.sign_due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came)
+        )
         return min((due for due in dues if due is not None), default=None)
 
-    def due_at(self, sign: str, began: float) -> float | None:
+    def sign_due_at(self, sign: str, began: float) -> float | None:
         """Return the seconds after the send by which the sign appears at the latest, or None if that is unknown.
-        `began` is the time of the first word.
-
-        Pages show a sign some time after the send or some time after the first word. The estimate uses whichever
-        clearly varied less.
-        """
+        `began` is the time of the first word. Pages show a sign some time after the send or some time after the first
+        word. The estimate uses whichever clearly varied less."""
         onsets = self._onsets.get(sign, ())
         if len(onsets) < _ENOUGH:
             return None

@@ -25,12 +25,9 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding about a page for one `field` of a site file.
-
-    value: what to write there, or None if no lasting value was found. sure: the certainty, from 0 to 1. why: the
-    reasons. used: whether to use the value; if False, because the page is read better without it, it becomes a comment
-    in the draft.
-    """
+    """A finding about a page for one `field` of a site file. value: what to write there, or None if no lasting value
+    was found. sure: the certainty, from 0 to 1. why: the reasons. used: whether to use the value; if False, because the
+    page is read better without it, it becomes a comment in the draft."""
 
     field: str
     value: str | None

@@ -22,10 +22,8 @@ def find_mismatch(
     heard: float | None = None,
 ) -> str:
     """Return a sentence that names the site's selector that misses this turn, or "" if none does or that is unknown.
-
     page: the page with the matches of the site's selectors marked. source: that page as the eye wrote it. turn: the
-    turn as read with `habits`, `before` and `heard`.
-    """
+    turn as read with `habits`, `before` and `heard`."""
     if site.reply is not None and not (turn.how == "site" and turn.text):
         shown = turn.text  # found by a search if nothing visible is marked
         if turn.how == "site":
@@ -47,7 +45,7 @@ def _misses_user(page: Page, said: str, turn: ReadTurn) -> bool:
     shown = [node for node in marked if node.visible]
     ground = PageText(page)
     # Only a copy for screen readers may be marked; and a page that was loaded again does not show what is new.
-    if not shown or not ground.dated or any(ground.fresh(node) for node in shown):
+    if not shown or not ground.dated or any(ground.is_fresh(node) for node in shown):
         return False
     # A page need not repeat the user's words; an answer may.
     echoes = [one.node for one in find_echoes(ground, said)]

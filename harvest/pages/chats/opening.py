@@ -65,10 +65,8 @@ class Opening:
 
     async def place(self, status: int | None, seconds: float) -> Place:
         """Find the place to type in and wait until nothing is in the way. `status` is the HTTP status of the page.
-
         Raises Denied (`login`, `captcha`, `asks-first`) or NotSent (`maintenance`, `rate-limit`, `error`,
-        `not-openable`, `composer-covered`, `no-composer`).
-        """
+        `not-openable`, `composer-covered`, `no-composer`)."""
         begun = self._clock.monotonic()
         self.clear()
         self._filled.clear()
@@ -77,16 +75,16 @@ class Opening:
         sought = f"; the site's composer {self._site.composer!r} matches nothing there" if self._site.composer else ""
         why = NotSent("no-composer", f"no box to type in was found within {seconds:g} s at {self._window.url}{sought}")
         while (waited := self._clock.monotonic() - begun) < seconds:
-            looks = await self.looks()
+            looks = await self.view_frames()
             found = find_place(looks, self._site)
             if await self.dismiss(looks):
                 continue
             if found is not None:
-                cover = await self.cover_of(found)
+                cover = await self.find_cover(found)
                 # The site's own sign that anybody may type, if it has one.
                 signs = (node for _, page in looks for node in page.marked("ready"))
                 if not cover and (not self._site.ready or any(node.visible for node in signs)):
-                    self._window.expect(False)
+                    self._window.expect_window(False)
                     await self._await_calm(found)
                     self._learn()
                     return found
@@ -94,16 +92,16 @@ class Opening:
                 why = cover_error(looks, self._site) or NotSent("composer-covered", _COVERED + said)
                 if cover and waited > _GRACE:
                     self.raise_walls(looks, status, for_people=True)
-                    self.raise_doors(looks)
-            elif await self._window.enter():
+                    self.raise_door(looks)
+            elif await self._window.enter_window():
                 continue  # the chat has a window of its own
             elif waited > _GRACE and self._clearing.is_settled():
                 self.raise_walls(looks, status)
                 if not await self._clearing.launch(looks):
-                    self.raise_doors(looks)
+                    self.raise_door(looks)
             elif waited >= _CALM and self._clearing.is_settled() and not self._window.traffic.pending:
                 await self._clearing.launch(looks, self._launchers)
-            await self._fill(looks)
+            await self._fill_fields(looks)
             await self._clock.sleep(_STEP)
         self._launchers.difference_update(self._launchers_pressed)
         if why.reason == "no-composer":
@@ -119,9 +117,9 @@ class Opening:
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS and (not for_people or WALLS[wall.kind] is Denied):
-                    raise self.wall(wall)
+                    raise self.wall_error(wall)
 
-    def raise_doors(self, looks: Sequence[tuple[Frame, Page]]) -> None:
+    def raise_door(self, looks: Sequence[tuple[Frame, Page]]) -> None:
         """Raise Denied (`asks-first`) if a page has a form to fill in before anybody may type."""
         for _, page in looks:
             self.door = find_door(page)
@@ -135,9 +133,9 @@ class Opening:
         for _, page in looks:
             named = find_named(page, self._site)
             if named is not None:
-                raise self.wall(named)
+                raise self.wall_error(named)
 
-    def wall(self, wall: Blocker) -> DriverError:
+    def wall_error(self, wall: Blocker) -> DriverError:
         """Return the error for the wall, with advice for a person."""
         remedy = _REMEDY.get(wall.kind, "")
         if wall.kind == "login" and self._login is not None:
@@ -147,7 +145,7 @@ class Opening:
     async def new_chat(self) -> bool:
         """Begin another conversation by pressing the site's `new_chat` or a likely button. Returns True if a button was
         pressed."""
-        for frame, page in await self.looks():
+        for frame, page in await self.view_frames():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]
             else:
@@ -157,7 +155,7 @@ class Opening:
                 return True
         return False
 
-    async def looks(self) -> list[tuple[Frame, Page]]:
+    async def view_frames(self) -> list[tuple[Frame, Page]]:
         looks = []
         for frame in self._window.frames()[:_MOST_FRAMES]:
             try:
@@ -196,10 +194,10 @@ class Opening:
     async def _press_in_order(self, until: float) -> None:
         for place, selector in enumerate(self._site.open, 1):
             while True:
-                self._window.expect(True)
-                await self._window.enter()
-                looks = await self.looks()
-                await self._fill(looks)
+                self._window.expect_window(True)
+                await self._window.enter_window()
+                looks = await self.view_frames()
+                await self._fill_fields(looks)
                 marked = [
                     (frame, node) for frame, page in looks for node in page.marked(f"open-{place}") if node.visible
                 ]
@@ -210,7 +208,7 @@ class Opening:
                     raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
                 await self._clock.sleep(_STEP)
 
-    async def _fill(self, looks: Sequence[tuple[Frame, Page]]) -> None:
+    async def _fill_fields(self, looks: Sequence[tuple[Frame, Page]]) -> None:
         for number, text in enumerate(self._site.fill.values(), 1):
             for frame, page in looks:
                 for node in page.marked(f"fill-{number}"):
@@ -241,7 +239,7 @@ class Opening:
         await self._clock.sleep(_STEP)
         return True
 
-    async def cover_of(self, place: Place) -> Cover | None:
+    async def find_cover(self, place: Place) -> Cover | None:
         """Return what covers the box to type in, or None if nothing does."""
         part = await place.frame.node(place.composer)
         if part is None:
@@ -260,11 +258,11 @@ class Opening:
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
         since = begun
         # Text typed before its web socket is connected is lost as well.
-        while traffic.connecting or self._clock.monotonic() - begun < _CALM_AT_MOST:
+        while traffic.is_connecting or self._clock.monotonic() - begun < _CALM_AT_MOST:
             seen = await place.frame.sample()
             if seen.asked is None or seen.mutations != before:
                 before, since = seen.mutations, self._clock.monotonic()
-            elif self._clock.monotonic() - since >= _CALM and traffic.settled and not traffic.connecting:
+            elif self._clock.monotonic() - since >= _CALM and traffic.has_settled and not traffic.is_connecting:
                 return
             await self._clock.sleep(_STEP / 4)
 

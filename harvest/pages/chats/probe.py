@@ -21,7 +21,7 @@ from harvest.pages.chats.place import Place
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.reading.page import Box, Node, Page
 from harvest.pages.reading.turn import ReadTurn
-from harvest.pages.sites.description import parse_site, site_of
+from harvest.pages.sites.site import parse_site, site_of
 from harvest.systems.driver import DriverError
 
 
@@ -189,6 +189,6 @@ async def _labelled_boxes(place: Place, page: Page, turn: ReadTurn | None = None
 
 async def _picture(window: Window, boxes: Sequence[tuple[str, Box]]) -> bytes | None:
     try:
-        return await window.outline(boxes)
+        return await window.outlined_screenshot(boxes)
     except DriverError:
         return None

@@ -32,7 +32,7 @@ class SecondWitness:
         self._whole_at = math.inf  # when the last piece of the last reply came
         self._ended: tuple[float, str] | None = None
 
-    def turn_begins(self) -> None:
+    def begin_turn(self) -> None:
         """Begin the next turn. Everything received so far belongs to earlier turns."""
         received = self._recorder.received
         later = open_content(received, self._read_at)
@@ -52,7 +52,7 @@ class SecondWitness:
         self._ended, self._whole_at = None, math.inf
 
     def note_replacement(self, text: str) -> None:
-        """Note that the page now shows this text instead of the last answer. Call it before `turn_begins`, or before
+        """Note that the page now shows this text instead of the last answer. Call it before `begin_turn`, or before
         `account` of the turn after that answer."""
         came = open_content(self._recorder.received, self._read_at)
         account = make_account(came, self._said, text, self._heard, self._met.known)
@@ -87,7 +87,7 @@ class SecondWitness:
         self._leaves = turn.leaves
         turn.capped = turn.capped or self._recorder.capped
         account = make_account(turn, said, answer, self._heard, self._met.known)
-        self._met.meet(account)
+        self._met.add_account(account)
         self._learn_end(turn, account)
         before = self._before or (self._last if self._late else None)
         kept = account.with_before(before.with_late(self._late) if before is not None and self._late else before)

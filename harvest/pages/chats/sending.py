@@ -31,11 +31,8 @@ class Sent:
 
 async def send(window: Window, place: Place, text: str, typed: Typed, seconds: float = 0.0) -> Sent:
     """Send the turn `text`, which is in the composer. `seconds` is how long to wait for a button that has worked
-    before.
-
-    Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer. Raises
-    Unanswered (`unconfirmed`) if the page no longer shows whether it was sent.
-    """
+    before. Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer.
+    Raises Unanswered (`unconfirmed`) if the page no longer shows whether it was sent."""
     presses = 0
     # A button may be disabled although the turn is in the box: a page with a distant server may not be connected yet,
     # and a key has no effect then. A page whose server is near gets no time, nor does one on which a key has worked. If
@@ -43,7 +40,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
     until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
     while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
         button = await place.frame.node(place.send)
-        if button is None or not await button.is_off():
+        if button is None or not await button.is_disabled():
             break
         await window.clock.sleep(_STEP)
     try:
@@ -88,7 +85,7 @@ async def _close_menus(window: Window, place: Place, way: str, text: str, typed:
 
 
 async def _type_again(window: Window, place: Place, text: str) -> Typed:
-    window.outbox.typing()
+    window.outbox.start_typing()
     return await type_text(place, text)
 
 

@@ -31,12 +31,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnswer:
-    """A changed answer.
-
-    text: the answer as it is read now. grown: whether its earlier text is all still there, with more. replaced: whether
-    words were exchanged for others, or a whole bubble has gone. ago: the least number of seconds since its last piece
-    came, or None if the page has no dates.
-    """
+    """A changed answer. text: the answer as it is read now. grown: whether its earlier text is all still there, with
+    more. replaced: whether words were exchanged for others, or a whole bubble has gone. ago: the least number of
+    seconds since its last piece came, or None if the page has no dates."""
 
     text: str
     grown: bool
@@ -47,12 +44,9 @@ class ChangedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """An answer as it was read from `page` with these habits.
-
-    how: the kind of sign that showed its end. quiet: seconds without a change by then. at: when it last changed, by the
-    clock of the waiting program. mutations: number of changes of any kind on the page until then. before, heard: the
-    other arguments it was read with.
-    """
+    """An answer as it was read from `page` with these habits. how: the kind of sign that showed its end. quiet: seconds
+    without a change by then. at: when it last changed, by the clock of the waiting program. mutations: number of
+    changes of any kind on the page until then. before, heard: the other arguments it was read with."""
 
     said: str
     page: Page

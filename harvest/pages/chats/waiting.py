@@ -112,15 +112,15 @@ class Waiting:
         """Wait at most `seconds` for the complete answer. Raises DriverError if the page or the browser is lost."""
         until = self._clock.monotonic() + seconds
         while True:
-            seen = await self._glance()
+            seen = await self._sample_signs()
             stands = (seen.mutations, len(self._window.traffic.faults), self._since_sending() < _PREMATURE)
             if (self._began is None or seen.stale) and stands != self._looked_at:
                 self._looked_at = stands
                 await self._look()
-                seen = await self._glance()
+                seen = await self._sample_signs()
             sample = self._sample(seen)
             verdict = self._completion.judge(sample)
-            left, seen_at = self._completion.quiet_left(sample), self._clock.monotonic()
+            left, seen_at = self._completion.remaining_quiet(sample), self._clock.monotonic()
             ahead = self._ahead if self._ahead is not None and self._ahead.mutations == seen.mutations else None
             failed = self._lost or self._trouble is not None
             silent = self._began is None and self._is_silent(sample, failed)
@@ -131,7 +131,7 @@ class Waiting:
                 if verdict and ahead is not None and not late:
                     look, now = ahead, seen
                 else:
-                    look, now = await self._look(), await self._glance()
+                    look, now = await self._look(), await self._sample_signs()
                 turn = look.turn
                 went_on = now.changes != seen.changes
                 if (silent or filled) and not failed and turn.doubtful is not None:
@@ -145,7 +145,7 @@ class Waiting:
                     self._began = None  # the text has gone again
                 same = self._since == since  # the quiet was that of this text
                 done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
-                if done and self._stands_in(turn, sample):
+                if done and self._is_stand_in(turn, sample):
                     # The answer is still to come. Until something changes, this reading is valid.
                     done = False
                     self._ahead = replace(look, turn=turn, mutations=now.mutations, picture=None)
@@ -164,7 +164,7 @@ class Waiting:
                         why,
                         sample,
                         trouble,
-                        self._heard,
+                        self._first_byte,
                         changed_at,
                         now.mutations,
                         look.picture,
@@ -175,7 +175,9 @@ class Waiting:
                 look = await self._look()
                 found = self._find_trouble(look.page, look.turn)
                 if found is not None:
-                    return AwaitedAnswer(look.source, look.page, look.turn, None, "fault", sample, found, self._heard)
+                    return AwaitedAnswer(
+                        look.source, look.page, look.turn, None, "fault", sample, found, self._first_byte
+                    )
             elif left is not None and left <= _READ_AHEAD and ahead is None:
                 # Reading takes its time, and the quiet goes on meanwhile.
                 look, picture = await asyncio.gather(self._look(), self._picture())
@@ -183,7 +185,7 @@ class Waiting:
             rest = _STEP if left is None else left - (self._clock.monotonic() - seen_at)
             await self._clock.sleep(min(_STEP, max(_SHORTEST_STEP, rest)))
 
-    def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
+    def _is_stand_in(self, turn: ReadTurn, sample: Sample) -> bool:
         """Return True if the page earlier replaced a text with these words that had been considered a complete
         answer."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
@@ -201,7 +203,7 @@ class Waiting:
         if not self._completion.is_silent(sample, failed=failed):
             return False
         spoken = self._doubtful is not None and not self._doubtful.announced
-        return failed or spoken or not self._window.traffic.listening
+        return failed or spoken or not self._window.traffic.is_listening
 
     def _is_filled(self, sample: Sample) -> bool:
         """Return True if a text that may only be a status in the user's bubble is the answer. It is if it came after
@@ -210,7 +212,7 @@ class Waiting:
         turn = self._doubtful
         if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
             return False
-        if self._window.traffic.listening:
+        if self._window.traffic.is_listening:
             return False
         echoed = turn.echo.born if turn.echo is not None else None
         after = echoed is not None and 1000 * turn.began > echoed + _AT_ONCE
@@ -219,7 +221,7 @@ class Waiting:
         verdict = self._completion.judge(replace(sample, began=turn.began))
         return verdict is not None and NETWORK in self._completion.lasting_signs(replace(sample, began=turn.began))
 
-    async def _glance(self) -> TurnSigns:
+    async def _sample_signs(self) -> TurnSigns:
         for _ in range(_MOST_DOCUMENTS):
             asked_at = self._clock.monotonic()
             seen = await self._place.frame.sample()
@@ -241,9 +243,9 @@ class Waiting:
     async def _look(self) -> _PageReading:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
-        turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
+        turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._first_byte)
         self._echoed = self._echoed or turn.echo is not None
-        self._lost = not self._is_repeated(page) if self._shift else self._is_swept(page, turn)
+        self._lost = not self._is_repeated(page) if self._shift else self._is_cleared_away(page, turn)
         if self._lost or self._is_premature(turn):
             turn = ReadTurn("")
         self._doubtful = turn.doubtful
@@ -289,16 +291,16 @@ class Waiting:
         return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
 
     @property
-    def _heard(self) -> float | None:
+    def _first_byte(self) -> float | None:
         """When the first byte came back, or None if the page has sent nothing: it may then answer by itself at the
         press."""
         return self._window.traffic.heard if self._window.outbox.has_left() else None
 
     def _since_sending(self) -> float:
-        return self._clock.monotonic() - self._zero
+        return self._clock.monotonic() - self._start_time
 
     @property
-    def _zero(self) -> float:
+    def _start_time(self) -> float:
         """The start of the page's times. On a busy machine it may be seconds before the call returned."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
@@ -311,7 +313,7 @@ class Waiting:
         before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
         return now > before or not before
 
-    def _is_swept(self, page: Page, turn: ReadTurn) -> bool:
+    def _is_cleared_away(self, page: Page, turn: ReadTurn) -> bool:
         """Return True if the conversation has gone from the page together with the box to type in, so that new text is
         not an answer. If it went before the user's text was seen, all earlier text of the page must have gone with
         it."""
@@ -336,11 +338,11 @@ class Waiting:
             now.add(NETWORK)
         if traffic.last_ended is not None and self._has_carrier():
             ended[NETWORK] = (
-                traffic.last_ended + traffic.marked - self._zero
+                traffic.last_ended + traffic.marked - self._start_time
             )  # the request of the text, though others may be under way
         wire_ended = self._wire_ended()
         if wire_ended is not None:
-            ended[WIRE] = wire_ended - self._zero
+            ended[WIRE] = wire_ended - self._start_time
         quiet = seen.quiet if self._since is None else min(seen.quiet, max(0.0, at - self._since))
         return Sample(
             at,
@@ -352,7 +354,7 @@ class Waiting:
             seen.rewritten,
             came,
             seen.stalls,
-            traffic.asking,
+            traffic.is_polling,
         )
 
     def _has_carrier(self) -> bool:

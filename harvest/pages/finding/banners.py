@@ -34,11 +34,8 @@ _ANSWERS = (notices.REJECT, notices.NECESSARY, notices.CLOSE, notices.ACCEPT)  #
 
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
     """Find a consent, modal or log-in window over the page that can be clicked away. A window that asks for a log-in
-    may have no button.
-
-    Returns None if there is no such window, or if the window only contains the chat itself. `over` says that the page
-    is in a frame that covers the frame with the chat.
-    """
+    may have no button. Returns None if there is no such window, or if the window only contains the chat itself. `over`
+    says that the page is in a frame that covers the frame with the chat."""
     composer = next(iter(possible_composers(page)), None)
     for region in _find_consents(page, composer):
         choices = _find_answers(page, region, _ANSWERS)

@@ -24,12 +24,9 @@ _EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A form before a chat.
-
-    asks: the questions of its fields, in the page's own words. fields: the selectors of its fields, each with a text
-    that could be entered, or True for a box to tick. button: a selector of the button that leads on, or None if none
-    could be made.
-    """
+    """A form before a chat. asks: the questions of its fields, in the page's own words. fields: the selectors of its
+    fields, each with a text that could be entered, or True for a box to tick. button: a selector of the button that
+    leads on, or None if none could be made."""
 
     asks: tuple[str, ...]
     fields: tuple[tuple[str, str | bool], ...]

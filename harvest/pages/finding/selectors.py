@@ -130,13 +130,13 @@ class _Path:
         return text
 
     def fits(self, node: Node) -> bool:
-        return self.parts[-1].fits(node) and self._above(node, len(self.parts) - 2)
+        return self.parts[-1].fits(node) and self._fits_above(node, len(self.parts) - 2)
 
-    def _above(self, node: Node, index: int) -> bool:
+    def _fits_above(self, node: Node, index: int) -> bool:
         if index < 0:
             return True
         for parent in _nodes_in_same_root(node):
-            if self.parts[index].fits(parent) and self._above(parent, index - 1):
+            if self.parts[index].fits(parent) and self._fits_above(parent, index - 1):
                 return True
             if self.direct[index]:
                 return False
@@ -152,11 +152,9 @@ def selector_for(page: Page, node: Node) -> str | None:
 
 
 def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] | None = None) -> str | None:
-    """Return a selector that matches all of these elements, or None if none can be made.
-
-    Without `never`, the selector matches `nodes` only. With `never`, it may match other elements, but not those in
-    `never` nor anything inside or around them.
-    """
+    """Return a selector that matches all of these elements, or None if none can be made. Without `never`, the selector
+    matches `nodes` only. With `never`, it may match other elements, but not those in `never` nor anything inside or
+    around them."""
     if not nodes:
         return None
     everything = list(page.walk())

@@ -29,12 +29,9 @@ _STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 50
 def find_wall(
     page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
 ) -> Blocker | None:
-    """Find an obstacle that keeps everybody from typing, or return None if none is known.
-
-    status: the HTTP status of the page. since: whether to consider only what came after the last send and covers the
-    chat. unanswered: the turn, if it has no answer. A check for humans in the position of the box to type in then
-    counts, too.
-    """
+    """Find an obstacle that keeps everybody from typing, or return None if none is known. status: the HTTP status of
+    the page. since: whether to consider only what came after the last send and covers the chat. unanswered: the turn,
+    if it has no answer. A check for humans in the position of the box to type in then counts, too."""
     challenge = _find_challenge(page, since) or _find_puzzle(page, since)
     if challenge is not None:
         return challenge

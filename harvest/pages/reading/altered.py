@@ -39,17 +39,14 @@ def find_altered(
     until: float | None = None,
 ) -> Echo | None:
     """Find where the page shows the user's text of this turn in another form, or return None if nothing new resembles
-    it.
-
-    user: the trail of earlier echoes. apart: whether no reply had an element with that trail. until: the number of
-    milliseconds after the send from which text is ignored.
-    """
+    it. user: the trail of earlier echoes. apart: whether no reply had an element with that trail. until: the number of
+    milliseconds after the send from which text is ignored."""
     lines = {
         block: came
         for block in ground.lines
         if (came := _last_change(ground, block)) is not None
         and (until is None or came < until)
-        and not ground.stood(block)
+        and not ground.is_rerendered(block)
         and not (is_title(block) or is_set_aside(block, said))
     }
     if apart:
@@ -80,11 +77,9 @@ def find_altered(
 
 
 def find_early_lines(ground: PageText, heard: float | None) -> set[Node]:
-    """Return the blocks whose text came completely at the press, before the first byte came back.
-
-    `heard` is the milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left
-    the page, which may then answer by itself.
-    """
+    """Return the blocks whose text came completely at the press, before the first byte came back. `heard` is the
+    milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left the page, which
+    may then answer by itself."""
     if heard is None:
         return set()
     limit = min(_PRESS, heard)
@@ -95,7 +90,7 @@ def _last_change(ground: PageText, block: Node) -> float | None:
     """Return the time of the last change in the block's text, or None if some of the text was present before the
     send."""
     holders = [node for node in block.walk() if node.has_text]
-    times = [ground.came(node) for node in holders if node in ground.spans]
+    times = [ground.text_time(node) for node in holders if node in ground.spans]
     return None if not times or None in times else max(time for time in times if time is not None)
 
 

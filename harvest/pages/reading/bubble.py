@@ -41,7 +41,7 @@ class Look:
     def is_smaller_than(self, other: Look) -> bool:
         return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER
 
-    def heads(self, other: Look) -> bool:
+    def is_heading_over(self, other: Look) -> bool:
         """Return True if this text is much larger than the other, as headings are and names are not."""
         return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
 
@@ -169,7 +169,7 @@ def find_edges(bubble: Node) -> set[Edge]:
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
                 break
             text = element.text
-            if len(text) > SHORT or element.tag in PROSE or siblings.among_prose(element):
+            if len(text) > SHORT or element.tag in PROSE or siblings.is_among_prose(element):
                 break
             if element.classes:
                 found.add((kind(element), text))
@@ -251,11 +251,11 @@ class Siblings:
     def __init__(self) -> None:
         self._counts: dict[Node, _Count] = {}
 
-    def one_of_many(self, element: Node) -> bool:
+    def is_one_of_many(self, element: Node) -> bool:
         """Return True for one of three or more lines of one kind. Such a line belongs to the text."""
         return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
 
-    def among_prose(self, element: Node) -> bool:
+    def is_among_prose(self, element: Node) -> bool:
         """Return True if its siblings include paragraphs, lists or elements of its kind, so that it is part of the
         text."""
         if element.parent is None:

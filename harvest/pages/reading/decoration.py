@@ -81,17 +81,17 @@ def find_decorations(
     buttons = frozenset(text.casefold() for text in pressed)
     search = _Search(Reasons(places, Example(echo, user), frozenset(names), buttons, frozenset(known)))
     for bubble in bubbles:
-        search.plain(bubble)
+        search.drop_plain(bubble)
     folds = tuple(fold for bubble in bubbles for fold in find_folds(bubble, search.dropped))
     for fold in folds:
-        search.take_fold(fold)
-    search.take_reasoning()
+        search.drop_fold(fold)
+    search.drop_reasoning()
     for bubble in bubbles:
-        search.take_small_print(bubble)
-        search.edges(bubble)
-        if search.announces(bubble):
+        search.drop_small_print(bubble)
+        search.drop_edges(bubble)
+        if search.announces_speaker(bubble):
             search.drop(bubble)
-    search.spare()
+    search.restore_offer()
     return Decorations(
         search.dropped,
         [text for text in search.texts.values() if text],
@@ -113,7 +113,7 @@ class _Search:
         self.in_view = False
         self.next = dict(pairwise(self.bubbles))
 
-    def plain(self, bubble: Node) -> None:
+    def drop_plain(self, bubble: Node) -> None:
         """Leave out buttons, times, avatars, reasoning and the bars of code blocks, wherever they are."""
         stack = [bubble]
         while stack:
@@ -160,8 +160,8 @@ class _Search:
         # Some pages use these names for other things; a note can be opened and closed.
         return any(is_control(inner) and phrases.is_reasoning(inner.text) for inner in node.walk())
 
-    def take_fold(self, fold: Fold) -> None:
-        if fold.heads_text:
+    def drop_fold(self, fold: Fold) -> None:
+        if fold.has_text_title:
             return
         title = fold.title
         if title is not None and not is_alone_in_line(title, self.dropped, self.reasons.siblings):
@@ -170,7 +170,7 @@ class _Search:
             if node is not None and not is_control(node):
                 self.drop(node)
 
-    def take_reasoning(self) -> None:
+    def drop_reasoning(self) -> None:
         found = find_reasoning(self.bubbles, self.dropped)
         if found is None:
             return
@@ -180,32 +180,32 @@ class _Search:
             if node is not None:
                 self.drop(node)
 
-    def take_small_print(self, bubble: Node) -> None:
+    def drop_small_print(self, bubble: Node) -> None:
         found = find_small_print(bubble, self.dropped, self.reasons.known, self.reasons.siblings, self.slots[bubble])
         if found is not None:
             self.drop(found)
 
-    def edges(self, bubble: Node) -> None:
+    def drop_edges(self, bubble: Node) -> None:
         """Leave out names, times and states at either end of the answer, the most certain ones first."""
         leaves = deque(visible_leaves(bubble, self.dropped))
         least = Reason.STRONG
         while leaves and least is not Reason.NONE:
-            if self._peel(leaves, bubble, True, least) | self._peel(leaves, bubble, False, least):
+            if self._drop_line(leaves, bubble, True, least) | self._drop_line(leaves, bubble, False, least):
                 least = Reason.STRONG
             else:
                 least = Reason(least - 1)
 
-    def _peel(self, leaves: deque[Leaf], bubble: Node, first: bool, least: Reason) -> bool:
+    def _drop_line(self, leaves: deque[Leaf], bubble: Node, first: bool, least: Reason) -> bool:
         """Drop one line at this end if there is a reason of at least `least`. Returns True if a line was dropped."""
         if not leaves:
             return False
         near = list(islice(leaves if first else reversed(leaves), MOST_NEAR + 1))
-        for element, reason in reversed(self.reasons.of_line(near, bubble, first)):
+        for element, reason in reversed(self.reasons.weigh_edge(near, bubble, first)):
             inside = sum(1 for leaf in near if leaf.parent.within(element))
             rest = islice(leaves if first else reversed(leaves), inside, None)
             if reason < least:
                 continue
-            if reason < Reason.STRONG and self._would_empty(near[:inside], rest, self.slots[bubble]):
+            if reason < Reason.STRONG and self._would_empty_slot(near[:inside], rest, self.slots[bubble]):
                 continue
             if phrases.is_time(element.text):
                 if reason <= Reason.WEAK and (bubble, first) in self.timed:
@@ -218,13 +218,13 @@ class _Search:
             return True
         return False
 
-    def _would_empty(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
+    def _would_empty_slot(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
         """Return True if dropping `gone` would empty the slot for the words, which is not empty now."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
         return not any(leaf.parent.within(slot) for leaf in rest)
 
-    def spare(self) -> None:
+    def restore_offer(self) -> None:
         """Restore a single word that is also on a button and is not a model's name, because buttons offer what to
         say."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
@@ -273,7 +273,7 @@ class _Search:
         self.texts[node] = " ".join(leaf.text for leaf in visible_leaves(node, self.dropped, controls=True))
         self.dropped.add(node)
 
-    def announces(self, bubble: Node) -> bool:
+    def announces_speaker(self, bubble: Node) -> bool:
         """Return True for a separate line that names the next speaker, like the line before the user's text."""
         after = self.next.get(bubble)
         example = self.reasons.example

@@ -33,7 +33,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     echoes."""
     found = [echo for echo in find_occurrences(ground, said) if not is_set_aside(echo.node, said)]
     if ground.dated:
-        found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
+        found = [echo for echo in found if ground.is_fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
             # Some may be of earlier turns and only rendered again: of each kind of element, as many are new as there
             # are more now, and those are the last ones.
@@ -93,7 +93,7 @@ def find_occurrences(ground: PageText, said: str) -> Iterator[Echo]:
             first, last = ground.line(start, end)
             if start not in seen and end in ground.ends and last - first - len(words) <= _BESIDE:
                 seen.add(start)
-                yield Echo(ground.smallest(start, end), start, end)
+                yield Echo(ground.smallest_element(start, end), start, end)
     if not seen:
         yield from _short_echoes(ground, wanted)
 
@@ -114,7 +114,7 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
             shared += 1
         while start + shared not in ground.ends:  # the next element may begin with the same letters
             shared -= 1
-        node = ground.smallest(start, start + shared)
+        node = ground.smallest_element(start, start + shared)
         first, last = ground.line(start, start + shared)
         if last - first - shared <= _BESIDE and (shared >= _LONG or "…" in node.text or "..." in node.text):
             yield Echo(node, start, start + shared)

@@ -103,10 +103,8 @@ def _hint_words(names: str) -> frozenset[str]:
 
 def hints_last(node: Node) -> frozenset[str]:
     """Return the last words of the element's class names and test id, which say what it is: `message-time` is a time.
-
     `has-avatar`, `text-by-author`, and `message--time` next to `message` do not count, because they describe other
-    elements.
-    """
+    elements."""
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 
 
@@ -143,11 +141,9 @@ INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def composers_on(page: Page) -> list[Node]:
-    """Return the boxes that the user's turns may be typed into.
-
-    This is the box of the last turn, if known. Otherwise it is the boxes that were present before that turn was sent,
-    or else newer empty boxes that are not single-line form fields.
-    """
+    """Return the boxes that the user's turns may be typed into. This is the box of the last turn, if known. Otherwise
+    it is the boxes that were present before that turn was sent, or else newer empty boxes that are not single-line form
+    fields."""
     boxes = []
     for node in page.walk():
         if "h-edit" in node.attributes and node.get("type") != "search" and node.visible:

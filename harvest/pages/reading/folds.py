@@ -30,11 +30,9 @@ _SKIPPED = re.compile(r"[\s.…]*")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Hidden elements and their button.
-
-    kind: `thoughts`, `rest` (of the text) or `folded`. body: the hidden elements. title: the element that unfolds them.
-    doubled: the elements that show the beginning of the rest, if the rest repeats it.
-    """
+    """Hidden elements and their button. kind: `thoughts`, `rest` (of the text) or `folded`. body: the hidden elements.
+    title: the element that unfolds them. doubled: the elements that show the beginning of the rest, if the rest repeats
+    it."""
 
     kind: str
     body: tuple[Node, ...]
@@ -42,12 +40,12 @@ class Fold:
     doubled: tuple[Node, ...] = ()
 
     @property
-    def says_more(self) -> bool:
+    def has_more_text(self) -> bool:
         """True if the fold contains more than sources: a sentence next to its links, or text of the answer."""
-        return self.heads_text or self._unlinked_length() > (_SENTENCE if self._body_links() else 0)
+        return self.has_text_title or self._unlinked_length() > (_SENTENCE if self._body_links() else 0)
 
     @property
-    def heads_text(self) -> bool:
+    def has_text_title(self) -> bool:
         """True if the title is a visible line of the answer, and not only the word for sources above a list of
         sources."""
         if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:

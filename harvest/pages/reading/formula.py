@@ -207,11 +207,9 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
 
 
 def raised_text(node: Node, inner: str) -> str:
-    """Return the text of a raised or lowered element in a form that does not merge with the text before it.
-
-    `inner` is its text in the form that `finish_line` expects. It is returned unchanged for links and for notes in
-    brackets, which are separate anyway.
-    """
+    """Return the text of a raised or lowered element in a form that does not merge with the text before it. `inner` is
+    its text in the form that `finish_line` expects. It is returned unchanged for links and for notes in brackets, which
+    are separate anyway."""
     plain = shown_text(node.text.replace("−", "-"), "").strip()
     if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):
         return inner

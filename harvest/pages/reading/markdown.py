@@ -61,11 +61,9 @@ def markdown(
     unfolded: Collection[Node] = (),
     wordless: bool = False,
 ) -> str:
-    """Return the visible text of `node` as Markdown, without the elements in `dropped`, or "" if there is none.
-
-    url: the page's address, for recognising links within it. unfolded: hidden elements to read nevertheless. wordless:
-    whether the answer has only figures.
-    """
+    """Return the visible text of `node` as Markdown, without the elements in `dropped`, or "" if there is none. url:
+    the page's address, for recognising links within it. unfolded: hidden elements to read nevertheless. wordless:
+    whether the answer has only figures."""
     return _Writer(dropped, url, unfolded, wordless).whole(node)
 
 

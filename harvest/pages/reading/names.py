@@ -41,7 +41,11 @@ def may_begin_with_name(bubble: Node, dropped: Collection[Node]) -> bool:
     if len(leaves) < 2 or (kind(leaves[0].parent), leaves[0].text) not in find_edges(bubble):
         return False
     line, rest = leaves[0], leaves[1]
-    if line.parent.within(rest.parent) or not line.parent.block or read_look(line.parent).heads(read_look(rest.parent)):
+    if (
+        line.parent.within(rest.parent)
+        or not line.parent.block
+        or read_look(line.parent).is_heading_over(read_look(rest.parent))
+    ):
         return False
     words = line.text.split()
     return len(words) <= 3 and all(word[0].isupper() and word.isalpha() for word in words)

@@ -246,11 +246,9 @@ def letters(text: str) -> str:
 
 
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
-    """Return the XHTML of a page that contains only these elements.
-
-    `left_out` maps elements in them that are not part of the answer to their marks, and the root then says that all
-    such elements are marked. With None, nothing is marked.
-    """
+    """Return the XHTML of a page that contains only these elements. `left_out` maps elements in them that are not part
+    of the answer to their marks, and the root then says that all such elements are marked. With None, nothing is
+    marked."""
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})
     for node in nodes:

@@ -98,7 +98,7 @@ class PageText:
         span = self.spans.get(node)
         return span.signs if span else 0
 
-    def fresh(self, node: Node) -> bool:
+    def is_fresh(self, node: Node) -> bool:
         """Return True if an element has text that came since the send."""
         span = self.spans.get(node)
         return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
@@ -129,7 +129,7 @@ class PageText:
         after = bisect_left(self._breaks, end)
         return first, self._breaks[after] if after < len(self._breaks) else self._count
 
-    def smallest(self, start: int, end: int) -> Node:
+    def smallest_element(self, start: int, end: int) -> Node:
         """Return the innermost element with all letters [start, end)."""
         index = bisect_right(self.pieces, start, key=lambda piece: piece[0]) - 1
         node = self.pieces[index][1]
@@ -137,7 +137,7 @@ class PageText:
             node = node.parent
         return node
 
-    def piece(self, end: int) -> tuple[Node, int, int]:
+    def letter_end(self, end: int) -> tuple[Node, int, int]:
         """Return where the letters up to `end` stop, as the element, the index of its child, and the index of a
         character in it."""
         index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
@@ -170,7 +170,7 @@ class PageText:
 
     @cached_property
     def _new_lines(self) -> Counter[str]:
-        return Counter(_line_key(text) for block, text in self.lines.items() if self.fresh(block))
+        return Counter(_line_key(text) for block, text in self.lines.items() if self.is_fresh(block))
 
     @cached_property
     def _gone_lines(self) -> Counter[str]:
@@ -178,18 +178,18 @@ class PageText:
         before = self.before.lines if self.before is not None else {}
         return Counter(_line_key(text) for block, text in before.items() if block.id not in there)
 
-    def stood(self, node: Node) -> bool:
+    def is_rerendered(self, node: Node) -> bool:
         """Return True if all lines of the element were in elements that have gone, so that the page only rendered them
         again."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
         return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 
     @cached_property
-    def keeps(self) -> bool:
+    def keeps_all_text(self) -> bool:
         """True if all earlier text of the page is still there."""
         return self.before is not None and self.before.said <= self.said
 
-    def came(self, node: Node) -> float | None:
+    def text_time(self, node: Node) -> float | None:
         """Return the milliseconds after the send at which the element's own text came, or None if it was there
         before."""
         times = [self.births[node]] if node in self.births else []
@@ -294,7 +294,7 @@ class PageText:
             # page (it may be put away while a bot writes) the dialog may be that window.
             window = node.tag in ("aside", "dialog") or role in ("dialog", "complementary")
             return not (
-                (window and (not self.composers or self._among_bubbles(node)))
+                (window and (not self.composers or self._is_among_bubbles(node)))
                 or (role in _BUBBLE_ROLES and _in_log(node))
                 or _holds_log(node)
             )
@@ -309,7 +309,7 @@ class PageText:
             return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
         return False
 
-    def _among_bubbles(self, window: Node) -> bool:
+    def _is_among_bubbles(self, window: Node) -> bool:
         """Return True if a dialog that leaves the rest of the page usable is in a list with words, as a bubble is."""
         around = window.parent
         if window.get("aria-modal") == "true" or around is None or around in self._around_composer:

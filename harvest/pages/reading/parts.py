@@ -39,7 +39,7 @@ def find_sources(folds: Iterable[Fold], url: str) -> Iterator[Source]:
 def folded_texts(folds: Iterable[Fold], url: str) -> Iterator[str]:
     """Yield the collapsed parts that are not read, as Markdown, in page order."""
     for fold in folds:
-        if fold.kind == "folded" and fold.says_more:
+        if fold.kind == "folded" and fold.has_more_text:
             yield from (said for body in fold.body if (said := _unfolded_text(body, url)))
 
 

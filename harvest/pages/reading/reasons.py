@@ -55,7 +55,7 @@ def find_small_print(
         named = bool(hints(element) & _NAMES) or element.tag in _TAGS
         apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
         plain = is_in_prose(element, bubble)
-        if is_fine_print(text) and (apart or not plain) and not siblings.one_of_many(element):
+        if is_fine_print(text) and (apart or not plain) and not siblings.is_one_of_many(element):
             return element
         again = (f"end:{kind(element)}", text) in known and not is_brief(text)
         again = again and (told or has_more_text(element, bubble, dropped))
@@ -131,7 +131,7 @@ class Reasons:
             or phrases.is_named_time(text)
         )
 
-    def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
+    def weigh_edge(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
         """Return the decorations at an edge of the bubble, with reasons, from the smallest to the largest. `near` are
         the texts from that edge inwards."""
         found: list[tuple[Node, Reason]] = []
@@ -160,14 +160,14 @@ class Reasons:
             reason = max(
                 reason, self._reason_by_text(element, text, parts, stamped=stamped, prose=prose, first=first, said=said)
             )
-            named = self._announces_words(element, text, bubble) if first and not prose else False
-            if named or (heads and not prose and self._heads_box(element, text, near[inside], bubble)):
+            named = self._names_speaker(element, text, bubble) if first and not prose else False
+            if named or (heads and not prose and self._is_above_box(element, text, near[inside], bubble)):
                 reason = max(reason, Reason.KNOWN)
             if reason is not Reason.NONE:
                 found.append((element, reason))
         return found
 
-    def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
+    def _names_speaker(self, element: Node, text: str, bubble: Node) -> bool:
         """Return True for a short line that names the speaker: the user's bubble has such a line, or this line came
         before the words."""
         slot = self.slots[bubble]
@@ -189,7 +189,7 @@ class Reasons:
         after = read_look(words.parent)
         return read_look(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
 
-    def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
+    def _is_above_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
         """Return True if the line is above the box around the words, as in the user's bubble, so that it is a name."""
         around = words.parent.self_and_ancestors()
         boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
@@ -198,11 +198,8 @@ class Reasons:
 
     def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
         """Weigh the class names and the markup of an element. A name counts for its own element, unless it contains
-        prose.
-
-        prose: whether the text at the edge is in prose within the element. said: whether the element has the markup of
-        an element around the user's text.
-        """
+        prose. prose: whether the text at the edge is in prose within the element. said: whether the element has the
+        markup of an element around the user's text."""
         if said and not stamped:
             return Reason.NONE
         if len(text) <= SHORT and self._is_like_decoration(element):
@@ -216,11 +213,11 @@ class Reasons:
     ) -> Reason:
         if alternative_text(element):
             shown = self.example.pictured or (kind(element), text) in self.known or phrases.is_label(text)
-            shown = shown or self._heads_words(element)
+            shown = shown or self._is_beside_words(element)
             return Reason.STRONG if first and shown and not is_emoji(text) else Reason.NONE
         if not stamped and (_is_content(element) or said):
             return Reason.NONE
-        known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
+        known = (kind(element), text) in self.known and not prose and not self.siblings.is_among_prose(element)
         if known and self._is_aside(element, text, first=first):
             return Reason.KNOWN
         if first and ends_with_colon(text) and element.tag in ("b", "strong", "span"):
@@ -233,7 +230,7 @@ class Reasons:
             return Reason.NONE
         if phrases.is_role(text) and first:
             return Reason.WEAK
-        if self.siblings.one_of_many(element):
+        if self.siblings.is_one_of_many(element):
             return Reason.NONE
         if phrases.is_time(text) or (phrases.is_label(text, self.names) and (first or not phrases.is_role(text))):
             return Reason.FAINT if first and phrases.is_time(text) else Reason.WEAK
@@ -247,7 +244,7 @@ class Reasons:
             else Reason.NONE
         )
 
-    def _heads_words(self, picture: Node) -> bool:
+    def _is_beside_words(self, picture: Node) -> bool:
         """Return True for a picture that is separate in the bubble, next to an element with the words."""
         around, frame = self.bubble_of(picture), picture
         while _only_frames(around) and around is not picture:
@@ -264,7 +261,7 @@ class Reasons:
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
         others = [leaf for leaf in visible_leaves(bubble, self.dropped) if not leaf.parent.within(element)]
-        if first and any(read_look(element).heads(read_look(leaf.parent)) for leaf in others[:1]):
+        if first and any(read_look(element).is_heading_over(read_look(leaf.parent)) for leaf in others[:1]):
             return False
         if slot is not None and not element.within(slot) and not slot.within(element):
             return True

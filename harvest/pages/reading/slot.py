@@ -57,11 +57,8 @@ def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[
 
 def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
     """Return the element of a reply's bubble that corresponds to the element with the user's text or with earlier
-    replies. Returns None if in doubt.
-
-    echo: the element with the user's text. user: the user's bubble. known: the result of `find_slots` for earlier
-    replies.
-    """
+    replies. Returns None if in doubt. echo: the element with the user's text. user: the user's bubble. known: the
+    result of `find_slots` for earlier replies."""
     found: Node | None = None
     if echo is not None and user is not None and echo.within(user):
         chain = [*takewhile(lambda around: around is not user, echo.self_and_ancestors())]

@@ -66,7 +66,7 @@ def is_alike_inside(node: Node, branch: Node, echo: Node) -> bool:
 
 
 def may_have_content(ground: PageText, node: Node) -> bool:
-    if not ground.signs(node) or (ground.dated and not ground.fresh(node)):
+    if not ground.signs(node) or (ground.dated and not ground.is_fresh(node)):
         return False
     if any(composer.within(node) for composer in ground.composers):
         return False
@@ -104,7 +104,7 @@ def is_only_pressable(ground: PageText, node: Node) -> bool:
 def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
     """Return True if the element contains earlier bubbles with markup like that of the one around the user's text."""
     return ground.dated and any(
-        one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and is_akin(one, branch)
+        one.classes and one is not branch and ground.signs(one) and not ground.is_fresh(one) and is_akin(one, branch)
         for one in around.elements
     )
 

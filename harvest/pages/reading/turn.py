@@ -145,11 +145,9 @@ def read_turn(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> ReadTurn:
-    """Read the answer to `said` from the page. Never raises, whatever the page contains.
-
-    before: the page when the turn was typed, or None if unknown. heard: seconds from the send to the first byte that
-    came back, infinity if none has come, or None if unknown.
-    """
+    """Read the answer to `said` from the page. Never raises, whatever the page contains. before: the page when the turn
+    was typed, or None if unknown. heard: seconds from the send to the first byte that came back, infinity if none has
+    come, or None if unknown."""
     habits = habits or Habits()
     ground = PageText(page, before)
     heard = None if heard is None else 1000 * heard
@@ -231,11 +229,9 @@ def read_turn(
 def _accept_placeholder(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
-    """Return the turn with a placeholder (`...`, `Loading`) as its answer, or None if that cannot be an answer.
-
-    A system may answer like that. The text must have come after the first byte, and nothing in it may show that it
-    waits. Because it announces more, it counts only if nothing else can come.
-    """
+    """Return the turn with a placeholder (`...`, `Loading`) as its answer, or None if that cannot be an answer. A
+    system may answer like that. The text must have come after the first byte, and nothing in it may show that it waits.
+    Because it announces more, it counts only if nothing else can come."""
     if not turn.bubbles or heard is None or any(map(is_waiting, turn.bubbles)):
         return None
     text = _write_bubbles(turn.bubbles, decorations, url, None)
@@ -265,7 +261,7 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
     """Return the notes on an answer. `first` holds its bubbles if no other reply shows the same decorations."""
     told = {
         GOES_ON: bool(rest),
-        FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
+        FOLDED: any(fold.kind == "folded" and fold.has_more_text for fold in decorations.folds),
         THOUGHT_IN_VIEW: decorations.in_view,
         LINKS_BESIDE: missed,
         NAME_READ: any(may_begin_with_name(bubble, decorations.nodes) for bubble in first[:1]),
@@ -274,11 +270,9 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
-    """Read the answer from a page that contains only its bubbles, such as the evidence `reply`.
-
-    `left_out` holds the texts of decorations when the whole page was available, because much that would identify them
-    is missing. If `markup` marked elements, those are left out and nothing else.
-    """
+    """Read the answer from a page that contains only its bubbles, such as the evidence `reply`. `left_out` holds the
+    texts of decorations when the whole page was available, because much that would identify them is missing. If
+    `markup` marked elements, those are left out and nothing else."""
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
     if page.root.get("left-out"):

@@ -89,7 +89,7 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
         later = [node for node in outer if order[node] > order[echo]]
         outer = later or (outer if ground.dated else [])
     if ground.dated:
-        outer = [node for node in outer if ground.fresh(node)]
+        outer = [node for node in outer if ground.is_fresh(node)]
     container = _common_ancestor([*outer, *([echo] if echo is not None else [])])
     branch = None
     if echo is not None and container is not None and echo is not container:
@@ -106,7 +106,7 @@ class _SpotSearch:
         branch = echo
         found: Spot | None = None
         for around in echo.ancestors():
-            bubbles, up = self._following(around, branch)
+            bubbles, up = self._following_bubbles(around, branch)
             spot = Spot(tuple(bubbles), echo, branch, around, "echo", up)
             if bubbles and (found is None or (found.doubtful and up == found.rising)):
                 doubtful = self._may_be_state(bubbles, branch, around)
@@ -124,7 +124,7 @@ class _SpotSearch:
             return replace(found, container=self._log_element())  # the answer may come anywhere in it
         return found
 
-    def _following(self, around: Node, branch: Node) -> tuple[list[Node], bool]:
+    def _following_bubbles(self, around: Node, branch: Node) -> tuple[list[Node], bool]:
         """Return the bubbles next to `branch` that were said after it, and whether they are above it."""
         ground = self.ground
         at = around.children.index(branch)
@@ -133,8 +133,8 @@ class _SpotSearch:
         if len(shown) > 1 and all(lower.y >= upper.bottom - 1 for lower, upper in pairwise(shown)):
             before, after = after, before  # shown upside down, as `column-reverse` does
         later = self._telling_nodes(around, after, branch)
-        if ground.keeps:
-            later = [node for node in later if not ground.stood(node)]
+        if ground.keeps_all_text:
+            later = [node for node in later if not ground.is_rerendered(node)]
         if not ground.dated or (later and not self.rising):
             return later, False
         boxes = [node.box for node in ground.composers if node.box]
@@ -147,12 +147,12 @@ class _SpotSearch:
             for node, age in ages.items()
             if age >= born
             # Earlier messages are above, too, and a page may render them again.
-            and all(ground.came(inner) is not None for inner in node.walk() if inner in ground.lines)
-            and not ground.stood(node)
+            and all(ground.text_time(inner) is not None for inner in node.walk() if inner in ground.lines)
+            and not ground.is_rerendered(node)
             and (is_akin(node, branch) or (above and node.tag == branch.tag))
         ]
         # Newer turns are above if old text is below the user's words, or if all this came later than they did.
-        old = any(isinstance(node, Node) and ground.signs(node) and not ground.fresh(node) for node in after)
+        old = any(isinstance(node, Node) and ground.signs(node) and not ground.is_fresh(node) for node in after)
         if earlier and (above or old or all(ages[node] > born + AT_ONCE for node in earlier)):
             return earlier, True
         return later, False
@@ -183,7 +183,7 @@ class _SpotSearch:
 
     def _rest_of_text(self) -> Spot | None:
         """Find the answer after the user's text in the same element, if the conversation is one continuous text."""
-        node, child, at = self.ground.piece(self.echo.end)
+        node, child, at = self.ground.letter_end(self.echo.end)
         while True:
             rest = node.children[child + 1 :]
             text = node.children[child]
@@ -258,14 +258,14 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
     """Find the turn by what came since the send. What came before the first byte is a form of the user's text."""
     early = find_early_lines(ground, heard)
-    came = [line for line in ground.lines if ground.fresh(line) and line not in early]
+    came = [line for line in ground.lines if ground.is_fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.
-    stood = {line for line in came if ground.stood(line)} if len(came) > 1 or ground.keeps else set()
+    stood = {line for line in came if ground.is_rerendered(line)} if len(came) > 1 or ground.keeps_all_text else set()
     tops: list[Node] = []
     stack = [ground.page.root] if ground.dated else []
     while stack:
         node = stack.pop()
-        if ground.fresh(node):
+        if ground.is_fresh(node):
             lines = [inner for inner in node.walk() if inner in ground.lines]
             others = [inner for inner in lines if inner in early or inner in stood]
             new = node in ground.births or "h-said" in node.attributes

@@ -55,7 +55,7 @@ class Text:
     beside: tuple[str, ...] = ()
 
     @staticmethod
-    def of(strand: Strand, likeness: float, reading: Reading, known: bool) -> "Text":
+    def from_strand(strand: Strand, likeness: float, reading: Reading, known: bool) -> "Text":
         # The reading most like the page represents the text.
         plain = max(strand.readings, key=lambda one: reading.likeness(one.letters))
         difference = reading.compare(plain)
@@ -139,7 +139,7 @@ def make_account(
     # The longest texts unlike the page are counted, too: one of them may turn out to be the reply.
     longest = [one for one in unlike if not _is_known(one[1], known)][:_MOST_UNLIKE]
     kept = [*like[:_MOST_TEXTS], *met, *longest]
-    texts = tuple([Text.of(strand, likeness, reading, _is_known(strand, known)) for likeness, strand in kept])
+    texts = tuple([Text.from_strand(strand, likeness, reading, _is_known(strand, known)) for likeness, strand in kept])
     return Account(len(reading.letters), texts, opened.size, opened.unread, opened.capped)
 
 

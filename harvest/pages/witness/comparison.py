@@ -29,10 +29,9 @@ _TOKEN = re.compile(r"(?:[^\W_぀-ヿ㐀-鿿가-힣฀-๿]|[\ufdd0-\ufddf])+|\w
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The result of a comparison. Even a single additional word makes the texts different, because it may be "not".
-
     page, wire: the first runs of words that only this side has, cut to 300 characters. only_page, only_wire: the number
-    of letters that only this side has. ahead: whether all letters that only the page has come before the received text.
-    """
+    of letters that only this side has. ahead: whether all letters that only the page has come before the received
+    text."""
 
     how: How
     page: tuple[str, ...] = ()

@@ -26,12 +26,10 @@ _MOST_FORMS = 200  # most forms that are remembered
 
 @dataclass(slots=True)
 class Endings:
-    """The signals of complete replies, learnt from the turns of one site and shared by its conversations.
-
-    A socket stays open after a reply, so its only other end is silence. Many sites then send something else, such as
-    `task_end` or `done: true`. A signal is a form of message that follows the last text of the replies and never comes
-    before it.
-    """
+    """The signals of complete replies, learnt from the turns of one site and shared by its conversations. A socket
+    stays open after a reply, so its only other end is silence. Many sites then send something else, such as `task_end`
+    or `done: true`. A signal is a form of message that follows the last text of the replies and never comes before
+    it."""
 
     _turns: int = 0
     _after: Counter[str] = field(default_factory=Counter)
@@ -92,11 +90,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The judgement over one site, with one verdict per turn.
-
-    unread: texts that come with most replies of this site and are not shown, with the number of turns, for a person to
-    know. doubtful: whether the texts differ in most turns, so that the messages may have been misunderstood.
-    """
+    """The judgement over one site, with one verdict per turn. unread: texts that come with most replies of this site
+    and are not shown, with the number of turns, for a person to know. doubtful: whether the texts differ in most turns,
+    so that the messages may have been misunderstood."""
 
     verdicts: tuple[Verdict, ...]
     unread: tuple[tuple[str, int], ...] = ()
@@ -235,7 +231,7 @@ class SiteKnowledge:
         self._records: dict[KeyParts, _Record] = {}
         self.endings = Endings()
 
-    def meet(self, turn: Account) -> None:
+    def add_account(self, turn: Account) -> None:
         for key, record in _count_records([turn]).items():
             known = self._records.setdefault(key, _Record())
             known.present += 1

@@ -71,15 +71,15 @@ class Plain:
     letters: str
 
     @staticmethod
-    def of(shown: str) -> "Plain":
+    def from_text(shown: str) -> "Plain":
         return Plain(shown, letters(shown))
 
     def without_first(self, count: int) -> "Plain":
         for place, character in enumerate(mark_signs(self.shown)):
             if count <= 0:
-                return Plain.of(self.shown[place:])
+                return Plain.from_text(self.shown[place:])
             count -= len(letters(character))
-        return Plain.of("")
+        return Plain.from_text("")
 
 
 def mark_signs(text: str) -> str:
@@ -114,7 +114,7 @@ def readings(text: str) -> tuple[Plain, ...]:
         if "![" in text or "<img" in text.lower():
             texts.append(render_markdown(_IMAGE.sub("", _ALT.sub("", text))))
     for shown in texts:
-        plain = Plain.of(shown)
+        plain = Plain.from_text(shown)
         found.setdefault(plain.letters, plain)
     return tuple(found.values())
 
@@ -123,7 +123,7 @@ def page_readings(answer: str) -> tuple[Plain, ...]:
     """Return the readings of an answer on a page. A second reading allows for pages that write the language of a code
     block above it, as a word."""
     found = readings(answer)
-    named = Plain.of(render_markdown(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
+    named = Plain.from_text(render_markdown(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
     return found if named.letters == found[0].letters else (*found, named)
 
 

@@ -45,11 +45,8 @@ _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A string that was received. at: when it came. path: its exact path in the message. names: its kinds according to
-    the message.
-
-    number: the id of the message it belongs to. place: the offset in the earlier text from which it replaces what
-    follows, or None. request: the number of its response body, or 0 for all socket messages.
-    """
+    the message. number: the id of the message it belongs to. place: the offset in the earlier text from which it
+    replaces what follows, or None. request: the number of its response body, or 0 for all socket messages."""
 
     at: float
     address: str

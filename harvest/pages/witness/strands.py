@@ -133,7 +133,7 @@ class EarlierTexts:
                 if len(self.texts) < _MOST_KNOWN:
                     self.texts.add(letters(run.text))
 
-    def knows(self, run: Run) -> bool:
+    def contains(self, run: Run) -> bool:
         return run.stages == 1 and letters(run.text) in self.texts
 
 
@@ -189,8 +189,10 @@ class _Search:
         for way, parts in (("grown", by_path), ("numbered", by_number)):
             grown = [run for part in parts.values() for run in join_runs(leaf.text for leaf in part)]
             pieces = _last_stages([run for run in grown if letters(run.text) != self.said])
-            fresh = [run for run in pieces if not self.heard.knows(run)]
-            self.add(key, way, [one for one in pieces if len(letters(one.text)) < _LONG or not self.heard.knows(one)])
+            fresh = [run for run in pieces if not self.heard.contains(run)]
+            self.add(
+                key, way, [one for one in pieces if len(letters(one.text)) < _LONG or not self.heard.contains(one)]
+            )
             long = sum(len(run.text) >= _LONG for run in pieces)
             if len(pieces) <= _MOST_BESIDE or 2 * long > len(pieces):  # else any short piece may have come before
                 self.add(key, f"{way}, new", fresh)

@@ -96,7 +96,7 @@ def planted(given: Sequence[Given], rate: float) -> tuple[int, int, int]:
             readings = [other for fault in FAULTS if (other := fault(answer)) is not None]
             answer = rng.choice([*readings, echoed(answer, one.said)])
         accounts.append(one.account(answer, met.known))
-        met.meet(accounts[-1])
+        met.add_account(accounts[-1])
         faulty.append(answer != one.answer)
     words = [verdict.word for verdict in judge(accounts).verdicts]
     seen = sum(word == "differs" for word, wrong in zip(words, faulty) if wrong)

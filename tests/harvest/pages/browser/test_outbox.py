@@ -14,19 +14,19 @@ SOCKET = "wss://chat.example/socket?token=1"
 def sending(*, typing: bool = True) -> Outbox:
     outbox = Outbox()
     if typing:
-        outbox.typing()
+        outbox.start_typing()
     outbox.mark()
     return outbox
 
 
 def test_requests_frames_and_new_sockets_are_what_may_carry_a_turn() -> None:
     leaves: list[Callable[[Outbox], None]] = [
-        lambda box: box.request("POST", SAY, "fetch", b"text"),
-        lambda box: box.request("GET", f"{SAY}?text=hello", "xhr", None),
-        lambda box: box.request("GET", "https://chat.example/", "document", None),
-        lambda box: box.frame(SOCKET, "text"),
-        lambda box: box.frame(SOCKET, b"\x01\x02"),
-        lambda box: box.socket(SOCKET),
+        lambda box: box.note_request("POST", SAY, "fetch", b"text"),
+        lambda box: box.note_request("GET", f"{SAY}?text=hello", "xhr", None),
+        lambda box: box.note_request("GET", "https://chat.example/", "document", None),
+        lambda box: box.note_frame(SOCKET, "text"),
+        lambda box: box.note_frame(SOCKET, b"\x01\x02"),
+        lambda box: box.note_socket(SOCKET),
     ]
     for leave in leaves:
         outbox = sending()
@@ -38,69 +38,69 @@ def test_requests_frames_and_new_sockets_are_what_may_carry_a_turn() -> None:
 def test_pictures_scripts_and_beacons_carry_none() -> None:
     outbox = sending()
     for kind in ("image", "script", "ping", "font", "stylesheet"):
-        outbox.request("GET", "https://chat.example/x", kind, None)
+        outbox.note_request("GET", "https://chat.example/x", kind, None)
     assert not outbox.has_left()
 
 
 def test_what_keeps_a_connection_alive_is_known_from_the_time_nobody_typed() -> None:
     outbox = Outbox()
-    outbox.frame(SOCKET, json.dumps({"event": "heartbeat"}))
-    outbox.frame(SOCKET, json.dumps({"event": "click", "id": 3}))
-    outbox.request("GET", "https://chat.example/new?since=1", "fetch", None)
-    outbox.typing()
+    outbox.note_frame(SOCKET, json.dumps({"event": "heartbeat"}))
+    outbox.note_frame(SOCKET, json.dumps({"event": "click", "id": 3}))
+    outbox.note_request("GET", "https://chat.example/new?since=1", "fetch", None)
+    outbox.start_typing()
     outbox.mark()
-    outbox.frame(SOCKET, json.dumps({"event": "heartbeat"}))
-    outbox.request("GET", "https://chat.example/new?since=2", "fetch", None)
+    outbox.note_frame(SOCKET, json.dumps({"event": "heartbeat"}))
+    outbox.note_request("GET", "https://chat.example/new?since=2", "fetch", None)
     assert not outbox.has_left()
-    outbox.frame(SOCKET, json.dumps({"event": "click", "id": 4}))
+    outbox.note_frame(SOCKET, json.dumps({"event": "click", "id": 4}))
     assert outbox.has_left()
 
 
 def test_a_message_of_the_page_itself_is_no_beat_for_one_with_other_words() -> None:
     outbox = Outbox()
-    outbox.frame(SOCKET, '42["message", {"kind": "text", "text": "I am here"}]')
-    outbox.typing()
+    outbox.note_frame(SOCKET, '42["message", {"kind": "text", "text": "I am here"}]')
+    outbox.start_typing()
     outbox.mark()
-    outbox.frame(SOCKET, '42["message", {"kind": "text", "text": "Which film?"}]')
+    outbox.note_frame(SOCKET, '42["message", {"kind": "text", "text": "Which film?"}]')
     assert outbox.has_left()
 
 
 def test_a_request_that_carries_something_is_never_taken_for_a_beat() -> None:
     """Some pages send each event to the same address, the first of them by themselves."""
     outbox = Outbox()
-    outbox.request("POST", SAY, "fetch", b"{}")
-    outbox.typing()
+    outbox.note_request("POST", SAY, "fetch", b"{}")
+    outbox.start_typing()
     outbox.mark()
-    outbox.request("POST", SAY, "fetch", b"{}")
+    outbox.note_request("POST", SAY, "fetch", b"{}")
     assert outbox.has_left()
 
 
 def test_drafts_are_told_from_what_leaves_besides_them() -> None:
     outbox = Outbox()
-    outbox.typing()
-    outbox.frame(SOCKET, '{"draft": "Which film"}')
-    outbox.request("POST", "https://chat.example/draft", "fetch", b"Which film")
+    outbox.start_typing()
+    outbox.note_frame(SOCKET, '{"draft": "Which film"}')
+    outbox.note_request("POST", "https://chat.example/draft", "fetch", b"Which film")
     outbox.mark()
-    outbox.frame(SOCKET, '{"draft": "Which film\\n"}')
-    outbox.request("POST", "https://chat.example/draft", "fetch", b"Which film\n")
+    outbox.note_frame(SOCKET, '{"draft": "Which film\\n"}')
+    outbox.note_request("POST", "https://chat.example/draft", "fetch", b"Which film\n")
     assert outbox.has_left()
     assert not outbox.has_left(beyond_typing=True)
-    outbox.request("POST", SAY, "fetch", b"Which film")
+    outbox.note_request("POST", SAY, "fetch", b"Which film")
     assert outbox.has_left(beyond_typing=True)
 
 
 def test_what_was_carried_is_kept_from_the_mark_on_and_within_bounds() -> None:
     outbox = Outbox()
-    outbox.typing()
-    outbox.frame(SOCKET, "draft")
+    outbox.start_typing()
+    outbox.note_frame(SOCKET, "draft")
     outbox.mark()
-    outbox.request("POST", SAY, "fetch", b"x" * 2_000_000)
+    outbox.note_request("POST", SAY, "fetch", b"x" * 2_000_000)
     for number in range(200):
-        outbox.frame(SOCKET, f"text {number}")
+        outbox.note_frame(SOCKET, f"text {number}")
     assert len(outbox.bodies) == 50
     assert len(outbox.bodies[0]) == 1_000_000
     assert outbox.bodies[1] == "text 0"
-    outbox.request("GET", f"{SAY}?text=a%20b", "xhr", None)
+    outbox.note_request("GET", f"{SAY}?text=a%20b", "xhr", None)
     outbox.mark()
     assert outbox.bodies == []
     assert not outbox.has_left()

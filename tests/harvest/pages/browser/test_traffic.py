@@ -195,26 +195,26 @@ def test_an_end_that_nobody_heard_the_beginning_of_is_no_matter() -> None:
 
 def test_a_page_listens_over_an_open_socket_a_request_from_before_the_turn_and_a_poll() -> None:
     wire = Wire()
-    assert not wire.traffic.listening
+    assert not wire.traffic.is_listening
     wire.traffic.note_socket("socket")
-    assert not wire.traffic.listening, "nothing says yet that it is open"
+    assert not wire.traffic.is_listening, "nothing says yet that it is open"
     wire.traffic.note_frame("socket")
     wire.traffic.mark()
-    assert wire.traffic.listening
+    assert wire.traffic.is_listening
     wire.traffic.note_socket_end("socket")
-    assert not wire.traffic.listening
+    assert not wire.traffic.is_listening
     wire.traffic.note_request("events", "GET", "https://chat.example/events", "eventsource")
-    assert not wire.traffic.listening, "it is asked for by this turn, and counts as under way"
+    assert not wire.traffic.is_listening, "it is asked for by this turn, and counts as under way"
     wire.traffic.mark()
-    assert wire.traffic.listening
+    assert wire.traffic.is_listening
     wire.traffic.note_end("events")
-    assert not wire.traffic.listening
+    assert not wire.traffic.is_listening
     for number in range(2):
         wire.traffic.note_request(number, "GET", f"https://chat.example/news?since={number}", "fetch")
         wire.traffic.note_end(number)
-    assert wire.traffic.listening
+    assert wire.traffic.is_listening
     wire.clock.seconds += 21
-    assert not wire.traffic.listening
+    assert not wire.traffic.is_listening
 
 
 def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_that_always_does() -> None:
@@ -229,17 +229,17 @@ def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_
     ask("notices", 4)
     wire.traffic.mark()
     ask("notices", 5)
-    assert not wire.traffic.asking, "it did before the turn"
+    assert not wire.traffic.is_polling, "it did before the turn"
     ask("state", 2)
-    assert not wire.traffic.asking, "two rounds are no poll"
+    assert not wire.traffic.is_polling, "two rounds are no poll"
     ask("state", 1)
-    assert wire.traffic.asking
+    assert wire.traffic.is_polling
     wire.clock.seconds += 2
-    assert not wire.traffic.asking, "another round would have come"
+    assert not wire.traffic.is_polling, "another round would have come"
     ask("state", 4)
     wire.traffic.mark()
     ask("state", 4)
-    assert not wire.traffic.asking, "it goes on as before"
+    assert not wire.traffic.is_polling, "it goes on as before"
 
 
 _EVENTS = st.lists(

@@ -351,7 +351,8 @@ async def test_a_screenshot_is_made_even_where_a_font_never_comes_and_boxes_are_
         plain = await window.screenshot()  # what waits for the font is given up
         assert size_of(plain) == (1280, 800)
         before = await run(frame, "() => document.documentElement.outerHTML")
-        drawn = await window.outline([("composer 90 %", Box(100, 200, 300, 40)), ("send <b>", Box(0, 0, 20, 20))])
+        boxes = [("composer 90 %", Box(100, 200, 300, 40)), ("send <b>", Box(0, 0, 20, 20))]
+        drawn = await window.outlined_screenshot(boxes)
         assert size_of(drawn) == (1280, 800)
         assert drawn != plain
         assert await run(frame, "() => document.documentElement.outerHTML") == before

@@ -15,7 +15,7 @@ from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.finding.buttons import find_launcher
 from harvest.pages.reading.page import parse_page
-from harvest.pages.sites.description import site_of
+from harvest.pages.sites.site import site_of
 from harvest.systems.driver import NotSent
 from tests.servers.local_http import Asked, response
 from tests.servers.npm_package import NpmPackage

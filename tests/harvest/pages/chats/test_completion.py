@@ -21,7 +21,7 @@ from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import Chat, ChatAnswer, Manners
 from harvest.pages.chats.completion import Completion, Patience, Sample, Verdict
 from harvest.pages.chats.experience import Experience
-from harvest.pages.sites.description import site_of
+from harvest.pages.sites.site import site_of
 from harvest.systems.driver import Unanswered
 from tests.support.browsing import pages
 
@@ -374,7 +374,7 @@ def waits(known: Experience, *turns: Simulated) -> list[float]:
     """Seconds waited after the last change of each of these answers in turn; below 0 it was cut."""
     extra = []
     for page in turns:
-        completion = Completion(known=known, first=known.try_out())
+        completion = Completion(known=known, first=known.use_extra_time())
         found = page.judged(completion)
         assert found is not None
         sample = page.sample(found[0])

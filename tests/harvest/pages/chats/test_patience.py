@@ -18,7 +18,7 @@ from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_refusal
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, ReadTurn
-from harvest.pages.sites.description import site_of
+from harvest.pages.sites.site import site_of
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 from tests.support.scripted_page import SAID, Request, ScriptedPage, Showing
 

@@ -19,7 +19,7 @@ from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import Manners
 from harvest.pages.chats.findings import Finding, comment_out, site_text
 from harvest.pages.chats.probe import ProbeResult, probe
-from harvest.pages.sites.description import load_site, parse_site
+from harvest.pages.sites.site import load_site, parse_site
 from harvest.systems.driver import DriverError, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
 from tests.support.browsing import browsing

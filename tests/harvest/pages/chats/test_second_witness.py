@@ -36,7 +36,7 @@ class Conversation:
 
     async def turn(self, reply: str, *, read: str = "") -> Account:
         self.clock.seconds += 1
-        self.witness.turn_begins()
+        self.witness.begin_turn()
         sent = self.clock.seconds
         for word in reply.split(" "):
             assert self.witness.ended_at() is None
@@ -82,7 +82,7 @@ async def test_a_first_text_that_came_is_no_agreement_once_another_that_came_sta
     if not during:
         late()
     conversation.clock.seconds += 1
-    conversation.witness.turn_begins()
+    conversation.witness.begin_turn()
     sent = conversation.clock.seconds
     if during:
         late()

@@ -58,7 +58,7 @@ async def typed(window: Window, text: str) -> tuple[Place, Typed]:
     frame = window.frames()[0]
     page = await frame.look()
     place = Place(frame, page, named(page, "box").id, named(page, "send").id)
-    window.outbox.typing()
+    window.outbox.start_typing()
     await frame.arm(place.composer, place.send)
     return place, await type_text(place, text)
 

@@ -16,7 +16,7 @@ from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.taken import Change, ChangedAnswer, RecordedAnswer, has_grown
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.turn import Habits, read_turn
-from harvest.pages.sites.description import site_of
+from harvest.pages.sites.site import site_of
 from harvest.systems.driver import Unanswered
 from tests.support.browsing import pages, run
 from tests.support.snapshots import COMPOSER, snapshot

@@ -12,7 +12,7 @@ from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.experience import Experience
-from harvest.pages.sites.description import site_of
+from harvest.pages.sites.site import site_of
 from harvest.systems.driver import Unanswered
 from tests.servers.local_http import Asked, response
 from tests.support.browsing import pages

@@ -16,7 +16,7 @@ from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_blockers, find_refusal
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.turn import ReadTurn, read_turn
-from harvest.pages.sites.description import site_of
+from harvest.pages.sites.site import site_of
 from tests.support.browsing import browsing, pages, run
 
 SAID = "What is an error 500, and what is a rate limit?"

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from harvest.pages.sites.description import load_site, parse_site, site_of
-from harvest.pages.sites.site import KINDS, Block, Site, checked_selector, encode_site
+from harvest.pages.sites.site import KINDS, Block, Site, checked_selector, encode_site, load_site, parse_site, site_of
 from tests.support.checkout import DOCS
 from topics.errors import InputError
 

@@ -7,7 +7,7 @@ from harvest.pages.witness.letters import Plain, readings
 
 
 def compared(page: str, wire: str) -> Difference:
-    return difference(Plain.of(page), Plain.of(wire))
+    return difference(Plain.from_text(page), Plain.from_text(wire))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_one_side_alone_has_is_told(
     ],
 )
 def test_spaces_marks_and_typography_are_no_difference(page: str, wire: str) -> None:
-    assert compared(page, Plain.of(wire).shown).how == "equal"
+    assert compared(page, Plain.from_text(wire).shown).how == "equal"
 
 
 @pytest.mark.parametrize(

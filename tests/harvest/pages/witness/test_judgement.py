@@ -44,7 +44,7 @@ def told(pages: list[str], *wire: Sequence[object], said: str = SAID) -> list[Ac
         received = [Message(number * 100 + 1.0, "a/ws", "socket", text_of(one)) for one in messages]
         turn = open_content(received, number * 100)
         found.append(make_account(turn, said, page, heard, met.known))
-        met.meet(found[-1])
+        met.add_account(found[-1])
         heard.add(turn.leaves)
     return found
 
@@ -169,5 +169,5 @@ def test_what_is_unlike_the_page_is_not_written_down() -> None:
 def test_keys_that_were_like_the_page_are_kept_whatever_they_say_later() -> None:
     met = SiteKnowledge()
     for account in told(list(REPLIES[:2]), *[[{"text": reply}] for reply in REPLIES[:2]]):
-        met.meet(account)
+        met.add_account(account)
     assert ("a/ws", ".text", "", "joined") in met.known
