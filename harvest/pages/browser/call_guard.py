@@ -29,13 +29,13 @@ def start_failure(message: str) -> str:
     """Explain why a browser did not start. If its process ended at once, the explanation gives its exit code and the
     first line that it printed."""
     if "Socket path too long" in message:
-        return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
+        return "the path of the folder for temporary files is too long; set TMPDIR to a path of at most 60 characters"
     ended = _EXIT.search(message)
     if ended is None:
         return summarize_error(message)
     complaint = _COMPLAINT.search(_COLOURS.sub("", message))
     said = f" and said {complaint['said'][:300]!r}" if complaint else ""
-    return f"it ended at once with exit code {ended['code']}{said}; is it a Chromium, Chrome or Edge?"
+    return f"it ended at once with exit code {ended['code']}{said}; check that it is a Chromium, Chrome or Edge"
 
 
 def call_failure(message: str) -> DriverError:
@@ -46,7 +46,7 @@ def call_failure(message: str) -> DriverError:
     if any(words in message for words in _FRAME_GONE):
         return Unanswered("frame-gone", "the frame has left the page")
     if any(words in message for words in _MOVED):
-        return Unanswered("page-moved", "another document was loaded in the middle of a look")
+        return Unanswered("page-moved", "the page loaded another document while Harvest was reading it")
     return Unanswered("page-broken", summarize_error(message))
 
 
@@ -56,9 +56,9 @@ def action_failure(message: str) -> NotSent:
     message = _COLOURS.sub("", message)
     covered = _COVERED.findall(message)
     if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
-        return NotSent("part-unsure", "no word came back of whether it was clicked")
+        return NotSent("part-unsure", "it is unknown whether the element was clicked")
     if covered:
-        return NotSent("part-covered", f"{covered[-1][:200]} lies over it")
+        return NotSent("part-covered", f"{covered[-1][:200]} covers the element")
     if "not attached" in message or "detached" in message:
         return NotSent("part-gone", "the element has left the page")
     for state in ("not stable", "not visible", "not enabled", "not editable", "outside of the viewport"):
@@ -77,7 +77,7 @@ T = TypeVar("T")
 GONE = {
     "page-crashed": "the page has crashed",
     "page-closed": "the page was closed",
-    "page-hung": "the page does not answer any more",
+    "page-hung": "the page no longer responds",
     "browser-gone": "the browser has ended",
 }
 CLOSING = 5.0  # seconds for clean-up work
@@ -128,7 +128,7 @@ class CallGuard:
             # Nobody awaits it any more; asyncio would report its error as never retrieved.
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
         if apart and self.gone is None:
-            raise Unanswered("frame-silent", f"a frame of the page does not answer within {seconds:g} s")
+            raise Unanswered("frame-silent", f"a frame of the page did not respond within {seconds:g} s")
         # A page that once did not answer is not called again: each call would wait as long.
         self.note_end("page-hung")
         assert self.gone is not None

@@ -50,8 +50,8 @@ async def log_in(
             # The pages of a browser that ends are closed before it is known to have ended.
             if fault.reason != "browser-gone":
                 raise
-    advice = "press Enter here, or close its window and nothing else"
-    raise Unanswered(window.gone or "browser-gone", f"the browser ended before the log-in could be kept: {advice}")
+    advice = "press Enter here, or close only the window"
+    raise Unanswered(window.gone or "browser-gone", f"the browser ended before the log-in could be saved; {advice}")
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
@@ -92,7 +92,9 @@ def read_secrets(path: Path) -> set[str]:
         return {value for value in _secret_values(state) if len(value) >= _SHORTEST}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
-            "this is not a login saved by harvest login", place=Place(str(path)), advice="make a new one: harvest login"
+            "the file is not a log-in saved by harvest login",
+            place=Place(str(path)),
+            advice="make a new one: harvest login",
         ) from None
 
 

@@ -59,7 +59,9 @@ class Browser:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(started.stop(), CLOSING)
             if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
-                raise NotSent("browser-start", f"no browser after {settings.limits.launch:g} s") from None
+                raise NotSent(
+                    "browser-start", f"the browser did not start within {settings.limits.launch:g} s"
+                ) from None
             if isinstance(fault, playwright.Error):
                 # A browser killed while it starts, perhaps because memory ran out, may start the next time.
                 killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message

@@ -17,7 +17,7 @@ async def render_svg(svg: str, executable: Path, *, dark: bool = False, scale: f
     long file. Raises DriverError if the browser cannot be started or ends, and ValueError if the file has no size."""
     size = _SIZE.search(svg)
     if size is None:
-        raise ValueError("the picture has no size")
+        raise ValueError("the root element of the SVG file has no width and height")
     width, height = int(size[1]), int(size[2])
     settings = BrowserSettings(executable=executable, viewport=(width, height), colours="dark" if dark else "light")
     browser = await Browser.launch(settings)

@@ -58,7 +58,7 @@ def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
                     data = b"".join(_clean_record(line) for line in data.splitlines(True))
                 target.writestr(name, redactor.data(data))
     except zipfile.BadZipFile as fault:
-        raise ValueError(f"no trace: {fault}") from None
+        raise ValueError(f"the trace is not a zip file: {fault}") from None
     return out.getvalue()
 
 

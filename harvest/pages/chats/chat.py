@@ -330,7 +330,7 @@ class Chat:
         if why:
             signs = ", ".join(sorted(sample.now))
             detail = {
-                "timeout": f"no whole answer within {self._manners.answer_seconds:g} s",
+                "timeout": f"no complete answer came within {self._manners.answer_seconds:g} s",
                 "no-reply": "no answer appeared, and nothing on the page shows that one is coming",
                 "page-reloaded": "the page reloaded, and it no longer shows the turn with an answer",
                 "unfinished": f"the text no longer changes, but the page still shows that more is coming ({signs}); if "

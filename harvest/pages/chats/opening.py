@@ -205,7 +205,7 @@ class Opening:
                     break
                 await self.dismiss(looks)
                 if self._clock.monotonic() > until:
-                    raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
+                    raise NotSent("not-openable", f"no element on the page matches {selector!r}, which `open` names")
                 await self._clock.sleep(_STEP)
 
     async def _fill_fields(self, looks: Sequence[tuple[Frame, Page]]) -> None:

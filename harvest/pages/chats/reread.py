@@ -176,7 +176,7 @@ def _read_text(run: Path, name: str, address: str) -> str:
     try:
         return read_exhibit(run, address).decode()
     except UnicodeDecodeError:  # a ValueError too
-        raise _Unreadable(f"the exhibit {name!r}, {address}: this is not text") from None
+        raise _Unreadable(f"the exhibit {name!r}, {address}, is not text") from None
     except ValueError as fault:
         raise _Unreadable(f"the exhibit {name!r}, {address}: {fault}") from None
 

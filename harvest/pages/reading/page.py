@@ -279,15 +279,15 @@ def parse_page(source: str) -> Page:
         parser.feed(source)
         element = parser.close()
     except ParseError as fault:
-        raise ValueError(f"not a recorded page: {fault}") from None
+        raise ValueError(f"this is not a recorded page: {fault}") from None
     if element.tag != "h-page":
-        raise ValueError(f"not a recorded page: the root element is {element.tag!r}")
+        raise ValueError(f"this is not a recorded page: the root element is {element.tag!r}")
     root = Node(element.tag, dict(element.attrib))
     stack = [(element, root, 0)]
     while stack:
         source_element, node, depth = stack.pop()
         if depth > _DEEPEST:
-            raise ValueError(f"not a recorded page: elements are nested more than {_DEEPEST} deep")
+            raise ValueError(f"this is not a recorded page: elements are nested more than {_DEEPEST} deep")
         if source_element.text:
             node.children.append(source_element.text)
         for child in source_element:

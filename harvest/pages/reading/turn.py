@@ -90,7 +90,7 @@ class Habits:
             beside = tuple(tuple(map(str, made)) for made in data.get("beside", ()))
             return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots, apart, beside)
         except (KeyError, TypeError, ValueError) as fault:
-            raise ValueError(f"invalid habits: {fault!r}") from None
+            raise ValueError(f"the habits are invalid: {fault!r}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def _check_css(css: str) -> str:
     try:
         return checked_selector(css)
     except ValueError as fault:
-        raise refusal(f"the selector {css!r} {fault}") from None
+        raise refusal(str(fault)) from None
 
 
 def _check_send(value: str) -> str:
@@ -40,14 +40,14 @@ def _check_send(value: str) -> str:
 
 def _check_words(text: str) -> str:
     if not text.strip():
-        raise refusal("an empty text would match everywhere")
+        raise refusal("the text is empty and would match everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
             searchable(text[1:-1])
         except ValueError as fault:
             raise refusal(f"the pattern {text} {fault}") from None
     elif len(text) > _LONGEST_TEXT:
-        raise refusal(f"longer than {_LONGEST_TEXT} characters: a few words will do")
+        raise refusal(f"the text is longer than {_LONGEST_TEXT} characters; a few words are enough")
     return text
 
 
@@ -58,7 +58,7 @@ def _check_address(url: str) -> str:
 
 def _check_name(name: str) -> str:
     if not name.strip() or name != name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
-        raise refusal("a name is one line of text without space around it")
+        raise refusal("a name must be one line of text without surrounding spaces")
     return name
 
 
@@ -82,7 +82,7 @@ class Block(StrictModel):
     @model_validator(mode="after")
     def _tells_something(self) -> Self:
         if self.selector is None and self.text is None:
-            raise refusal("give a selector, a text, or both: otherwise everything would be blocked")
+            raise refusal("neither a selector nor a text is given, so every page would count as blocked")
         return self
 
     @cached_property
@@ -199,55 +199,62 @@ def encode_site(site: Site) -> dict[str, Any]:
 _LONGEST = 1000  # characters
 _PAIRS = {"(": ")", "[": "]"}
 _FOREIGN = (
-    (re.compile(r"^\s*(?:xpath=|\.{0,2}//?\w)"), "XPath"),
-    (re.compile(r"^\s*(?:text|css|role|id|data-testid|data-test|internal:\w+)\s*="), "a selector of Playwright"),
-    (re.compile(r">>"), "a selector of Playwright (`>>`)"),
-    (re.compile(r"^\s*get_?by", re.IGNORECASE), "a call of Playwright"),
-    (re.compile(r":(?:has-text|text|text-is|visible|nth-match|near|right-of|left-of|above|below)\b"), "of Playwright"),
+    (re.compile(r"^\s*(?:xpath=|\.{0,2}//?\w)"), "is XPath, not CSS"),
+    (
+        re.compile(r"^\s*(?:text|css|role|id|data-testid|data-test|internal:\w+)\s*="),
+        "is a Playwright selector, not CSS",
+    ),
+    (re.compile(r">>"), "is a Playwright selector (`>>`), not CSS"),
+    (re.compile(r"^\s*get_?by", re.IGNORECASE), "is a call of a Playwright method, not CSS"),
+    (
+        re.compile(r":(?:has-text|text|text-is|visible|nth-match|near|right-of|left-of|above|below)\b"),
+        "uses a pseudo-class of Playwright, not of CSS",
+    ),
     (
         re.compile(r":(?:contains|eq|gt|lt|first|last|even|odd|parent|button|input|selected|hidden)(?![\w-])"),
-        "of jQuery",
+        "uses a pseudo-class of jQuery, not of CSS",
     ),
-    (re.compile(r"::"), "a pseudo-element (`::`), which is no element of the page"),
-    (re.compile(r"[{};]"), "a whole style rule, or half of one"),
-    (re.compile(r"<"), "HTML"),
+    (re.compile(r"::"), "names a pseudo-element (`::`), which is not an element of the page"),
+    (re.compile(r"[{};]"), "is a style rule or a part of one, not a selector"),
+    (re.compile(r"<"), "is HTML, not CSS"),
 )
 
 
 # Only a browser knows for certain whether a selector is valid; obvious mistakes are refused before one starts.
 def checked_selector(css: str) -> str:
-    """Return `css` without surrounding white space. Raises ValueError if it cannot be a selector; the message is a
-    clause whose subject is the selector."""
-    text = css.strip()
+    """Return `css` without surrounding white space. Raises ValueError if it cannot be a selector."""
+    text, subject = css.strip(), f"the selector {css!r}"
     if not text:
-        raise ValueError("is empty")
+        raise ValueError(f"{subject} is empty")
     if len(text) > _LONGEST:
-        raise ValueError(f"is longer than {_LONGEST} characters")
+        raise ValueError(f"{subject} is longer than {_LONGEST} characters")
     bare = _blank_strings(text)
     for pattern, what in _FOREIGN:
         if pattern.search(bare):
-            raise ValueError(f"is {what}, not CSS" if not what.startswith("a ps") else f"names {what}")
+            raise ValueError(f"{subject} {what}")
     waiting: list[str] = []
     for sign in bare:
         if sign in _PAIRS:
             waiting.append(_PAIRS[sign])
         elif sign in _PAIRS.values() and (not waiting or waiting.pop() != sign):
-            raise ValueError(f"has a {sign} too many")
+            raise ValueError(f"{subject} has a {sign} too many")
     if waiting:
-        raise ValueError(f"is missing a {waiting[-1]}")
+        raise ValueError(f"{subject} is missing a {waiting[-1]}")
     for part in _split_at_commas(bare):
         if not part.strip():
-            raise ValueError("has a comma with nothing before or after it")
+            raise ValueError(f"{subject} has a comma with nothing before or after it")
         if re.match(r"\s*[+~>]", part) or re.search(r"[+~>]\s*$", part):
-            raise ValueError("begins or ends with > + or ~")
+            raise ValueError(f"{subject} begins or ends with > + or ~")
         if re.search(r"[>+~]\s*[>+~]", part):
-            raise ValueError("has two of > + ~ in a row")
+            raise ValueError(f"{subject} has two of > + ~ in a row")
     outside = re.sub(r"\[[^\]]*\]", "[]", bare)  # without the content of square brackets
     wrong = re.search(r"[.#](?![\w\\-]|[^\x00-\x7f])|(?<![:\w]):(?![\w:-])|:\s|:$", outside)
     if wrong:
-        raise ValueError(f"has a {wrong[0].strip()!r} without a name after it")
+        raise ValueError(f"{subject} has a {wrong[0].strip()!r} without a name after it")
     if re.search(r"(?<!\\)[#.][0-9]", outside):
-        raise ValueError('has a name that begins with a digit: write [id="1…"] or [class~="1…"]')
+        raise ValueError(
+            f'{subject} contains a name that begins with a digit; write [id="1…"] or [class~="1…"] instead'
+        )
     return text
 
 
@@ -268,7 +275,7 @@ def _blank_strings(text: str) -> str:
             quote = sign if sign in "\"'" else ""
         at += 1
     if quote:
-        raise ValueError(f"has a {quote} that is never closed")
+        raise ValueError(f"the selector {text!r} has a {quote} that is never closed")
     return "".join(out)
 
 

@@ -119,7 +119,7 @@ class Account:
                 raise ValueError(f"the format is not {FORMAT}")
             return msgspec.convert(value, Account, strict=False)
         except (AttributeError, TypeError, RecursionError, msgspec.ValidationError) as fault:
-            raise ValueError(f"invalid {FORMAT}: {fault!r}") from None
+            raise ValueError(f"the content is not valid {FORMAT}: {fault!r}") from None
 
 
 def make_account(

@@ -57,7 +57,7 @@ def test_a_page_that_stirs_within_its_time_has_not() -> None:
 
 def test_the_silence_of_a_frame_is_not_that_of_its_page() -> None:
     async def frame_then_page(guard: CallGuard) -> None:
-        with pytest.raises(Unanswered, match="frame-silent: a frame of the page does not answer within 10 s"):
+        with pytest.raises(Unanswered, match="frame-silent: a frame of the page did not respond within 10 s"):
             await guard.run(silent(), 10, apart=True)
         assert guard.gone is None
         await guard.run(silent(), 60)

@@ -86,7 +86,7 @@ async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(tmp_pa
 
     watching = asyncio.create_task(watched())
     chosen = BrowserSettings(executable=program(tmp_path, "exec sleep 3600"), limits=Limits(launch=5.0))
-    with pytest.raises(NotSent, match="browser-start: no browser after 5 s"):
+    with pytest.raises(NotSent, match="browser-start: the browser did not start within 5 s"):
         await Browser.launch(chosen)
     watching.cancel()
     assert started

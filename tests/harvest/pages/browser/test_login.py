@@ -155,7 +155,7 @@ async def test_a_browser_that_ends_says_that_nothing_was_kept() -> None:
         waiting = asyncio.create_task(log_in(window, never))
         await asyncio.sleep(0.2)
         await window._browser.close()
-        with pytest.raises(Unanswered, match="before the log-in could be kept"):
+        with pytest.raises(Unanswered, match="before the log-in could be saved"):
             await asyncio.wait_for(waiting, 20)
 
 
@@ -166,7 +166,7 @@ async def test_a_browser_that_is_found_to_have_ended_only_when_it_is_asked_says_
         async def state(self) -> dict[str, Any]:
             raise Unanswered("browser-gone", "the browser has ended")
 
-    with pytest.raises(Unanswered, match="before the log-in could be kept"):
+    with pytest.raises(Unanswered, match="before the log-in could be saved"):
         await log_in(Closed(), never)
 
 

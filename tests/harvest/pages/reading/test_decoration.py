@@ -197,7 +197,7 @@ def test_habits_know_the_lines_of_replies_that_left_the_page() -> None:
     assert read_turn(second, "two").text == "Zed from the film club\n\nSecond."
     assert read_turn(second, "two", habits=habits).text == "Second."
     assert Habits.from_json(habits.as_json()) == habits
-    with pytest.raises(ValueError, match="invalid habits"):
+    with pytest.raises(ValueError, match="the habits are invalid"):
         Habits.from_json({"user": 3})
 
 

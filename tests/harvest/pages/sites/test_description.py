@@ -99,7 +99,7 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("composr: x\n", "3:1", "unknown key 'composr': did you mean 'composer'?"),
         ("composer: ''\n", "3:11", "the selector '' is empty"),
         ("composer: 5\n", "3:11", "composer: must be text"),
-        ("reply: .a >> .b\n", "3:8", "is a selector of Playwright"),
+        ("reply: .a >> .b\n", "3:8", "is a Playwright selector"),
         ("reply: 'a:contains(\"b\")'\n", "3:8", "of jQuery"),
         ("open:\n  - .a\n  - '[b'\n", "5:5", "the selector '[b' is missing a ]"),
         ("send: '> button'\n", "3:7", "begins or ends with > + or ~"),
@@ -108,9 +108,9 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("quiet: 0\n", "3:8", "quiet"),
         ("delay: soon\n", "3:8", "delay: must be a number"),
         ("blocked: [{kind: toast, text: a}]\n", "3:18", "kind: is not one of the words allowed here"),
-        ("blocked: [{kind: error}]\n", "3:11", "give a selector, a text, or both"),
+        ("blocked: [{kind: error}]\n", "3:11", "neither a selector nor a text is given"),
         ("blocked: [{kind: error, text: '/(a+)+/'}]\n", "3:31", "the pattern /(a+)+/"),
-        ("blocked: [{kind: error, text: ' '}]\n", "3:31", "an empty text would match everywhere"),
+        ("blocked: [{kind: error, text: ' '}]\n", "3:31", "the text is empty and would match everywhere"),
         ("frame: ''\n", "3:8", "frame"),
     ],
 )
@@ -184,7 +184,7 @@ def test_selectors_that_a_browser_takes_are_taken(css: str) -> None:
     ],
 )
 def test_what_can_be_no_selector_is_refused(css: str) -> None:
-    with pytest.raises(ValueError, match=r"^(is|has|names|begins|lacks) "):
+    with pytest.raises(ValueError, match=r"^the selector .* (is|has|names|uses|contains|begins|lacks) "):
         checked_selector(css)
 
 
