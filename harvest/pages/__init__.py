@@ -1,1 +1,2 @@
-"""Live pages: found, read and waited for, as a person would."""
+"""Chat pages on the web: finding the chat in a page, sending turns, awaiting the answers and reading them as a person
+would."""

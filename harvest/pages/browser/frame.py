@@ -27,15 +27,15 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class TurnSigns:
-    """Signs of work on the page since the send; times are in seconds.
+    """Signs of activity on the page since the turn was sent; times are in seconds.
 
-    asked: time since the send, or None if this document did not witness it (a new document was loaded, or nothing was
-    sent). quiet: time since the text last changed, or since the send if it never did. rewritten: time since the page
-    last wrote an unchanged text again, or None if it never did. changes: how often the text changed. pauses: (length,
-    start after the send) of the longest gaps between changes and of the most recent ones. signs: the observed signs by
-    their names in `busy_signs`, without `network`. stale: whether a watched element has left the page. mutations:
-    number of changes of any kind. stalls: (length, start after the send) of the longest periods in which the page could
-    not run, as measured by a timer in it.
+    asked: time since the send, or None if this document was loaded later or nothing was sent. quiet: time since the
+    text last changed, or since the send if it never did. rewritten: time since the page last wrote an unchanged text
+    again, or None if it never did. changes: how often the text changed. pauses: (length, start after the send) of the
+    longest gaps between changes and of the most recent ones. signs: the observed signs by their names in `busy_signs`,
+    without `network`. stale: whether a watched element has left the page. mutations: number of changes of any kind.
+    stalls: (length, start after the send) of the longest periods in which the page could not run, as measured by a
+    timer in it.
     """
 
     asked: float | None
@@ -181,7 +181,7 @@ class Frame:
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
         """Continue in a document that was loaded after the turn was sent. From now on sample() counts from this call,
-        and look() gives no ages of elements."""
+        and look() does not say when elements were added."""
         await self._ask_eye("follow", dict(site) if site else None, again=True)
 
     async def watch(self, ids: Sequence[int]) -> None:

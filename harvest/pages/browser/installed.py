@@ -35,7 +35,7 @@ ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class FoundBrowser:
-    """A browser that was found. how: a phrase that says how it was found, to end a sentence with."""
+    """A browser that was found. how: how it was found, as the end of a sentence."""
 
     path: Path
     how: str

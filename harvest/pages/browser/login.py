@@ -114,7 +114,7 @@ def _secret_values(state: dict[str, Any]) -> Iterator[str]:
 
 
 def _strings_in_json(value: str) -> Iterator[str]:
-    """Yield the strings in a JSON value, because pages keep keys inside larger objects."""
+    """Yield the strings in a JSON value, because pages store secret keys inside larger objects."""
     with contextlib.suppress(ValueError, RecursionError):
         inner = json.loads(value)
         if isinstance(inner, (dict, list)):

@@ -106,8 +106,8 @@ class Handle(Protocol):
 
 
 class ElementFrame(Protocol):
-    """The frame that contains an element. Playwright's own coordinates are wrong by the borders of frames from another
-    origin."""
+    """The frame that contains an element. It gives the position because Playwright's coordinates ignore the borders of
+    frames from another origin."""
 
     async def box(self) -> Box | None: ...
 

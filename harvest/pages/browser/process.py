@@ -41,7 +41,7 @@ def find_playwright_browser() -> Path | None:
 
 
 class Browser:
-    """A browser process. Its windows share only the program and the clock used for all waiting."""
+    """A browser process. Its windows share nothing except the process and the clock used for all waiting."""
 
     def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
         self._playwright, self._browser, self._clock = started, browser, clock

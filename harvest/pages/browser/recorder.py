@@ -54,7 +54,7 @@ class Recorder:
         self._size = 0
 
     async def attach(self, line: DevToolsSession) -> None:
-        """Start listening to a page, a worker or a frame. Raises the errors of `line`."""
+        """Start listening to a page, a worker or a frame. Raises the errors of the DevTools session `line`."""
         listener = _Listener(self, line)
         for event, heard in listener.events.items():
             line.on(event, heard)
@@ -158,7 +158,7 @@ class _Listener:
             self._recorder.fetching -= 1
 
     async def _fetch(self, request: str, body: Body) -> None:
-        """Fetch the whole body unless it has come as a stream. On a busy machine both answers may be delayed."""
+        """Fetch the whole body unless it has arrived as a stream meanwhile, as it may on a busy machine."""
         with contextlib.suppress(Exception):  # the bodies of a page that has gone are lost
             told = await self._line.send("Network.getResponseBody", {"requestId": request})
             if body.chunks or request in self._fetched:

@@ -59,8 +59,8 @@ class BrowserRotation:
         return window
 
     async def leave(self, window: Window) -> None:
-        """Close a window, and also its browser if that has been replaced and has no other window open. May be called
-        twice."""
+        """Close a window. If its browser has been replaced in the rotation and has no other window, close the browser
+        as well. May be called twice."""
         runner = self._of.pop(window, None)
         await window.close()
         if runner is not None:

@@ -1,4 +1,5 @@
-"""Settings for starting a browser and for how it presents itself to pages. This module does not need the browser."""
+"""Settings for starting a browser and for how it presents itself to pages. This module does not import the browser
+code."""
 
 import os
 from dataclasses import dataclass, field

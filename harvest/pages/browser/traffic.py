@@ -1,9 +1,9 @@
-"""Traffic while an answer is awaited: requests in flight, failures, and web socket frames.
+"""Network traffic while an answer is awaited: requests in flight, failures, and web socket frames.
 
 Pages send requests all the time: they poll, keep a stream of notifications open, and report what a person looks at.
 Requests that were in flight when the turn was sent do not belong to it, nor does a request that repeats one of them
-(the next round of a long poll). A page that polls gets its answer in parts, so the end of a poll means little. The end
-of a stream, or of the request that sent the turn, means much.
+(the next round of a long poll). A page that polls gets its answer in parts, so the end of a poll says little about the
+end of the answer. The end of a stream, or of the request that sent the turn, says much.
 """
 
 import math
@@ -35,7 +35,7 @@ _HANDSHAKE = 0.5  # seconds for a web socket to open, besides one and a half tim
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A request of the page. at: seconds since the mark."""
+    """A request that is still in flight. at: when it began, in seconds since the mark."""
 
     method: str
     url: str
@@ -205,9 +205,9 @@ class Traffic:
 
     @property
     def is_connecting(self) -> bool:
-        """True if a web socket may not be ready yet. Only its first use shows that it is ready. Even after that it
-        counts as connecting while the page waits for the answer to its first message, because some pages delay a
-        person's actions until then and may send them in another order."""
+        """True if a web socket may not be ready yet. A socket counts as ready once it has been used. It counts as
+        connecting again while the page waits for the answer to its first message, because some pages delay a person's
+        actions until then and may send them in another order."""
         now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
         greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
         return (greets and now - self._met < _GREETINGS * self.lag) or any(
@@ -220,8 +220,9 @@ class Traffic:
 
     @property
     def heard(self) -> float | None:
-        """Seconds from the mark to the first byte that may belong to an answer, or slightly less. It is infinite before
-        that byte comes, and None if it cannot be known because a stream that began earlier was open."""
+        """Seconds from the mark to the first byte that may belong to an answer, or slightly less. The value is infinite
+        before that byte comes. It is None if an earlier stream was still open, because its bytes cannot be told
+        apart."""
         if self._streaming:
             return None
         return math.inf if self._heard is None else self._heard
@@ -274,7 +275,7 @@ class Traffic:
     @property
     def has_settled(self) -> bool:
         """True if everything requested after the mark has arrived. An event stream that has begun is ignored, because
-        it stays open for as long as the page and delivers no part of the page."""
+        it stays open as long as the page and does not deliver the page itself."""
         return not any(
             one.kind in CARRYING
             and not one.background

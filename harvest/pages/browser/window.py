@@ -161,8 +161,8 @@ class Window:
 
     async def goto(self, url: str, seconds: float = 60.0) -> int | None:
         """Load a page and return its HTTP status, whatever it is, or None for a page without one. Raises NotSent
-        (`page-unreachable`, `page-timeout` or `page-download`) if no page comes. The document must have been read
-        within `seconds`; the rest of its content has ten seconds more."""
+        (`page-unreachable`, `page-timeout` or `page-download`) if no page comes. The document itself must load within
+        `seconds`; its images and scripts may take ten seconds more."""
         try:
             response = await self._life.run(
                 self._page.goto(url, timeout=seconds * 1000, wait_until="domcontentloaded"), seconds + 5
@@ -182,8 +182,8 @@ class Window:
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
     def expect_window(self, expected: bool) -> None:
-        """Set whether the page may open a new window for the conversation. Withdrawing this closes a window that was
-        opened but not entered."""
+        """Set whether the page may open a new window for the conversation. Setting this to False closes a window that
+        was opened but not entered."""
         self._expects = expected
         page, self._opened = (self._opened, None) if not expected else (None, self._opened)
         if page is not None:

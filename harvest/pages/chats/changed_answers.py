@@ -18,8 +18,8 @@ LATER = "the answer before it has changed on the page since, and is recorded as 
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnswers:
-    """The changes of the answers in one conversation. most: the longest quiet period to require of an answer, in
-    seconds."""
+    """The changes of the answers in one conversation. most: the longest time without changes to require of an answer,
+    in seconds."""
 
     window: Window
     experience: Experience
@@ -27,8 +27,8 @@ class ChangedAnswers:
     most: float
 
     def counts(self, taken: RecordedAnswer, later: ChangedAnswer) -> bool:
-        """Return True if the change shows that the recorded answer was incomplete or wrong. A page that changes its
-        answers however long Harvest waits, for example whenever the next turn is sent, does not show that."""
+        """Return True if the change shows that the recorded answer was incomplete or wrong. The result is False for a
+        page that changes its answers however long Harvest waits, for example whenever the next turn is sent."""
         if not (later.grown or later.replaced) or self.experience.in_vain >= _IN_VAIN:
             return False
         return not self.experience.is_habit(taken.turn.text, later, taken.quiet)

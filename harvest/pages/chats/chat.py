@@ -52,7 +52,7 @@ _FOUND_AS = {"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How to treat a page.
+    """Settings for the conversation with a page.
 
     evidence: what to keep of each turn: `screenshot`, `reply` (the HTML of the answer), `page` (the HTML of the whole
     page) or `watch` (how the end of the answer was recognised). afresh: whether to begin a new chat once the page is
@@ -202,9 +202,9 @@ class Chat:
         """End the conversation. Raises Unanswered if its last answer has continued since (`went-on`), or if the page
         now shows its last turn twice (`sent-twice`).
 
-        An answer whose end was recognised by quiet alone is given the same time again. In the first conversations with
-        a site every other answer is given extra time, too, because links or another bubble may come seconds after its
-        end.
+        If only a quiet period showed the end of the last answer, Harvest waits for such a period once more. In the
+        first conversations with a site it waits after any other answer, too, because links or another bubble may come
+        seconds later.
         """
         taken, patience, known = self._taken, self._manners.patience, self._experience
         if taken is not None:
@@ -244,8 +244,8 @@ class Chat:
         return await self._evidence.of_failure(self._place.frame if self._place is not None else None)
 
     async def _await_place(self) -> Place:
-        """Wait until the next turn can be typed and nothing covers the box, and return where. Raises NotSent if the
-        page accepts no turn."""
+        """Wait until the next turn can be typed and nothing covers the box, and return the place to type in. Raises
+        NotSent if the page accepts no turn."""
         assert self._place is not None, "open first"
         begun = self._clock.monotonic()
         self._opening.clear()
@@ -349,7 +349,7 @@ class Chat:
         return find_sent_text(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
-        """Return True if the page shows another text in the position where every earlier turn showed the user's
+        """Return True if the page shows a different text in the position where every earlier turn showed the user's
         text."""
         if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
             return False  # punctuation alone may be a mask

@@ -33,8 +33,8 @@ Shape = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press of a button, described for people. kind: the kind of a Blocker, or `launcher`. selector: a selector of
-    the button, if one was found."""
+    """A press of a button, described for people. kind: the kind of a Blocker, or `launcher`. selector: a CSS selector
+    of the button, or None if none could be made."""
 
     kind: str
     name: str

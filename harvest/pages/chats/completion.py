@@ -34,14 +34,15 @@ _CHAIN = 3  # times as long a chain of requests is awaited as one sign that stay
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The seconds of quiet to wait for.
+    """The seconds without changes (quiet) to wait for in each situation.
 
-    covered: after signs that lasted to the end of the text. brief: used instead of `covered` for a sign that lasted to
-    the end of every answer on this site, and of several. loose: after loose signs only. alone: if no sign accompanied
-    the text. slack: the longest time between the end of the text and the end of a sign that belongs to it. stuck: the
-    time without new text or the end of a firm sign after which a sign that stays is ignored. silent: how long a page
-    without signs may leave a turn without any text. failed: used instead of `silent` if something shows that the turn
-    failed, since some pages try again by themselves. most: the upper limit, however long the pauses are.
+    covered: after signs that lasted to the end of the text. brief: instead of `covered`, after a sign that lasted to
+    the end of every answer on this site so far. loose: after loose signs only. alone: if no sign accompanied the text.
+    slack: the longest time between the end of the text and the end of a sign that belongs to it. stuck: the time after
+    which a sign that stays is ignored, if neither new text nor the end of a firm sign came meanwhile. silent: how long
+    a page without signs may leave a turn without any text. failed: instead of `silent`, if something shows that the
+    turn failed; it is not 0 because some pages try again by themselves. most: the upper limit, however long the pauses
+    are.
     """
 
     covered: float = 0.5
@@ -95,8 +96,8 @@ class Verdict:
 
 @dataclass(slots=True)
 class Completion:
-    """The decision over one turn. known: what earlier turns taught. first: whether the site is new, so that the answer
-    is given more time."""
+    """The decision whether the answer to one turn is complete. known: what earlier turns taught. first: whether the
+    site is new, so that the answer is given more time."""
 
     patience: Patience = field(default_factory=Patience)
     known: Experience = field(default_factory=Experience)
@@ -256,11 +257,12 @@ class Completion:
 
     def _lasted_to_end(self, sample: Sample, sign: str, end: float) -> bool:
         """Return True if a sign that ended at `end` was present up to the end of the text. Text that followed without a
-        break is allowed, because some pages go on painting what they have long received, for longer on a busy machine.
+        break is allowed, because some pages go on painting text that they received long ago, for longer on a busy
+        machine.
 
-        Typing dots disappear when the first word comes, so a loose sign that ended then says nothing about the last
-        word, unless it is known to last on this site. A request says nothing either if the page still showed after its
-        end that somebody writes, because the text since then came at the page's own pace.
+        Typing dots disappear when the first word comes. So a loose sign that ended then says nothing about the last
+        word, unless it is known to last on this site. The end of a request says nothing either if the page still showed
+        afterwards that somebody writes, because such a page paints the text at its own pace.
         """
         began = math.inf if sample.began is None else sample.began
         if self._ended_at_first_word(sample, sign, end) and not self.known.is_steadfast(sign):

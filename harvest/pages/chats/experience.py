@@ -1,5 +1,5 @@
 """What the answers so far taught about a site: which of its signs end, how soon they come, and how long its text
-pauses. The conversations with one site share it, so that later ones use what earlier ones learnt."""
+pauses. All conversations with the site share it."""
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
@@ -24,7 +24,7 @@ _MOST_WORDINGS = 200  # of answers that were replaced
 @dataclass(frozen=True, slots=True)
 class _SeenChange:
     """A change of the answer `said`. pause: the seconds after which the change came. until, since: the values of
-    (`alone`, `after`) before and after learning from it."""
+    (`alone`, `after`) before and after Harvest learnt from the change."""
 
     said: str
     pause: float
@@ -37,15 +37,14 @@ class Experience:
     """What has been learnt about a site.
 
     ended: signs that came and went with a complete answer. stayed: signs that once remained after an answer that
-    everything else on the page showed to be complete. mistrusted: signs that did so twice and never ended. unsteady:
-    signs that were missing, or had gone, while text still came. alone: seconds of quiet that an answer without signs
-    needs on this site. after: seconds of quiet that an answer with signs needs, because something was added after its
-    signs; both are 0 if nothing was learnt. launchers: selectors of what must be pressed before the chat appears.
-    untried: how many more answers are given extra time because the site is new. unsettled: how many more conversations
-    are checked some seconds after their end, for that reason. in_vain: how often an answer grew although it had been
-    given more time than the last one that grew, so that waiting does not help. asks_on: whether a page went on polling
-    after an answer for as long as Harvest waits. trails: the number of answers after which requests continued for long
-    and brought no text.
+    everything else on the page showed to be complete. mistrusted: signs that remained twice and never ended. unsteady:
+    signs that were missing, or had gone, while text still came. alone: seconds of quiet to require of an answer without
+    signs. after: seconds of quiet to require of an answer with signs, because something was once added after them. Both
+    are 0 if nothing was learnt. launchers: selectors of what must be pressed before the chat appears. untried: how many
+    more answers are given extra time because the site is new. unsettled: how many more conversations are checked some
+    seconds after their end because the site is new. in_vain: how often an answer grew although it had been given more
+    time than the last one that grew. asks_on: whether a page went on polling after an answer for as long as Harvest
+    waits. trails: the number of answers after which requests continued for long and brought no text.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -103,7 +102,8 @@ class Experience:
 
     def is_proven(self, sign: str, *, alone: bool = False) -> bool:
         """Return True if the sign, whatever its kind, lasted to the end of every answer, and of more answers than
-        `is_steadfast` requires. With `alone`, no other sign confirms it, and still more answers are required."""
+        `is_steadfast` requires. Still more answers are required with `alone`, which says that no other sign confirms
+        this one."""
         enough = _PROVEN_ALONE if alone else _PROVEN
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
@@ -122,10 +122,10 @@ class Experience:
     def believes(self, signs: Collection[str], *, whole: bool) -> bool:
         """Return True if a text after which `signs` never end may count as a complete answer.
 
-        `whole` means that everything else on the page says so: a firm sign accompanied the text to its end. Without
-        that the text may just as well be half an answer, however often this happens. Afterwards these signs are awaited
-        no longer than a text without signs is. From the second time on they are not awaited at all, unless they have
-        been seen to end here.
+        `whole` means that a firm sign accompanied the text to its end. Without such a sign the text may be half an
+        answer, and the result is False. If the result is True, these signs are later awaited no longer than a text
+        without signs. From the second time on they are not awaited at all, unless they have been seen to end on this
+        site.
         """
         stuck = set(signs)
         if not whole:
@@ -162,9 +162,10 @@ class Experience:
         """Return True if the page changes all its answers as it changed `said`, however long Harvest waits. An example
         is a mark such as "edited" that appears with the next turn.
 
-        That is so if an earlier answer changed by the same words, and this answer had been given `quiet` seconds,
-        longer than the earlier change took. A text longer than a mark must be added to two different answers, because
-        it may be the rest of one. What the first change taught is then forgotten, because waiting does not help.
+        That is so if an earlier answer changed by the same words, and the answer `said` had been left unchanged for
+        `quiet` seconds, longer than the earlier change took. An addition longer than a mark must have come to two
+        different answers, because it may be the rest of one. The times learnt from the earlier change are then dropped,
+        because waiting does not help.
         """
         if later.change in self._habits:
             return True
@@ -179,8 +180,8 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Return the seconds for which this text is not accepted as an answer because the page once replaced a text
-        with these words. Returns None if that never happened."""
+        """Return the seconds for which this text is not yet accepted as an answer, because the page once replaced a
+        text with these words by the real answer. Returns None if that never happened."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _LATER * pause + _SLACK
 
@@ -197,8 +198,8 @@ class Experience:
 
     def next_sign_due(self, came: Collection[str], began: float) -> float | None:
         """Return the seconds after the send at which a sign would be present if more of the answer were to come.
-        Returns None if no sign is known that well. `came` holds the signs that appeared in this turn, which need no
-        such estimate."""
+        Returns None if too little is known about the signs. `came` holds the signs that appeared in this turn, which
+        need no such estimate."""
         dues = (
             self.sign_due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came)
         )

@@ -26,8 +26,8 @@ _WIDTH = 100
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A finding about a page for one `field` of a site file. value: what to write there, or None if no lasting value
-    was found. sure: the certainty, from 0 to 1. why: the reasons. used: whether to use the value; if False, because the
-    page is read better without it, it becomes a comment in the draft."""
+    was found. sure: the certainty, from 0 to 1. why: the reasons. used: whether the draft uses the value. An unused
+    value becomes a comment, because the page is read better without it."""
 
     field: str
     value: str | None
@@ -122,7 +122,7 @@ def opening_findings(opening: Opening) -> tuple[Finding, ...]:
 
 
 def door_findings(opening: Opening) -> tuple[Finding, ...]:
-    """Return findings about what to enter in a form before the chat."""
+    """Return findings about the fields of a form before the chat."""
     door = opening.door
     if door is None:
         return ()
@@ -153,7 +153,7 @@ def place_findings(place: Place, page: Page) -> tuple[Finding, ...]:
 
 
 def read_exchange(place: Place, before: Page, message: str, said: ChatAnswer) -> Exchange:
-    """Read the exchange again from the page that was kept as evidence."""
+    """Return the exchange, read again from the page that was kept as evidence."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
     turn = read_turn(after, message, before=PageText(before))
@@ -258,7 +258,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
 
 
 def raise_certainty(score: float) -> float:
-    """Return the certainty of a finding with this score once it has worked."""
+    """Return the raised certainty of a finding with this score, after its value has worked."""
     return min(0.99, 1 - (1 - score) * _AFTER_USE)
 
 

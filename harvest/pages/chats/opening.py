@@ -180,8 +180,8 @@ class Opening:
         return [selector for kind, selector in self.found if kind == "launcher" and selector is not None]
 
     def _learn(self) -> None:
-        """Remember the last launcher, which opened the chat. It is not remembered if it was pressed twice, because the
-        first press came too early."""
+        """Remember the last launcher pressed, which opened the chat, unless its first press came too early and had to
+        be repeated."""
         pressed = self._launchers_pressed
         self._launchers.difference_update(pressed)
         if pressed and pressed.count(pressed[-1]) == 1:

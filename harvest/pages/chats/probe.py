@@ -116,7 +116,8 @@ async def probe(
 
 
 async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: ProbeResult) -> ProbeResult:
-    """Return the draft with as many of its fields as can open the page by themselves. No message is sent again."""
+    """Return the result with a draft that opens the page by itself, leaving out as few fields as possible. No message
+    is sent again."""
     findings = tuple(
         replace(one, sure=page_findings.raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
         if one.field == "composer"

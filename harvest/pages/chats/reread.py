@@ -146,8 +146,8 @@ class _Unreadable(Exception):
 def _read_turn(
     run: Path, evidence: Mapping[str, str], source: str, said: str, known: _SessionHabits, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
-    """Return the page and the turn read from it, and add to `known` what they teach. `ended` says that no more text was
-    to come. Raises _Unreadable."""
+    """Return the page and the turn read from it, and add to `known` what they teach. `ended` says that the turn was
+    over when the page was kept. Raises _Unreadable."""
     text = _read_text(run, source, evidence[source])
     watch, habits = _read_watch(run, evidence.get("watch", "")), known.habits
     if not known.whole and isinstance(recorded := watch.get("habits"), dict):

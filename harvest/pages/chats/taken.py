@@ -45,8 +45,8 @@ class ChangedAnswer:
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
     """An answer as it was read from `page` with these habits. how: the kind of sign that showed its end. quiet: seconds
-    without a change by then. at: when it last changed, by the clock of the waiting program. mutations: number of
-    changes of any kind on the page until then. before, heard: the other arguments it was read with."""
+    without a change when it was read. at: when it last changed, by the clock of the waiting program. mutations: number
+    of changes of any kind on the page until then. before, heard: the other arguments with which it was read."""
 
     said: str
     page: Page
@@ -111,7 +111,8 @@ class RecordedAnswer:
 
     @staticmethod
     def _later_without(gone: Iterable[Node], text: str) -> ChangedAnswer:
-        """Return the answer after bubbles have gone, with the remaining `text`. It is unknown when they went."""
+        """Return the answer as changed by the loss of the bubbles `gone`, with the remaining `text`. The time of the
+        change is unknown."""
         lost = tuple(word for bubble in gone for word in _split_words(bubble.text))
         return ChangedAnswer(text, False, None, True, Change(lost))
 
@@ -136,8 +137,8 @@ class RecordedAnswer:
 
 
 def has_grown(before: str, now: str) -> bool:
-    """Return True if `now` still has all words of `before`, in order, and more: at its end, in between, or as a
-    link."""
+    """Return True if `now` has all words of `before`, in order, and also additional text at its end, in between, or as
+    a link."""
     was, is_now = letters(before), letters(now)
     if len(is_now) <= len(was):
         return False
@@ -185,8 +186,8 @@ def _split_words(text: str) -> list[str]:
 def _compare(
     before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True
 ) -> ChangedAnswer | None:
-    """Return the change from `before` to `now`, or None if there is none. With `replaceable`, differing words were
-    changed on the page itself."""
+    """Return the change from `before` to `now`, or None if there is none. `replaceable` says that differing words were
+    changed on the page itself, and not only read differently."""
     if letters(before) == letters(now) or not now:
         return None  # if nothing is read any more, the page has moved on
     dates = [float(node.get(date)) for one in bubbles for node in one.walk() for date in _DATES if node.get(date)]

@@ -2,7 +2,7 @@
 reading.
 
 The eye notes every change from before the send, so nothing between two samples is missed. Once the turn is found on the
-page only its surroundings are watched. A clock elsewhere on the page then no longer counts.
+page only its surroundings are watched, so that a clock elsewhere on the page is ignored.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class AwaitedAnswer:
     sample. heard: seconds from the send to the first byte that came back, as used in reading, or None if unknown.
     changed_at: when the text last changed, by the window's clock. mutations: number of changes of any kind until then.
     picture: a screenshot of the page since the last change, if one was taken. trouble: the sign that the turn failed,
-    even if it has disappeared again, or None if there was an answer.
+    even if it has disappeared since, or None if there was an answer.
     """
 
     source: str
@@ -198,17 +198,17 @@ class Waiting:
 
     def _is_silent(self, sample: Sample, failed: bool) -> bool:
         """Return True if no answer will come. While the page listens for an answer, one may still come, however late. A
-        text that may be the whole answer is kept even if the page awaits something that may never come, unless the text
-        announces more."""
+        text that may be the answer ends the wait even if the page listens for more, unless the text itself announces
+        more."""
         if not self._completion.is_silent(sample, failed=failed):
             return False
         spoken = self._doubtful is not None and not self._doubtful.announced
         return failed or spoken or not self._window.traffic.is_listening
 
     def _is_filled(self, sample: Sample) -> bool:
-        """Return True if a text that may only be a status in the user's bubble is the answer. It is if it came after
-        that bubble, or into an element reserved for it, together with its request, and nothing else can bring an
-        answer."""
+        """Return True if a text that looks like a status in the user's bubble is the answer after all. It must have
+        come after that bubble, or into an element that was added empty, together with its request, and nothing else may
+        be able to bring an answer."""
         turn = self._doubtful
         if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
             return False
@@ -265,15 +265,16 @@ class Waiting:
         return _PageReading(source, page, turn)
 
     def _is_premature(self, turn: ReadTurn) -> bool:
-        """Return True for figures and numbers that appear before the user's own text: a progress bar with its seconds,
-        or buttons that a page shows from the first turn on. If that text never appears, the figures count after a
-        while."""
+        """Return True for an answer without words that is read before the user's own text appears, such as a progress
+        bar with its seconds or buttons shown from the first turn on. If the user's text never appears, such an answer
+        counts after 1.5 seconds."""
         early = turn.echo is None and self._since_sending() < _PREMATURE
         return early and bool(turn.text) and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
-        """Return True if the answer is outside the watched part, or next to what was first read as the answer, such as
-        a status in the user's bubble. The quiet so far was then not the quiet of this text."""
+        """Return True if the answer is outside the watched part of the page, or next to what was first read as the
+        answer, such as a status in the user's bubble. The time without changes measured so far then does not apply to
+        this answer."""
         if not turn.text or turn.container is None:
             return False
         watched = page.by_id.get(self._container)
@@ -292,8 +293,8 @@ class Waiting:
 
     @property
     def _first_byte(self) -> float | None:
-        """When the first byte came back, or None if the page has sent nothing: it may then answer by itself at the
-        press."""
+        """Seconds from the send to the first byte that came back. It is None if the page has sent nothing, because such
+        a page may answer by itself at the press."""
         return self._window.traffic.heard if self._window.outbox.has_left() else None
 
     def _since_sending(self) -> float:
@@ -301,22 +302,23 @@ class Waiting:
 
     @property
     def _start_time(self) -> float:
-        """The start of the page's times. On a busy machine it may be seconds before the call returned."""
+        """The time from which the page counts. On a busy machine it may be seconds before the call to the page
+        returned."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )
 
     def _is_repeated(self, page: Page) -> bool:
-        """Return True if another document contains the user's text once more than the page did before it was sent.
-        Otherwise an earlier answer to the same text would count as this one."""
+        """Return True if the newly loaded document contains the user's text once more than the page did before the
+        send. Otherwise an earlier answer to the same text would count as this one."""
         said = letters(self._said)
         before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
         return now > before or not before
 
     def _is_cleared_away(self, page: Page, turn: ReadTurn) -> bool:
-        """Return True if the conversation has gone from the page together with the box to type in, so that new text is
-        not an answer. If it went before the user's text was seen, all earlier text of the page must have gone with
-        it."""
+        """Return True if the conversation has disappeared from the page together with the box to type in, so that new
+        text is not an answer. If the user's text was never seen on the page, all earlier text must have disappeared as
+        well."""
         before = self._place.page
         gone = turn.echo is None and self._place.composer not in page.by_id
         if not gone or any("h-edit" in node.attributes for node in page.walk()):

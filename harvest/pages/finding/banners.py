@@ -33,9 +33,9 @@ _ANSWERS = (notices.REJECT, notices.NECESSARY, notices.CLOSE, notices.ACCEPT)  #
 
 
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
-    """Find a consent, modal or log-in window over the page that can be clicked away. A window that asks for a log-in
-    may have no button. Returns None if there is no such window, or if the window only contains the chat itself. `over`
-    says that the page is in a frame that covers the frame with the chat."""
+    """Find a consent banner, a modal window or a log-in window over the page. A log-in window is returned even if it
+    has no button that closes it. Returns None if there is no such window, or if the window only contains the chat
+    itself. `over` says that the page is in a frame that covers the frame with the chat."""
     composer = next(iter(possible_composers(page)), None)
     for region in _find_consents(page, composer):
         choices = _find_answers(page, region, _ANSWERS)
@@ -82,7 +82,7 @@ def can_be_closed(page: Page, region: Node) -> bool:
 
 
 def _is_sign_in(name: str) -> bool:
-    """Return True for `Continue with …`, but not for `Continue without …`."""
+    """Return True for the name of a sign-in button, such as `Continue with …`, but not for `Continue without …`."""
     return name in notices.SIGN_IN and not (
         name in notices.CLOSE or name in notices.REJECT or name in notices.NECESSARY
     )

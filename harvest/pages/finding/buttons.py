@@ -232,8 +232,8 @@ def _best_candidate(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Can
 
 
 def _group_of(composer: Node, scope: Node) -> Node:
-    """Return the element that groups the box with its buttons: its form, or otherwise the nearest element that also
-    contains a button, extended outwards while this adds only more buttons."""
+    """Return the element that groups the box with its buttons: its form, or otherwise the nearest ancestor that also
+    contains a button. The group is extended to further ancestors while these add only more buttons."""
     if scope.tag == "form":
         return scope
     group = composer

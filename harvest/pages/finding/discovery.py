@@ -1,7 +1,7 @@
-"""Finding the box to type in on a page without a description, and questions about who is typing.
+"""Finding the box to type in on a page without a description, and recognising fields that ask who is typing.
 
-A candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. Above 0.5 more
-speaks for the candidate than against it.
+A candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. A score above
+0.5 means that more signs speak for the candidate than against it.
 """
 
 from harvest.pages.finding.buttons import find_send

@@ -69,7 +69,8 @@ def _find_in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
 
 
 def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
-    """Find a picture named an error in or next to a short bubble, in the position where other bubbles show a face."""
+    """Find a picture whose code calls it an error, in or next to a short bubble, in the position where other bubbles
+    show a face."""
     if len(bubble.text) > _LONGEST_NOTICE:
         return None
     around = (bubble, *_wrappers(bubble, turn))[-1]
@@ -93,8 +94,8 @@ def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
 
 
 def _mentions_failure(text: str) -> bool:
-    """Return True if the text uses words for a failure, including words of programs such as `RateLimitError`. This is
-    not sufficient evidence alone."""
+    """Return True if the text uses words for a failure, including words of programs such as `RateLimitError`. Such
+    words alone are not enough to call it a failure."""
     plain = split_camel_case(text)
     return plain in FAULT or plain in RATE_LIMIT or plain in SIGN_IN_FIRST
 

@@ -1,4 +1,4 @@
-"""Names of an element: its accessible name, its picture, and the words its author used in the code."""
+"""Names of an element: its accessible name, the name of its picture, and the words its author used in the code."""
 
 import re
 from functools import lru_cache

@@ -277,7 +277,7 @@ def _nodes_in_same_root(node: Node) -> list[Node]:
 
 
 def _sibling_position(node: Node) -> int:
-    """Return the element's position among siblings of the same tag, from 1. The page holds no scripts and styles that
-    would count."""
+    """Return the element's position among siblings of the same tag, from 1. The recorded page has no scripts and
+    styles, so they are not counted."""
     alike = [one for one in node.parent.elements if one.tag == node.tag] if node.parent is not None else [node]
     return next(number for number, one in enumerate(alike, 1) if one is node)

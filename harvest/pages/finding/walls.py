@@ -30,8 +30,8 @@ def find_wall(
     page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
 ) -> Blocker | None:
     """Find an obstacle that keeps everybody from typing, or return None if none is known. status: the HTTP status of
-    the page. since: whether to consider only what came after the last send and covers the chat. unanswered: the turn,
-    if it has no answer. A check for humans in the position of the box to type in then counts, too."""
+    the page. since: whether to consider only what came after the last send and covers the chat. unanswered: the turn if
+    it has no answer, in which case a check for humans that has replaced the box to type in counts as well."""
     challenge = _find_challenge(page, since) or _find_puzzle(page, since)
     if challenge is not None:
         return challenge
@@ -76,8 +76,8 @@ def _find_challenge(page: Page, since: bool) -> Blocker | None:
 
 
 def _find_puzzle(page: Page, since: bool) -> Blocker | None:
-    """Find a captcha drawn by the page itself: words about being human next to something to solve. It counts in a
-    window or an element that covers the box, or with `since` if it came after the last send."""
+    """Find a captcha drawn by the page itself: words about being human next to something to solve. It counts only in a
+    window or an element that covers the box, or with `since` only if it came after the last send."""
     for node in page.walk():
         solved = node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
         if not (solved and node.visible and node.box is not None) or is_inside_code(node):

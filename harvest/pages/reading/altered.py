@@ -1,7 +1,7 @@
 """The user's own text in another form on the page: masked, censored, cut short, corrected or translated.
 
 It is recognised by its likeness to the typed text, by the position of the user's text in earlier turns, or by its time:
-text that appears at the press, before the first byte came back, is not an answer.
+text that appears when the turn is sent, before the first byte came back, is not an answer.
 """
 
 import re
@@ -39,8 +39,8 @@ def find_altered(
     until: float | None = None,
 ) -> Echo | None:
     """Find where the page shows the user's text of this turn in another form, or return None if nothing new resembles
-    it. user: the trail of earlier echoes. apart: whether no reply had an element with that trail. until: the number of
-    milliseconds after the send from which text is ignored."""
+    it. user: the trail (see `trail`) of the user's text in earlier turns. apart: whether no reply had an element with
+    that trail. until: text that came later than this many milliseconds after the send is ignored."""
     lines = {
         block: came
         for block in ground.lines
@@ -77,9 +77,9 @@ def find_altered(
 
 
 def find_early_lines(ground: PageText, heard: float | None) -> set[Node]:
-    """Return the blocks whose text came completely at the press, before the first byte came back. `heard` is the
-    milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left the page, which
-    may then answer by itself."""
+    """Return the blocks whose text came completely when the turn was sent, before the first byte came back. `heard` is
+    the milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left the page,
+    which may then answer by itself."""
     if heard is None:
         return set()
     limit = min(_PRESS, heard)

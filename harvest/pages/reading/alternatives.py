@@ -27,7 +27,7 @@ _DECORATIVE = frozenset({"none", "presentation"})
 
 
 def alternative_text(node: Node) -> str:
-    """Return the words that a small picture replaces, or "" for any other element."""
+    """Return the words for which a small picture stands, or "" for any other element."""
     if node.tag != "img" and node.get("role") != "img" and not (node.tag == "svg" and node.get("h-drawn")):
         return ""
     words = node.get("alt")

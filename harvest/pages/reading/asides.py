@@ -138,9 +138,9 @@ def is_announcement(text: str) -> bool:
 
 
 def lines_between(ground: PageText, spot: Spot) -> list[Node]:
-    """Return the bubbles of an answer that are lines added by the page itself. They are short and unlike the user's
-    bubble, while another bubble of the answer is like it. They also have no box, or smaller or fainter letters than
-    that other bubble."""
+    """Return the bubbles of an answer that are lines added by the page itself. Such a line is short and unlike the
+    user's bubble, while another bubble of the answer is like it. The line also has no box, or smaller or fainter
+    letters than that other bubble."""
     if spot.user is None or len(spot.bubbles) < 2:
         return []
     user = spot.user

@@ -156,7 +156,7 @@ def is_in_prose(node: Node, bubble: Node) -> bool:
 
 def find_edges(bubble: Node) -> set[Edge]:
     """Return the lines at the edges of a bubble that have elements of their own next to other content. The sentences at
-    its end are included, marked by `end:` before the kind."""
+    its end are included; `end:` precedes their kind."""
     leaves = [leaf for leaf in visible_leaves(bubble, ()) if leaf.text]
     found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_elements(leaves, bubble)}
     whole, siblings = len(leaves), Siblings()
@@ -236,7 +236,7 @@ def is_brief(text: str) -> bool:
 
 
 def is_in_sentence(node: Node) -> bool:
-    """Return True if a time is part of a sentence: a paragraph, a list item or a table cell has words around it."""
+    """Return True if a time is part of a sentence, because its paragraph, list item or table cell has other words."""
     for around in node.ancestors():
         if around.tag in PROSE:
             return around.text != node.text

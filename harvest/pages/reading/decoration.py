@@ -43,9 +43,9 @@ class Decorations:
     """The elements to leave out of a reply.
 
     nodes: these elements, each with everything in it. texts: their texts, in the order in which they were found.
-    doubtful: the nodes that are the answer if nothing else comes; empty if any other text is left. thoughts: the nodes
-    with the system's reasoning. in_view: whether some reasoning was recognised by its position and look alone. folds:
-    the collapsed parts of the bubbles.
+    doubtful: those of the nodes that are the answer if no other text comes. thoughts: the nodes with the system's
+    reasoning. in_view: whether some reasoning was recognised by its position and look alone. folds: the collapsed parts
+    of the bubbles.
     """
 
     nodes: set[Node] = field(default_factory=set)
@@ -219,14 +219,14 @@ class _Search:
         return False
 
     def _would_empty_slot(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
-        """Return True if dropping `gone` would empty the slot for the words, which is not empty now."""
+        """Return True if dropping `gone` would leave the slot for the words empty although it has text now."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
         return not any(leaf.parent.within(slot) for leaf in rest)
 
     def restore_offer(self) -> None:
-        """Restore a single word that is also on a button and is not a model's name, because buttons offer what to
-        say."""
+        """Restore a dropped word if it is the only text and is on a button, because buttons offer replies. The name of
+        a model stays dropped."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
         if len(weak) == 1 and not self._has_text_left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
@@ -240,8 +240,8 @@ class _Search:
         return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """Return the elements to restore if nothing more likely comes. There are none if the answer has other text, or
-        if a slot for the words is known and empty."""
+        """Return the dropped elements that are the answer if nothing else comes. There are none if the answer has other
+        text, or if the slot for the words is known and empty."""
         if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}

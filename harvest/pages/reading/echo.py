@@ -29,8 +29,8 @@ class Echo(NamedTuple):
 
 
 def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
-    """Find the user's text of this turn on the page, the most likely position first. `user` is the trail of earlier
-    echoes."""
+    """Find the user's text of this turn on the page, the most likely position first. `user` is the trail (see `trail`)
+    of the user's text in earlier turns."""
     found = [echo for echo in find_occurrences(ground, said) if not is_set_aside(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.is_fresh(echo.node)]  # others belong to earlier turns
@@ -121,7 +121,7 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
 
 
 def _keep_last_occurrences(ground: PageText, found: list[Echo]) -> list[Echo]:
-    """If a whole conversation is one text, keep only the last occurrence after the name of the first."""
+    """Keep only the last occurrence that follows the same name as the first, if a whole conversation is one text."""
     kept: dict[Node, Echo] = {}
     names: dict[Node, str] = {}
     for echo in sorted(found, key=lambda echo: echo.start):

@@ -141,9 +141,9 @@ INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def composers_on(page: Page) -> list[Node]:
-    """Return the boxes that the user's turns may be typed into. This is the box of the last turn, if known. Otherwise
-    it is the boxes that were present before that turn was sent, or else newer empty boxes that are not single-line form
-    fields."""
+    """Return the boxes that the user's turns may be typed into: the box of the last turn if it is known. Otherwise
+    these are the boxes that were present before that turn was sent, or else newer empty boxes that are not single-line
+    form fields."""
     boxes = []
     for node in page.walk():
         if "h-edit" in node.attributes and node.get("type") != "search" and node.visible:

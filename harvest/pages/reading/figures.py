@@ -73,8 +73,8 @@ def may_stand_alone(node: Node) -> bool:
 
 def figure_markdown(node: Node, *, wordless: bool) -> str:
     """Return the Markdown of a figure (`![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`), or "" for
-    none. `wordless` says that the answer has no words. A sound next to words reads them aloud, and a picture with
-    neither name nor address adds nothing to them, so both give "" there."""
+    none. `wordless` says that the answer has no words. If it has words, a sound and a picture with neither name nor
+    address give "", because such a sound only reads the words aloud."""
     if node.tag == "img":
         words = _label(node.get("alt"))
         if words and not any(character.isalnum() for character in words):

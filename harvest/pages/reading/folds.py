@@ -1,7 +1,7 @@
 """Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text.
 
-The user has not read them, but all of it is in the page: links in them are links of the answer, thoughts in them are
-thoughts, and the text behind `Read more` belongs to the answer.
+The user has not read them, but all of it is in the page. Their links count as links of the answer, thoughts in them
+count as thoughts, and the text behind `Read more` belongs to the answer.
 """
 
 import re
@@ -30,9 +30,9 @@ _SKIPPED = re.compile(r"[\s.…]*")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Hidden elements and their button. kind: `thoughts`, `rest` (of the text) or `folded`. body: the hidden elements.
-    title: the element that unfolds them. doubled: the elements that show the beginning of the rest, if the rest repeats
-    it."""
+    """Hidden elements and the button that shows them. kind: `thoughts`, `rest` (the rest of the text) or `folded`.
+    body: the hidden elements. title: the button. doubled: the visible elements that show the beginning of the rest, if
+    the hidden text repeats that beginning."""
 
     kind: str
     body: tuple[Node, ...]
@@ -46,8 +46,8 @@ class Fold:
 
     @property
     def has_text_title(self) -> bool:
-        """True if the title is a visible line of the answer, and not only the word for sources above a list of
-        sources."""
+        """True if the title is a visible line of the answer, and not only a word such as `Sources` above a list of
+        links."""
         if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:
             return False
         if not self._body_links():

@@ -84,7 +84,7 @@ def _write(node: Node, depth: int) -> str:
 
 
 def _join_pieces(pieces: Iterable[str]) -> str:
-    """Join the pieces, with a space where they would otherwise mean something else: 1 ¾ is not 13/4."""
+    """Join the pieces, with a space wherever two pieces would otherwise merge into another meaning: 1 ¾ is not 13/4."""
     text = ""
     for piece in pieces:
         text += (" " if text and piece and _runs_together(text, piece) else "") + piece
@@ -208,8 +208,8 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
 
 def raised_text(node: Node, inner: str) -> str:
     """Return the text of a raised or lowered element in a form that does not merge with the text before it. `inner` is
-    its text in the form that `finish_line` expects. It is returned unchanged for links and for notes in brackets, which
-    are separate anyway."""
+    its text in the form that `finish_line` expects. Links and notes in brackets are returned unchanged, because they do
+    not merge anyway."""
     plain = shown_text(node.text.replace("−", "-"), "").strip()
     if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):
         return inner

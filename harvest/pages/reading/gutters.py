@@ -26,7 +26,8 @@ _LEVELS = 3  # levels around a `pre` in which its line numbers may be
 
 
 def find_gutters(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
-    """Return the elements in a code block that number its lines, or that cannot be selected while the code can."""
+    """Return the elements in a code block that number its lines, or whose text cannot be selected while the code
+    can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw_text(part))}
     for part in kept:
@@ -60,8 +61,8 @@ def find_gutters_before(listing: Node) -> Iterator[Node]:
 
 
 def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
-    """Yield the content before a code block, or the first block after it, in the nearest ancestor that has such
-    content."""
+    """Yield the last content before a code block (with `before`), or else the first code block after it. The nearest
+    ancestor that has such content decides."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
         at = around.elements.index(inner)

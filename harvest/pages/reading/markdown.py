@@ -366,7 +366,7 @@ def _defines(node: Node) -> bool:
 
 
 def _is_prose(node: Node) -> bool:
-    """Return True for a `pre` that contains plain text and no code: it has no child elements and no language."""
+    """Return True for a `pre` with plain text instead of code: it has no child elements and names no language."""
     return node.tag == "pre" and not node.elements and not find_language(node) and "code" not in hints(node)
 
 

@@ -14,7 +14,7 @@ _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", 
 
 def find_names(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
     """Return possible names of the bot on this page: its title, its headings, and the labels of its pictures. Text and
-    pictures in `bubbles`, which hold the answer, and in elements with the same markup are not names."""
+    pictures in the answer's `bubbles`, or in elements with the same markup, are not names."""
     found = re.split(r"\s[-|–—·•:]\s", page.title)
     said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}
     stack = [page.root]

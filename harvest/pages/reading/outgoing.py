@@ -19,8 +19,8 @@ _ALIKE = 100  # most characters in which messages with the same words differ
 
 def find_sent_text(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
     """Return the turn as it left the page, or None if it cannot be found. The result equals `said` if a body contains
-    all of it. Otherwise a text with the same letters and digits is assumed to be the turn, and failing that the most
-    similar text that was not said before. `known` holds the letters of everything said before."""
+    that text unchanged. Otherwise it is a text with the same letters and digits, or failing that the most similar text
+    that was not said before. `known` holds the letters of everything said before."""
     wanted, said = letters(said), said.strip()
     other: str | None = None
     alike: tuple[float, str] | None = None

@@ -234,9 +234,9 @@ def collapse_spaces(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Return only the letters and digits, in lower case and without accents. These do not change however a page renders
-    a text. A page may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility
-    characters (`ﬁ`, `Ａ`, `１１`) as plain ones."""
+    """Return only the letters and digits, in lower case and without accents, which rendering does not change. A page
+    may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility characters
+    (`ﬁ`, `Ａ`, `１１`) as plain ones."""
     bare = _NO_LETTERS.sub("", text)
     if bare.isascii():
         return bare.lower()
@@ -246,8 +246,8 @@ def letters(text: str) -> str:
 
 
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
-    """Return the XHTML of a page that contains only these elements. `left_out` maps elements in them that are not part
-    of the answer to their marks, and the root then says that all such elements are marked. With None, nothing is
+    """Return the XHTML of a page that contains only these elements. `left_out` maps elements inside them that are not
+    part of the answer to their marks. The root then says that such elements are marked. With None, nothing is
     marked."""
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})

@@ -1,7 +1,7 @@
-"""The text of a page as one string of letters, and the parts that came since the send.
+"""The text of a page as one string of letters, and the parts of it that appeared since the send.
 
 Every element corresponds to a range of that string. So a sentence is found however the page divides it into elements,
-and the size of an element's text is a subtraction.
+and the length of an element's text is the length of its range.
 """
 
 from __future__ import annotations
@@ -99,16 +99,16 @@ class PageText:
         return span.signs if span else 0
 
     def is_fresh(self, node: Node) -> bool:
-        """Return True if an element has text that came since the send."""
+        """Return True if an element has text that appeared since the send."""
         span = self.spans.get(node)
         return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
 
     def first_words(self, top: Node, skip: Collection[Node] = frozenset()) -> Iterator[tuple[Node, float | None]]:
         """Yield the elements in `top` that have text or a figure of their own, each with the time of its first words.
 
-        Times are in milliseconds after the send; None means unknown, or before it. Elements in `skip` are not searched.
-        A bubble may have been present, empty or with a placeholder, long before its words. Words that replaced others
-        keep the earlier time, because the states of one message follow each other.
+        Times are in milliseconds after the send. None means that the time is unknown or before the send. Elements in
+        `skip` are not searched. A bubble may have been present, empty or with a placeholder, long before its words.
+        Words that replaced others keep the earlier time, because the states of one message follow each other.
         """
         stack: list[tuple[Node, bool, float | None]] = [(top, False, None)]
         while stack:
@@ -165,7 +165,8 @@ class PageText:
 
     @cached_property
     def said(self) -> Counter[str]:
-        """How often each line is on the page, without times, names and states, which change with every rendering."""
+        """How often each line is on the page. Times, names and states are left out, because they change with every
+        rendering."""
         return Counter(line for text in self.lines.values() if (line := _line_key(text)))
 
     @cached_property
@@ -179,8 +180,8 @@ class PageText:
         return Counter(_line_key(text) for block, text in before.items() if block.id not in there)
 
     def is_rerendered(self, node: Node) -> bool:
-        """Return True if all lines of the element were in elements that have gone, so that the page only rendered them
-        again."""
+        """Return True if each line of the element was in another element that has gone, so that the page only rendered
+        it again."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
         return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 
@@ -310,7 +311,8 @@ class PageText:
         return False
 
     def _is_among_bubbles(self, window: Node) -> bool:
-        """Return True if a dialog that leaves the rest of the page usable is in a list with words, as a bubble is."""
+        """Return True if a dialog is one of several elements with words, as a bubble is, and leaves the rest of the
+        page usable."""
         around = window.parent
         if window.get("aria-modal") == "true" or around is None or around in self._around_composer:
             return False

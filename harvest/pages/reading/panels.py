@@ -1,9 +1,9 @@
 """Sources that a page shows next to the chat, in a panel whose links change with each answer.
 
 They are recognised by time and position: links outside the conversation that came between the user's turn and the end
-of the answer, under a line that announces sources, or in an element that had no links until then. A menu that is
-rendered again, a list of earlier chats and an advertisement change, too. Links that may be one of these are not read,
-and a note says so.
+of the answer, under a line that announces sources, or in an element that had no links until then. Re-rendered menus,
+lists of earlier chats and advertisements change, too. Links that may belong to one of these are not read, and a note
+says so.
 """
 
 from collections.abc import Collection
@@ -101,8 +101,8 @@ def _is_seen(node: Node) -> bool:
 
 
 def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), places: Collection[_Trail] = ()) -> bool:
-    """Return True if the link came with the turn, as an element that was not only rendered again, or with a new
-    address."""
+    """Return True if the link came with the turn: it has a new address, or its element is new and was not only rendered
+    again."""
     was = before.by_id.get(link.id) if before is not None and link.id else None
     if was is not None:
         return was.get("href") != link.get("href")

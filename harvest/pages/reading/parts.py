@@ -1,5 +1,5 @@
-"""The parts of an answer other than its text: collapsed sources, thoughts, files, and offers. The text is read without
-all of these. No figure in a report depends on offers, and links of sources count as links of the answer."""
+"""The parts of an answer other than its text: collapsed sources, thoughts, files, and offers. The text of the answer
+includes none of them. No number in a report depends on offers, and links of sources count as links of the answer."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

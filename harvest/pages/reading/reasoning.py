@@ -1,8 +1,7 @@
 """A model's reasoning before the answer, if the page leaves it in view above the answer.
 
 It has a title (`Thought for 3 seconds`), or a different look: fainter, smaller, or with a line at its side. It also
-came first and no longer changes once the answer begins. Without all these signs, the first paragraph is part of the
-answer.
+came first and no longer changes once the answer begins. Without these signs the first paragraph is part of the answer.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Reasons to leave out a line at the edge of a bubble: its names in the page, and its text."""
+"""Reasons to leave out a line at the edge of a bubble, from its class names and its text."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -38,9 +38,10 @@ def find_small_print(
     """Return the element at the end of a bubble that holds a sentence added by the page itself, or None if there is
     none.
 
-    It is recognised by its wording if it is set apart or not a paragraph. Any wording is recognised if earlier replies
-    have it and it is set apart from the text. In a first reply an unknown sentence is read, because it may belong to
-    the answer. `slot` is the element that contains the words, if known.
+    Known wordings, such as `AI-generated content may be incorrect`, are recognised if the element is set apart or is
+    not a paragraph. Other wordings are recognised if earlier replies end with them and the element is set apart from
+    the text. In a first reply an unknown sentence is read, because it may belong to the answer. `slot` is the element
+    that contains the words, if known.
     """
     leaves = visible_leaves(bubble, dropped)
     for element in closing_elements(leaves, bubble):
@@ -70,7 +71,7 @@ def find_small_print(
 
 
 def has_more_text(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
-    """Return True if a bubble has more than names and times in addition to the element."""
+    """Return True if the bubble has text outside the element that is more than names and times."""
     return any(not is_brief(leaf.text) for leaf in visible_leaves(bubble, dropped) if not leaf.parent.within(element))
 
 
@@ -168,8 +169,8 @@ class Reasons:
         return found
 
     def _names_speaker(self, element: Node, text: str, bubble: Node) -> bool:
-        """Return True for a short line that names the speaker: the user's bubble has such a line, or this line came
-        before the words."""
+        """Return True for a short line that names the speaker, either because the user's bubble has such a line or
+        because this line appeared before the words."""
         slot = self.slots[bubble]
         if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
@@ -197,9 +198,9 @@ class Reasons:
         return own and self.example.boxed and is_brief(text)
 
     def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
-        """Weigh the class names and the markup of an element. A name counts for its own element, unless it contains
-        prose. prose: whether the text at the edge is in prose within the element. said: whether the element has the
-        markup of an element around the user's text."""
+        """Weigh the class names and the markup of an element. Class names for names and times count little if the
+        element contains paragraphs. prose: whether the text at the edge is in prose within the element. said: whether
+        the element has the markup of an element around the user's text."""
         if said and not stamped:
             return Reason.NONE
         if len(text) <= SHORT and self._is_like_decoration(element):
@@ -256,8 +257,8 @@ class Reasons:
         return frame.parent is around and not said and len(visible_leaves(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
-        """Return True if a line that is also in other replies may be decoration. It may be if it is outside the slot
-        for the words, or if it is neither a heading nor a sentence with which the system itself begins each time."""
+        """Return True if a line that other replies also have may be decoration. It may be if it is outside the slot for
+        the words, or if it is neither a heading nor a sentence with which the system itself begins each reply."""
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
         others = [leaf for leaf in visible_leaves(bubble, self.dropped) if not leaf.parent.within(element)]

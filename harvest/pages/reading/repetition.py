@@ -15,11 +15,11 @@ _DIGITS = re.compile(r"\d+")
 def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: bool = False) -> bool:
     """Return True if two of the user's bubbles with this text have come since the turn was sent.
 
-    before: the page when the turn was typed. turn: the turn as read on this page or an earlier one. The user's other
-    bubbles have the markup of the one that it found, are on the same side, and contain nothing else. again: whether the
-    turn is known to have been sent more than once. An answer may repeat the user's text. If it is made like the user's
-    bubbles, a bubble with only that text counts as the user's only if it came at the same moment, or if the turn was
-    sent more than once.
+    before: the page when the turn was typed. turn: the turn as read on this page or an earlier one. again: whether the
+    turn is known to have been sent more than once. The user's bubbles are those with the same markup as the bubble in
+    `turn`, on the same side of the page and without other text. An answer that repeats the user's text may look like
+    such a bubble. It then counts as the user's only if both came at the same moment, or if the turn was sent more than
+    once.
     """
     echo = turn.echo
     if echo is None:
@@ -54,7 +54,8 @@ def _elements_holding(ground: PageText, said: str) -> list[Node]:
 
 
 def _text_beside(node: Node, said: str) -> str:
-    """Return the rest of the bubble's text: a name, or a time, whose digits do not count."""
+    """Return the bubble's text without the user's text and without digits. What remains is a name or a part of a
+    time."""
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
 
 

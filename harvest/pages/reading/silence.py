@@ -16,8 +16,8 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton"
 
 
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
-    """Return True if the turn has a bubble of its own that contains at most names and times. left_out: texts of
-    decorations. heard: as in `offered_choices`. A sign that more will come is not an empty answer."""
+    """Return True if the turn has a bubble of its own that contains at most names and times. The result is False if a
+    sign shows that more will come. left_out: texts of decorations. heard: as in `offered_choices`."""
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
     if spot.bubbles:

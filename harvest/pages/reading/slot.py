@@ -21,7 +21,7 @@ _MOST = 2000  # most elements of a bubble that are examined
 
 def find_slots(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
     """Return the kinds of the elements that contain the words of a reply. Their text is longer than any name, or
-    differs from the text of earlier replies (with the given `edges`) in an element of the same kind."""
+    differs from the text of earlier replies (given by `edges`) in an element of the same kind."""
     found: set[str] = set()
     for made, text in _held_texts(bubbles, dropped):
         others = {said for one, said in edges if one == made}
@@ -75,8 +75,8 @@ def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collect
 
 
 def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
-    """Return the part of `inner` that corresponds to `step` in `outer`: each is more like the other than any other
-    part."""
+    """Return the part of `inner` that corresponds to `step` in `outer`. The two must be more like each other than like
+    any other part."""
     others, candidates = _visible_parts(outer), _visible_parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]

@@ -93,8 +93,8 @@ def finish_line(line: str) -> str:
 
 
 def _bare_link(match: re.Match[str]) -> str:
-    """Return the URL unchanged if it would be found again in its context, or else a link that has the URL as its
-    label."""
+    """Return the URL unchanged if it would be recognised as a URL in its context, or else a link that has the URL as
+    its label."""
     url, href = match[1], match[2]
     begins = match.start()
     while begins and not match.string[begins - 1].isspace():

@@ -36,7 +36,8 @@ def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: 
 
 
 def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
-    """Return True for a few characters next to the user's text that came with it: a face or a state."""
+    """Return True for a few characters next to the user's text that came together with it, such as initials or a
+    status."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
         return False
@@ -74,8 +75,8 @@ def may_have_content(ground: PageText, node: Node) -> bool:
 
 
 def is_content_text(text: str) -> bool:
-    """Return True if the text is more than a time, a state, or a word for the user. A placeholder of an answer
-    counts."""
+    """Return True if the text is more than a time, a state, or a name for the user such as `You`. A placeholder of an
+    answer counts as content."""
     text = collapse_spaces(ICON_LETTERS.sub("", text))
     states = (phrases.is_time, phrases.is_status, phrases.is_delivery, phrases.is_origin_note)
     if not text or any(is_state(text) for is_state in states):
@@ -86,7 +87,7 @@ def is_content_text(text: str) -> bool:
 
 
 def is_only_pressable(ground: PageText, node: Node) -> bool:
-    """Return True if all text in the element shows a pointing hand and has no link: these are answers to choose
+    """Return True if all text in the element can be pressed and has no link, so that it consists of replies to choose
     from."""
     pressed = 0
     stack = [node]

@@ -103,11 +103,11 @@ class ReadTurn:
     container: the element around all of these. how: how the turn was found, as in `Spot`, or `reply`. left_out: texts
     of decorations. decorations: the decoration elements, each with its mark. slots: kinds of the elements that contain
     the words. places: trails of sources next to the chat. began, ended: seconds from the send to the first and the last
-    piece of the answer, as far as the page dates them; None without text. doubtful: only without text, the turn to use
-    if nothing else comes, made of elements that are more likely a name, a time or a state. beside: what came with the
-    text, as an answer without text. wordless: whether a bubble came without a word in it. rest: the text of the button
-    that would show more of the answer, or "". notes: sentences for readers of the results. announced: whether the page
-    only says that somebody will answer.
+    piece of the answer, as far as the page dates them; None without text. doubtful: if there is no text, the turn to
+    use if nothing else comes, read from elements that are more likely a name, a time or a state. beside: the other
+    parts of the answer (sources, thoughts, files and so on), with an empty text. wordless: whether a bubble came
+    without a word in it. rest: the text of the button that would show more of the answer, or "". notes: sentences for
+    readers of the results. announced: whether the page only says that somebody will answer.
     """
 
     text: str
@@ -229,9 +229,9 @@ def read_turn(
 def _accept_placeholder(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
-    """Return the turn with a placeholder (`...`, `Loading`) as its answer, or None if that cannot be an answer. A
-    system may answer like that. The text must have come after the first byte, and nothing in it may show that it waits.
-    Because it announces more, it counts only if nothing else can come."""
+    """Return the turn with a placeholder (`...`, `Loading`) as its answer, because a system may answer like that.
+    Returns None if the text came before the first byte, or if an element shows that the page still waits. The result
+    counts only if nothing else can come, because a placeholder announces more."""
     if not turn.bubbles or heard is None or any(map(is_waiting, turn.bubbles)):
         return None
     text = _write_bubbles(turn.bubbles, decorations, url, None)
@@ -271,8 +271,8 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
     """Read the answer from a page that contains only its bubbles, such as the evidence `reply`. `left_out` holds the
-    texts of decorations when the whole page was available, because much that would identify them is missing. If
-    `markup` marked elements, those are left out and nothing else."""
+    texts of decorations as found on the whole page, because the bubbles alone do not show what they are. If `markup`
+    marked elements, those are left out and nothing else."""
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
     if page.root.get("left-out"):

@@ -158,7 +158,8 @@ class _SpotSearch:
         return later, False
 
     def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
-        """Return the children that may be bubbles, or a single copy of them all if there is bare text between them."""
+        """Return the children that may be bubbles. If there is bare text between them, return a single element with
+        copies of all children."""
         ground = self.ground
         bare = any(isinstance(child, str) and telling.is_content_text(child) for child in children)
         if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
@@ -170,8 +171,9 @@ class _SpotSearch:
         ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
-        """Return True if the bubbles may be a name or a state of the user's bubble in unusual wording: they are short,
-        came with the user's text, are unlike the user's bubble, and were not in an existing list before their words."""
+        """Return True if the bubbles may be a name or a state of the user's bubble in unusual wording. They may be if
+        they are short, came with the user's text, are unlike the user's bubble, and were not in an existing list before
+        their words."""
         ground, echo = self.ground, self.echo.node
         if not all(telling.came_at_once(ground, bubble, echo) for bubble in bubbles):
             return False
@@ -256,7 +258,8 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
-    """Find the turn by what came since the send. What came before the first byte is a form of the user's text."""
+    """Find the turn by the elements that came since the send. Text that came before the first byte of the response is
+    taken for another form of the user's text."""
     early = find_early_lines(ground, heard)
     came = [line for line in ground.lines if ground.is_fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.

@@ -1,5 +1,6 @@
-"""Differences between two texts that are only typographic, because editors change quotes, dashes, dots and spaces. Line
-breaks are included only if white space replaces them: words that have run together are other words."""
+"""Differences between two texts that are only typographic, because editors change quotes, dashes, dots and spaces. A
+missing line break counts as typographic only if white space replaces it, because words that have run together are
+different words."""
 
 import re
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""The description of one web chat: facts that Harvest cannot find by itself or need not search for. Format
-harvest-site/1. All of it is optional. docs/sites.md explains every field, and a test compares it with this file."""
+"""The description of one web chat in the format harvest-site/1: facts that Harvest cannot find by itself or need not
+search for. All of it is optional. docs/sites.md explains every field, and a test compares it with this file."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -154,8 +154,8 @@ class Site(StrictModel):
 
     @cached_property
     def selectors(self) -> dict[str, str]:
-        """CSS selectors by the names with which the eye marks their matches: the name of the field, followed by `-1`,
-        `-2`, … in lists."""
+        """CSS selectors by the names with which the eye marks their matches. The name is that of the field, followed by
+        `-1`, `-2` and so on for lists."""
         found = {name: css for name in _SINGLE if (css := getattr(self, name)) is not None}
         if self.send is not None and self.send_key is None:
             found["send"] = self.send

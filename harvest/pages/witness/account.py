@@ -33,11 +33,11 @@ KeyParts = tuple[str, str, str, str]
 class Text:
     """A received text compared with the page's text.
 
-    keys: all keys that lead to it. size: the number of its letters. pieces: the number of pieces it came in. like: its
-    likeness, from 0 to 1. how: see How. old: whether it already came in an earlier turn. within: whether it contains
-    the page's whole text and more. only_page, only_wire: the number of letters that only one side has. page, wire: the
-    first runs of these letters. ahead: whether the page's additional letters come before everything else. beside: other
-    texts with the same key that the page does not show.
+    keys: all keys that lead to it. size: the number of its letters. pieces: the number of pieces in which it came.
+    like: its likeness to the page's text, from 0 to 1. how: the result of the comparison. old: whether it already came
+    in an earlier turn. within: whether it contains the page's whole text and more. only_page, only_wire: the number of
+    letters that only one side has. page, wire: the first runs of these letters. ahead: whether the page's additional
+    letters come before everything else. beside: other texts with the same key that the page does not show.
     """
 
     keys: tuple[KeyParts, ...]
@@ -79,7 +79,7 @@ class Text:
 
     @property
     def right(self) -> bool:
-        """True if the words are the same. The value `near`, which old recordings have, does not count."""
+        """True if the page has the same words. The value `near`, which old recordings have, does not count."""
         return self.how == "equal"
 
 

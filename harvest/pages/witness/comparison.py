@@ -110,7 +110,7 @@ def _dice_coefficient(one: Counter[str], other: Counter[str]) -> float:
 
 
 def difference(page: Plain, wire: Plain) -> Difference:
-    """Return what only one of two texts has, run by run."""
+    """Return the differences between two texts, run by run."""
     if page.letters == wire.letters:
         return Difference("equal")
     edits = _find_edits(page.shown, wire.shown)

@@ -1,4 +1,5 @@
-"""A judgement over all turns of a run with one site: do the page and the received content agree, turn by turn?
+"""A judgement over all turns of a run with one site: do the page and the received content agree, turn by turn? It also
+learns which messages signal the end of a reply.
 
 Where the received content holds the reply is unknown. The key whose texts are most like the page's over all turns is
 assumed to bring it. The key may show that an answer differs once its texts have been like the page's often enough. Any
@@ -79,8 +80,8 @@ _WAYS = {"joined": 0, "one": 2}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one turn. word: see Word. why: the reason if nothing can be said. page, wire: the words that only
-    one side has, if they differ."""
+    """The verdict on one turn. word: whether the texts agree. why: the reason if the verdict is `silent`. page, wire:
+    the words that only one side has, if they differ."""
 
     word: Outcome
     why: str = ""
@@ -110,7 +111,7 @@ class _Record:
 
     @property
     def trust(self) -> float:
-        """How like the page its texts are, from 0 to 1. More texts give more trust."""
+        """How like the page's text the texts of this key are, from 0 to 1. More texts give more trust."""
         return round(self.like / (self.present + 0.5), 3)
 
 

@@ -121,14 +121,14 @@ def readings(text: str) -> tuple[Plain, ...]:
 
 def page_readings(answer: str) -> tuple[Plain, ...]:
     """Return the readings of an answer on a page. A second reading allows for pages that write the language of a code
-    block above it, as a word."""
+    block above it as a word."""
     found = readings(answer)
     named = Plain.from_text(render_markdown(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
     return found if named.letters == found[0].letters else (*found, named)
 
 
 def render_markdown(markdown: str) -> str:
-    """Return the text of a Markdown document without its markup, including any HTML."""
+    """Return the text of a Markdown document, including any HTML in it, without its markup."""
     parts: list[str] = []
     place = 0
     for fence in _FENCE.finditer(markdown):

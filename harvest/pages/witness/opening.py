@@ -45,8 +45,9 @@ _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A string that was received. at: when it came. path: its exact path in the message. names: its kinds according to
-    the message. number: the id of the message it belongs to. place: the offset in the earlier text from which it
-    replaces what follows, or None. request: the number of its response body, or 0 for all socket messages."""
+    the message. number: the id of the message or object that it belongs to. place: the offset in the earlier text from
+    which the string replaces everything, or None. request: the number of its response body, or 0 for all socket
+    messages."""
 
     at: float
     address: str
@@ -302,8 +303,8 @@ class _Walker:
 
 
 def _is_map(value: object) -> bool:
-    """Return True for a map written as a list of pairs: the names differ, and at least one value is not a string,
-    unlike in a list of turns."""
+    """Return True for a map written as a list of pairs. The names must differ, and at least one value must not be a
+    string, because a list of (speaker, text) pairs would look alike."""
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         return False
     names = {pair[0] for pair in value if isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is str}

@@ -210,7 +210,7 @@ class _Search:
             self.add(key, "spliced", [Run(splice_pieces((leaf.text, leaf.place) for leaf in own))])
 
     def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
-        """Add the final forms of texts that began whole and were continued: these texts alone, and together with all
+        """Add the final forms of texts that came whole and were continued later, first alone and then together with all
         other text at the same path."""
         paths = {generalize(leaf.path) for leaf in begun}
         others = [leaf for leaf in self.leaves if leaf not in begun and generalize(leaf.path) in paths]
@@ -244,7 +244,8 @@ class _Search:
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Leave out texts that also came in full at another path: a state that is sent again may number its parts anew."""
+    """Leave out texts that also came complete at another path, because a state that is sent again may number its parts
+    anew."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = join_runs(run.text for run in pieces)
