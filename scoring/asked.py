@@ -94,7 +94,6 @@ class Asked:
         return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
 
     def _set_opinions(self) -> list[Opinion]:
-        """Return scores of sets of conversations, which only pooled readings use."""
         if not any(measure.form is not None and measure.form.of_sets for measure in self._of_judgments):
             return []
         here = {(one.key.system, one.key.topic) for one in self.assessments}
@@ -285,10 +284,6 @@ class Asked:
                 yield f"{name} was scored by different judges ({each}): a difference in it is one of judges, too."
 
     def _coverage_notes(self) -> tuple[str, ...]:
-        """Return sentences about the criteria that each system's SWAN covers.
-
-        SWANs over different criteria do not compare.
-        """
         if not any(measure.declaration.swan for measure in self.measures):
             return ()
         said = []

@@ -34,10 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One measure over the conversations with the numbers `at`.
-
-    All other fields have that length, and are as in `Figure`.
-    """
+    """One measure over the conversations with the numbers `at`. Fields of that length are as in `Figure`."""
 
     measure: str
     at: Counts

@@ -56,10 +56,7 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """Compute the measures that have a function for many conversations, as columns.
-
-    Unjudged conversations are left out.
-    """
+    """Compute the measures with a function for many conversations, as columns, without unjudged conversations."""
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
     for one in wanted:
@@ -94,7 +91,6 @@ def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Convers
 
 
 def _shown(*, gold: bool) -> Iterator[Declaration]:
-    """Return the measures that every run is scored by, one of each family. `gold` is True if there is a gold table."""
     families = set()
     for one in measures():
         if one.shown == "asked" or (not gold and "gold" in one.needs) or (one.family or one.score) is None:

@@ -32,10 +32,7 @@ _AT_ONCE = 2**13  # rows whose columns stay in the cache of a processor
 
 
 def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Jensen-Shannon divergence in bits: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0.
-
-    No square root is taken.
-    """
+    """Jensen-Shannon divergence in bits, no root: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0."""
     return _in_parts(_jensen_shannon, *_pair(p, q))
 
 
@@ -179,7 +176,6 @@ def _weighted_log(p: Floats, middle: Floats) -> Floats:
 
 
 def _within(values: Floats, highest: float) -> Floats:
-    """Clip values that rounding pushed below 0 or above `highest`."""
     kept: Floats = np.minimum(np.maximum(values, 0.0), highest)
     return kept
 

@@ -249,10 +249,6 @@ def _isotonic_fit(wanted: Sequence[float]) -> list[float]:
 
 
 def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Return `filled(level)` for the level in [low, high] at which each row sums to 1.
-
-    The sums must grow with the level.
-    """
     for _ in range(100):
         middle = (low + high) / 2
         between = middle != high  # else there is no number between the two

@@ -47,10 +47,7 @@ class Material:
     made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Material:
-        """Return this conversation under other settings.
-
-        Results of `once` are kept, so measures share expensive ones.
-        """
+        """Return this conversation under other settings. Results of `once` are kept and shared by measures."""
         same = settings is self.settings or settings == self.settings
         return self if same else replace(self, settings=settings)
 

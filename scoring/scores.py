@@ -188,10 +188,7 @@ def score(
 
 
 def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
-    """Yield the rows of measures over many conversations.
-
-    Raises InputError if a run plans too few trials for a worst case.
-    """
+    """Yield rows of measures over many conversations. InputError if too few trials are planned for a worst case."""
     for measure in measures:
         rows = (measure.form or measure.declaration).rows
         for reading in rows(measure, pool) if rows is not None else ():
@@ -265,10 +262,7 @@ def _single_rows(
 
 @cache
 def _by_rules() -> Judged:
-    """Return the shipped schema, judged by rules.
-
-    It is read at most once, and only if a measure needs it, since it is slow.
-    """
+    """Return the shipped schema, judged by rules. It is slow to read, so it is cached."""
     return Judged(load_schema(SHIPPED), Judgments())
 
 

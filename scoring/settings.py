@@ -41,10 +41,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A setting that is a number from `least` to `most`, both included.
-
-    `of` (the unit) and `example` are for messages.
-    """
+    """A setting that is a number from `least` to `most`. `of` (the unit) and `example` are for messages."""
 
     least: float
     most: float
@@ -94,10 +91,7 @@ class ByName:
 
 @dataclass(frozen=True, slots=True)
 class ByGrade:
-    """A setting with a number for each relevance grade, a whole number from 0 that may be written `L1`.
-
-    Grade 0 has 0.
-    """
+    """A setting with a number for each relevance grade, an integer from 0 that may be written `L1`; grade 0 has 0."""
 
     number: Number
     of: str
@@ -292,10 +286,7 @@ class Settings:
         return self.patience if unit == "words" else self.patience_characters
 
     def gain(self, grade: int, place: Place | None = None) -> float:
-        """Return the gain of a relevance grade, in [0, 1].
-
-        Raises InputError, with the grade's place, if it has none.
-        """
+        """Return the gain of a relevance grade, in [0, 1]. InputError, with the grade's place, if it has none."""
         try:
             return self.gains[grade]
         except KeyError:

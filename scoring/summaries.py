@@ -49,8 +49,6 @@ _Grid = tuple[Counts, Counts]
 
 
 class _Mean(NamedTuple):
-    """The mean of one part, with its bounds and counts. `left_out` counts valid conversations without a value."""
-
     value: float
     worst: float
     best: float
@@ -63,8 +61,6 @@ class _Mean(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The values of a measure over (topics, trials), NaN if missing, with their bounds and counts."""
-
     values: Floats
     worst: Floats
     best: Floats
@@ -72,10 +68,7 @@ class _Cells:
     unknown: Counts
 
     def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
-        """Return the mean of each part.
-
-        `expected` is True for conversations that should have a value: (parts, topics, trials).
-        """
+        """Return the mean of each part. `expected`, (parts, topics, trials), is True where a value should be."""
         values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
         seen = ~np.isnan(values)
         n = seen.sum(axis=(1, 2))

@@ -190,10 +190,7 @@ class ScoreTable:
         return (row for one in self.parts if isinstance(one, Late) and one.of == of for row in one.values)
 
     def as_json(self) -> dict[str, object]:
-        """Return the `harvest-scores/1` document: format, settings, notes and rows.
-
-        Equal scores give equal documents.
-        """
+        """Return the `harvest-scores/1` document: format, settings, notes, rows. Equal scores give equal ones."""
         return {**self.head_json(), "rows": [row.as_json() for row in self.rows]}
 
     def head_json(self) -> dict[str, object]:

@@ -296,7 +296,6 @@ def _pair(
     *,
     dependent: str,
 ) -> Pair:
-    """Compare two systems. `dependent` is the reason why no winner is named, whatever the figures are, or ""."""
     first, second = place
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]

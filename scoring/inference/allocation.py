@@ -61,10 +61,7 @@ class Variances(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """Success probabilities of yes-or-no trials, by topic.
-
-    `yes` and `no` are (S, T) parameters of beta distributions.
-    """
+    """Success probabilities of yes-or-no trials by topic: `yes` and `no` are (S, T) beta parameters."""
 
     yes: Floats
     no: Floats

@@ -254,10 +254,6 @@ class Resampler:
     def _ends(
         self, names: Sequence[str], seen: Seen, above: Floats, below: Floats, bottom: Floats, top: Floats
     ) -> tuple[Floats, Floats]:
-        """Return (C,) low and (C,) high ends for (topics, trials, C) numerators and denominators.
-
-        Missing values are 0.
-        """
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
@@ -289,7 +285,6 @@ class Resampler:
         return unseen_topic.weighted_means(sums, above.shape[1])
 
     def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
-        """Resample topics, then their trials, and return (columns, B) sums of `cells`, (topics, trials, columns)."""
         trials = seen.sum(axis=1)
         key, most = ("topics+trials", tuple(names), tuple(int(count) for count in trials)), int(trials.max())
         packed = np.zeros((len(names), most, cells.shape[2]))
@@ -316,10 +311,6 @@ class Resampler:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
 
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
-        """Return (columns, B) products of (rows, columns) and drawn weights.
-
-        At most `bytes_at_once` of weights are in memory.
-        """
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > self.most_bytes:
             raise InputError(

@@ -227,10 +227,7 @@ def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Gen
 
 
 def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
-    """Return (draws, 2): losses and numerators of slopes.
-
-    `drawn` is (topics, draws, units), with continued units first.
-    """
+    """Return (draws, 2), losses and slope numerators, from (topics, draws, units) with continued units first."""
     sessions = place.shape[1]
     seen = ~np.isnan(drawn)
     inside, counts = np.where(seen, drawn, 0.0), seen.astype(np.float64)

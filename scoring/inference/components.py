@@ -49,10 +49,7 @@ class Component:
     interval: Interval
 
     def from_0_unless(self, differ: bool) -> "Component":
-        """Return a copy whose interval starts at 0, unless `differ`.
-
-        The interval must not contradict a test that finds no difference.
-        """
+        """Return a copy whose interval starts at 0, so as not to contradict a test, unless `differ`."""
         return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
 
     def without_interval(self, why: str) -> "Component":
@@ -89,10 +86,7 @@ class Nested:
         return 1 - math.sqrt((topic + trial / times) / (topic + trial)), 1 - math.sqrt(1 / times)
 
     def narrowing_ends(self, times: float) -> tuple[float, float]:
-        """Return the lowest and highest first share of `narrowing`, computed from the interval of the ICC.
-
-        Both are NaN if the ICC has no interval.
-        """
+        """Return the lowest and highest first share of `narrowing`, by the ICC's interval; NaN without it."""
         shares = self.icc.interval.high, self.icc.interval.low
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]
@@ -134,10 +128,7 @@ class Crossed:
 
 
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:
-    """Estimate the components of one system from (topics, trials), NaN if missing.
-
-    Raises ValueError for values outside the range `within`.
-    """
+    """Estimate components from (topics, trials), NaN if missing. ValueError for values outside `within`."""
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells = cells[(~np.isnan(cells)).any(axis=1)]
@@ -177,10 +168,7 @@ def _component(value: float, interval: Interval) -> Component:
 
 
 def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Crossed:
-    """Estimate the components of several systems from (systems, topics, trials), NaN if missing.
-
-    Raises ValueError for values outside the range `within`.
-    """
+    """Estimate components from (systems, topics, trials), NaN if missing. ValueError for values outside `within`."""
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells, counts = _kept(cells)
@@ -237,10 +225,7 @@ def _why_not_crossed(counts: npt.NDArray[np.int64]) -> str:
 
 
 def _cells(cells: Floats, counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return the means and variances of cells, 0 if empty.
-
-    A cell with one trial gets the mean variance of the others.
-    """
+    """Return means and variances of cells, 0 if empty. A single trial gets the mean variance of the others."""
     seen = ~np.isnan(cells)
     mean = np.where(seen, cells, 0.0).sum(axis=-1) / np.maximum(1, counts)
     squares = np.where(seen, cells - mean[..., None], 0.0) ** 2

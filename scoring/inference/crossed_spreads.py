@@ -197,7 +197,6 @@ class _Table:
         return low**2, min(high**2, most)
 
     def _against(self) -> Floats | None:
-        """Return (systems,) means on an unseen topic that reverses the differences; None if its distance is unknown."""
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
         if self.within.ends:

@@ -92,10 +92,7 @@ class Baseline:
         return float((self.within() / self.counts).sum()) / len(self.means) ** 2
 
     def run_variance(self) -> float:
-        """Return the variance of one audit's mean that its trials do not explain.
-
-        It is at least 0, and NaN for fewer than two runs.
-        """
+        """Return the variance of one audit's mean not due to its trials, at least 0; NaN for fewer than two runs."""
         if len(self.runs) < 2:
             return math.nan
         return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))

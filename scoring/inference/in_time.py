@@ -56,10 +56,7 @@ class InTime:
 
     @property
     def note(self) -> str:
-        """A sentence about the dependence, or "" if p is above .002.
-
-        The limit is low because several systems and measures are tested in one run.
-        """
+        """A sentence about the dependence; "" if p is above .002, since a run has many such tests."""
         said = []
         if self.p <= _TOLD:
             of = " of the run, whatever their topic," if self.across else ""
@@ -169,10 +166,6 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
 
 
 def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:
-    """Return the share of draws at least as far out as `seen`, which counts as a draw.
-
-    More draws are made if the first ones do not settle whether p is small.
-    """
     p, drawn, beyond = 1.0, 0, 0
     for draws, unsettled in _DRAWS:
         while drawn < draws:
@@ -189,7 +182,6 @@ def _permute_trials(row: Floats, draws: int, rng: np.random.Generator) -> Floats
 
 
 def _lagged_products(rows: Floats) -> Floats:
-    """Return (draws,) sums Σ_l .8^l Σ e_i·e_(i+l) for the `rows`, (draws, trials)."""
     found = np.zeros(len(rows))
     for lag in range(1, min(_LAGS, rows.shape[1] - 1) + 1):
         found += _DECAY**lag * (rows[:, lag:] * rows[:, :-lag]).sum(axis=1)
@@ -198,7 +190,6 @@ def _lagged_products(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _expected_moments(trials: int) -> tuple[float, float, float, float]:
-    """Return expected moments for a variance of 1: of the statistic and of the sum of squares."""
     apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
     centred = np.eye(trials) - 1 / trials
     shared = centred @ (_DECAY**apart) @ centred

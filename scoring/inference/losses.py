@@ -86,10 +86,7 @@ class WithLost:
     lost: Lost = Lost({}, {})
 
     def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """Return the cells that put the figure at this end.
-
-        With `against`, the side has a negative sign in the figure.
-        """
+        """Return the cells with the figure at this end; `against` if the side has a negative sign in it."""
         return self.cells if end is None else with_losses(self.cells, self.lost, high=(end == "high") != against)
 
     @property
@@ -132,10 +129,7 @@ def why_withheld(sides: Iterable[Lost]) -> str:
 
 
 def need_bounds(sides: Sequence[WithLost]) -> bool:
-    """Return True if a figure needs bounds for lost attempts.
-
-    It does if losses depend on answers, differ between sides, or are many.
-    """
+    """Return True if a figure needs bounds: losses depend on answers, differ between sides, or are many."""
     counts = [one.counts for one in sides]
     lost, kept = (sum(count[at] for count in counts) for at in range(2))
     return (

@@ -47,10 +47,7 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
 def ends_of_means(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return (C,) low and (C,) high ends, in [0, 1], for the means of (K, C) topics.
-
-    Without `clusters`, topics are independent.
-    """
+    """Return (C,) low and high ends, in [0, 1], for the means of (K, C) topics, independent without `clusters`."""
     sums = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(sums)
     if clusters is not None and len(set(clusters)) < len(sums):

@@ -76,7 +76,6 @@ def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: flo
 
 @functools.cache
 def _most_faults(seen: int, sensitivity: float, unlikely: float) -> int:
-    """Return the largest number of faults of which `seen` or fewer are observed with a probability above `unlikely`."""
     if sensitivity >= 1:
         return seen
     number = int(seen / sensitivity)  # the largest that would be expected to show `seen`

@@ -94,10 +94,6 @@ def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matt
 def _chances(
     baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
 ) -> Floats:
-    """Return the probability of settling the audit for each number of further trials in `more`.
-
-    With `known`, the baseline is taken as exact and audits as equal.
-    """
     within = found.own * each
     runs = 0.0  # the variance between audits, of the mean of one
     if not known:

@@ -111,10 +111,7 @@ def _fresh(
 
 
 def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
-    """Combine the two extremes of a difference into an interval that spans both.
-
-    The larger p counts, or 1 if the signs differ.
-    """
+    """Combine both extremes of a difference: the hull of the intervals, and the larger p, or 1 if signs differ."""
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.printed and high.interval.printed):
         missing = low if not low.interval.printed else high

@@ -147,7 +147,6 @@ def _topic_ends(
 
 
 def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[Floats]:
-    """Draw (draws,) variances between the (topics,) that were asked, then with an unseen topic at each end of `far`."""
     topics = len(mean)
     shifted = mean - mean.mean()
     asked, unseen = topic_weights(topics, 0.0)[:-1], topic_weights(topics, UNSEEN)
@@ -188,10 +187,7 @@ def outside(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 
 def largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
-    """Return the variance of an unseen topic's trials.
-
-    Its tail is assumed to be at least as heavy as that of topics.
-    """
+    """Return the variance of an unseen topic's trials. Its tail is taken to be at least as heavy as topics'."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
     if within.ends:

@@ -65,10 +65,7 @@ class TailModel:
 
 
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
-    """Return the model of a pilot's (topics, trials) scores.
-
-    Raises ValueError if fewer than two topics have two scores.
-    """
+    """Return the model of a pilot's (topics, trials) scores. ValueError below two topics with two scores."""
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
     several = [row for row in scores if len(row) > 1]
@@ -92,7 +89,6 @@ def stated_tail_model(components: Components) -> TailModel:
 
 
 def _beta_quantiles(means: Floats, share: float, places: int) -> Floats:
-    """Return (n, places) quantiles of beta distributions. `share` is their variance over the largest one possible."""
     at = (np.arange(places) + 0.5) / places
     if share <= _SAME:
         return np.repeat(means[:, None], places, axis=1)

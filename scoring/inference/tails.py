@@ -74,10 +74,7 @@ class Tail:
 
 
 def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
-    """Return Q_β of (n,) values, for β in (0, 1]; NaN for n = 0.
-
-    `weights` are (n,) probabilities, None for equal ones.
-    """
+    """Return Q_β of (n,) values, β in (0, 1], with (n,) probabilities or equal ones; NaN for n = 0."""
     ordered, mass = _order_scores(values, weights, beta)
     if not ordered.size:
         return math.nan
@@ -207,10 +204,7 @@ def _refusal_reason(
 
 
 def trials_needed(beta: float, kind: TailKind = "cvar") -> float:
-    """Return how many trials per topic `within_topics` needs, so that ten are in the tail.
-
-    It is infinite for a quantile with β = 1.
-    """
+    """Return how many trials per topic put ten in the tail; infinite for a quantile with β = 1."""
     _check(beta, 0.95, 100)
     share = tail_share(kind, beta)
     return math.ceil(10 / share - _CRUMB) if share > _CRUMB else math.inf
@@ -302,14 +296,12 @@ def _ends(
 
 
 def _tail(ordered: Floats, mass: Floats, beta: float) -> Floats:
-    """Return (B, 2), Q_β and CVaR_β, of (n,) ascending scores with (B, n) masses."""
     reached = np.cumsum(mass, axis=1)
     at = (reached < beta * reached[:, -1:] - _CRUMB).sum(axis=1)
     return np.stack([ordered[np.minimum(at, len(ordered) - 1)], _worst(ordered, reached, beta)], axis=1)
 
 
 def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
-    """Return (B,) means of the first β of the mass, from (n,) ascending scores and (B, n) cumulative masses."""
     wanted = beta * reached[:, -1:]
     taken = np.diff(np.minimum(reached, wanted), axis=1, prepend=0.0)
     found: Floats = (taken * ordered).sum(axis=1) / wanted[:, 0]

@@ -68,10 +68,7 @@ EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 def event_table(cases: Iterable[TurnCase]) -> EventTable:
-    """Count the events of one side, each conversation up to its first event.
-
-    Turns of a conversation must be in order.
-    """
+    """Count one side's events, each conversation up to its first. Turns of a conversation must be in order."""
     over: set[Hashable] = set()
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:

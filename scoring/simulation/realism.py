@@ -381,7 +381,6 @@ def score_gap(
 
 
 def _statistics(both: Floats, first: npt.NDArray[np.bool_]) -> Floats:
-    """Return (k,) T for (k, n + m) labellings of (n + m,) scores. The label is True in the first group."""
     order = np.argsort(both, kind="stable")
     ranked, labels = both[order], first[:, order]
     n = first.sum(axis=1)  # of each labelling: users have different numbers of dialogues

@@ -180,7 +180,6 @@ def _transitions(first: Floats, second: Floats) -> Floats:
 
 
 def _survival(left: Floats, cut: Floats) -> Floats:
-    """Return (B, T + 1) shares of users that remain after 0 … T turns; NaN if unknown."""
     gone = np.cumsum(left + cut, axis=1)
     everybody = gone[:, -1:]
     at_risk = everybody - np.concatenate([np.zeros_like(everybody), gone[:, :-1]], axis=1) - cut

@@ -112,10 +112,7 @@ def compare_wordings(
     splits: int = 200,
     draws: int = 999,
 ) -> Wordings | None:
-    """Compare the words of both sides.
-
-    Returns None if a side has no turn with words, or the real side fewer than two users.
-    """
+    """Compare the words of both sides; None without turns with words, or with fewer than two real users."""
     spoken = [[one for one in side if any(turn.said for turn in one.turns)] for side in (real, simulated)]
     sides = [by_user(side) for side in spoken]
     if len(sides[0]) < 2 or not sides[1]:

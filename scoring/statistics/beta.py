@@ -32,10 +32,7 @@ def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Return the x in [0, 1] with I_x(a, b) = probability, to 1e-15 if possible; a and b are above 0.
-
-    Arrays broadcast.
-    """
+    """Return x in [0, 1] with I_x(a, b) = probability, to 1e-15 if possible; a, b > 0. Arrays broadcast."""
     wanted, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (probability, a, b)))
     if not (np.all((wanted >= 0) & (wanted <= 1)) and np.all(a > 0) and np.all(b > 0)):
         raise ValueError("beta_quantile needs a probability from 0 to 1 and a, b above 0")
@@ -147,7 +144,6 @@ def _cdf(x: Floats, a: Floats, b: Floats, log_beta: Floats) -> Floats:
 
 
 def _lentz(x: Any, a: Any, b: Any) -> Any:
-    """Compute the continued fraction of I_x(a, b) by Lentz's method, for arrays or numbers."""
     c = 1.0
     d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     total = d

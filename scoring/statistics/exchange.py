@@ -67,10 +67,7 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield batches of (exchanges, units) signs.
-
-    For up to 13 units these are all exchanges, else the observed one and 9999 random ones.
-    """
+    """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed and 9999 random ones."""
     if units <= _WHOLE:
         yield _signs(units)
         return
@@ -83,10 +80,7 @@ def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
 
 @lru_cache(maxsize=_WHOLE)
 def _signs(units: int) -> Floats:
-    """Return all exchanges, (2^(units-1), units).
-
-    The first unit is fixed, since reversing all signs changes nothing.
-    """
+    """Return all (2^(units-1), units) exchanges. The first unit is fixed: reversing all signs changes nothing."""
     return np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=units - 1)])
 
 

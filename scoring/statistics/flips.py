@@ -57,7 +57,6 @@ def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> 
 
 
 def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
-    """Return the beta distribution of topics' probabilities, by moments; None if trials do not vary."""
     if len(useful) < 2 or trials.max() < 2:
         return None
     whole = trials.sum()

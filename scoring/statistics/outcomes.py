@@ -96,10 +96,7 @@ class Outcomes:
 def draw_outcomes(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Draw studies that each have their own topics.
-
-    `difference` is the difference between the systems' means over topics like these.
-    """
+    """Draw studies with their own topics. `difference` is between the systems' means over topics like these."""
     return _of_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
 
 
@@ -128,10 +125,7 @@ def draw_outcomes_of_these(
 
 
 def centres_of_these(components: Components, difference: float, topics: int) -> Floats:
-    """Return (topics, 2) expected values of these topics, ascending.
-
-    All arguments are as for `draw_outcomes_of_these`.
-    """
+    """Return (topics, 2) expected values, ascending. All arguments are as for `draw_outcomes_of_these`."""
     spread = np.array([normal_quantile((place + 0.5) / topics) for place in range(topics)])
     if components.shape == "unbounded":
         deviation = math.sqrt(components.topic + components.both)
@@ -178,7 +172,6 @@ def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.
 
 
 def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
-    """Return (..., 2) means of topics from (...) standard normal values, correlated by `link` between systems."""
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [
         _topic_means(components, components.mean + half, near * shared + sign * far * apart)

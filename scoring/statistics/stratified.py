@@ -107,7 +107,6 @@ def _estimates(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float
 
 
 def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts) -> tuple[float, float, float, float]:
-    """Return p, more, fewer and middle. Each is summed over its tail, so that small ones keep their digits."""
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, int(n.max()) + 1)))))
 
     def choose(total: int, some: Counts) -> Floats:

@@ -127,10 +127,7 @@ def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ..
 
 
 def letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
-    """Return the letters of each system, starting from `a` for the first in `order`.
-
-    Systems that share no letter differ.
-    """
+    """Return the letters of each system, from `a` for the first in `order`. Systems that share none differ."""
     place = {system: rank for rank, system in enumerate(order)}
     ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))
     names = ["".join(part) for size in (1, 2) for part in product("abcdefghijklmnopqrstuvwxyz", repeat=size)]

@@ -149,7 +149,6 @@ def spread(
 
 
 def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
-    """Return sums by depth, (3, D + 1): within-node variance times weight, weight with known variance, lone weight."""
     weight, first, second = sums.T
     squares = np.maximum(second - np.divide(first * first, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0)
     lonely = weight == 1 if corrected else np.zeros(len(weight), dtype=bool)

@@ -95,10 +95,7 @@ def ratio(
 
 
 def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
-    """Return Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns; NaN if the denominator is 0.
-
-    It equals `ratio(...).pooled`.
-    """
+    """Return `ratio(...).pooled` as Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns; NaN for 0 below."""
     share = _finite("reach", reach)
     bottom = float((share * _finite("denominators", denominators)).sum())
     return float((share * _finite("numerators", numerators)).sum()) / bottom if bottom > 0 else math.nan

@@ -57,10 +57,7 @@ def rate_below(
     invalid: npt.ArrayLike | None = None,
     design: Design = INDEPENDENT,
 ) -> Rate:
-    """Estimate P(score < threshold) over topics and trials.
-
-    `values` is (topics, trials), NaN for a trial without a value.
-    """
+    """Estimate P(score < threshold) from (topics, trials) values, NaN for a trial without a value."""
     cells = np.asarray(values, dtype=np.float64)
     happened = np.where(np.isnan(cells), np.nan, cells < threshold)
     return rate_of(topics, happened, level=level, invalid=invalid, design=design)

@@ -154,11 +154,6 @@ def node_p(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Every:
-    """All A ways to deal a node's trials, with their statistics and probabilities.
-
-    `seen` is the observed statistic.
-    """
-
     values: Floats
     chances: Floats
     seen: float
@@ -213,10 +208,7 @@ def _ways_to_deal(topics: Sequence[tuple[Counts, int]], most: int) -> int:
 
 
 def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
-    """Return the (A, W) ways to draw `side` trials from counts, and their (A,) probabilities.
-
-    The probabilities are multivariate hypergeometric.
-    """
+    """Return the (A, W) ways to draw `side` trials from counts, and their (A,) hypergeometric probabilities."""
     limits = counts.tolist()
     rest = [sum(limits[place + 1 :]) for place in range(len(limits))]
     partial: list[tuple[int, ...]] = [()]
@@ -232,10 +224,7 @@ def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
 
 
 def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
-    """Return a node's (1 + draws,) statistics, the observed one first, from (2, K) trials.
-
-    Returns None without an informative topic.
-    """
+    """Return a node's (1 + draws,) statistics, observed first, from (2, K) trials; None if none is informative."""
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
     telling = _informative(m, n, c)
     if not telling:
@@ -256,7 +245,6 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
 
 
 def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
-    """Return the (F,) nodes that stay, by the frequency of their most extreme value and the resolution of draws."""
     for number in range(1, len(largest) + 1):
         kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
         if kept.sum() <= number:
@@ -287,10 +275,7 @@ def whole_p(
 
 
 def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
-    """Return the (A,) divergences of all ways to deal trials, and their (A,) probabilities.
-
-    `counts` is (K, E), and `trials` is (2, K).
-    """
+    """Return divergences, (A,), of all ways to deal (K, E) counts to sides of (2, K) trials, and probabilities."""
     topics, ends = counts.shape
     sides, chances = np.zeros((2, 1, ends)), np.ones(1)
     for topic in range(topics):
@@ -303,7 +288,6 @@ def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
 
 
 def _divergences(ended: Counts, trials: Counts, draws: int, rng: np.random.Generator) -> Floats:
-    """Return (draws,) divergences of dealt trials. `ended` is (2, K, E), trials by end, and `trials` is (2, K)."""
     sides = np.zeros((2, ended.shape[2], draws))
     topics = trials.shape[1]
     for topic in range(topics):

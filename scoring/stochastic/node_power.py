@@ -183,10 +183,7 @@ def _shift(laws: Floats, changed: float) -> float:
 
 
 def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, weight: Floats, size: int) -> Floats:
-    """Return (N,) maximum-likelihood concentrations c of the nodes.
-
-    A node with one way on gets 1, since nothing varies there.
-    """
+    """Return (N,) maximum-likelihood concentrations c of the nodes, 1 for a node with one way on."""
     likely = np.zeros((size, len(_GRID)))
     several = np.flatnonzero(np.bincount(nodes, minlength=size) > 1)
     for node in several.tolist():
@@ -205,10 +202,7 @@ def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, 
 
 
 def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
-    """Return the (G,) log likelihood of each concentration, up to a constant.
-
-    The (K, W) counts sum to `below`, and shares are (W,).
-    """
+    """Return (G,) log likelihoods, up to a constant, of concentrations, for (K, W) counts and (W,) shares."""
     found = np.zeros(len(_GRID))
     for taken in range(int(below.max())):
         found -= (below > taken).sum() * np.log(_GRID + taken)
@@ -281,10 +275,7 @@ def drawn_studies(
 
 
 def largest_z(came: Counts, took: Counts) -> Floats:
-    """Return the (studies,) largest |z| of a node's ways.
-
-    `came` is (studies, 2, topics), and `took` is (studies, 2, topics, ways).
-    """
+    """Return (studies,) largest |z|, from (studies, 2, topics) arrivals and (…, ways) departures."""
     m, n, c = came.sum(axis=1)[..., None], came[:, 1, :, None], took.sum(axis=1)
     telling = (n > 0) & (n < m) & (c.max(axis=-1, keepdims=True) < m)
     part = np.where(telling, n / np.maximum(m, 1), 0.0)

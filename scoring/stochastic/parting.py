@@ -107,10 +107,7 @@ def varies_within_topic(below: Counts) -> npt.NDArray[np.bool_]:
 
 
 def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Floats]:
-    """Return the (J,) low and (J,) high ends of shares pooled over (J, T) topics.
-
-    A topic with 0 in `below` is not a unit.
-    """
+    """Return (J,) low and high ends of shares pooled over (J, T) topics; one with 0 in `below` is not a unit."""
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
     different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones

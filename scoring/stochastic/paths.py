@@ -100,10 +100,7 @@ def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
 
 
 def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
-    """Return q(v) = 1 - sum of p(w|v) over the children w, (N,).
-
-    A remainder below 1e-9 is a rounding error and becomes 0.
-    """
+    """Return (N,) q(v) = 1 - sum of p(w|v) over the children w. A remainder below 1e-9 is rounding and becomes 0."""
     nodes, chances = check_parents(parent), _probabilities(probability)
     if chances.shape != nodes.shape:
         raise ValueError(f"there are {len(nodes)} nodes and {chances.size} probabilities")
@@ -118,10 +115,7 @@ def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Flo
 
 
 def weights_of(weights: npt.ArrayLike | None, n: int) -> Floats:
-    """Return (n,) weights that sum to 1: even if `weights` is None, else scaled.
-
-    Raises ValueError for invalid weights.
-    """
+    """Return (n,) weights that sum to 1: even without `weights`, else scaled. ValueError for invalid weights."""
     if weights is None:
         return np.full(n, 1.0 / n) if n else np.empty(0)
     given = np.asarray(weights, dtype=np.float64)

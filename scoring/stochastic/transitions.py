@@ -222,10 +222,7 @@ def end_shares(
 
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
-    """Estimate the probability that the next conversation follows no path of the tree, as 0-d arrays.
-
-    `topics` are as for `transitions`.
-    """
+    """Estimate the 0-d probability that the next conversation follows no path of the tree."""
     stops = np.asarray(tree.stops, dtype=np.int64)
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
     if not _several(topics):
@@ -241,7 +238,6 @@ def _several(topics: npt.ArrayLike | None) -> bool:
 
 
 def _add_distances(value: Floats, low: Floats, high: Floats, sessions: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Combine the ends over topics and over sessions: their distances from the value are squared and added."""
     least, most = sessions
     return (
         np.maximum(0.0, value - np.hypot(value - low, value - least)),
