@@ -18,7 +18,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CONTROLS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-class Lasting:
+class LastingStream:
     """A stream that ignores write errors, so that a run goes on after its terminal is gone. Everything except writing
     is delegated to `stream`."""
 
@@ -121,4 +121,4 @@ def live_console() -> Console:
     """Return a `LiveConsole` on standard error for the progress of a run."""
     from harvest.console import LiveConsole  # late, as above
 
-    return LiveConsole(printable, file=cast(TextIO, Lasting(sys.stderr)))
+    return LiveConsole(printable, file=cast(TextIO, LastingStream(sys.stderr)))

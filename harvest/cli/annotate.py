@@ -15,7 +15,7 @@ from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange, check_output_file
 from harvest.cli.serving import PORT, SCALE, asked_criteria, check_author, read_scale, serve_page, tell_agreement
-from harvest.judging.rule_layers import look_first, rule_layers
+from harvest.judging.rule_layers import rule_layers, spans_to_review
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import write_sheet
 from harvest.judging.sheets.annotators import compare_with_earlier, newest_judgments
@@ -188,7 +188,7 @@ def command(
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
     if triage:
-        places = list(look_first(recorded.finished))
+        places = list(spans_to_review(recorded.finished))
         for place in places:
             click.echo(str(place))
         what = f"{pluralize(len(places), 'place')} to look at first"

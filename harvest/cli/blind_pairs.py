@@ -49,10 +49,10 @@ def serve_blind_pairs(
 ) -> None:
     """Let people judge the pairs of a sheet on a local page. The sheet and its key are written if they do not exist."""
     people = check_people(people)
-    from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
+    from harvest.judging.serving.blind_pairs import decision_folder, pair_questions
     from harvest.judging.serving.desk import PAIR_CHOICES
 
-    folder, kept = judged_folder(sheet), key_file(sheet)
+    folder, kept = decision_folder(sheet), key_file(sheet)
     drawn = _drawn_once(runs, sheet, systems, topics, most, seed)
     folder.mkdir(exist_ok=True)
     sets = [one.header.topic_set() for one in drawn.recorded]

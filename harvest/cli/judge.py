@@ -15,8 +15,8 @@ from harvest.cli.blind_pairs import drawn_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
-from harvest.judging.serving.blind_pairs import judged_folder
-from harvest.judging.sheets.annotators import key_of, people_means
+from harvest.judging.serving.blind_pairs import decision_folder
+from harvest.judging.sheets.annotators import judgment_key, people_means
 from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
 from harvest.terminal import printable, tell
 from recordings.judged.judgments import Layer, Target, read_layers
@@ -107,7 +107,7 @@ def command(
             raise InputError("--criterion and --nuggets do not go with --pairs")
         from harvest.judging.models.questions import pair_things
 
-        folder = judged_folder(pairs)
+        folder = decision_folder(pairs)
         things: Sequence[Thing] = pair_things(drawn_pairs(runs, pairs, systems, only, sample, seed), judge)
     else:
         if systems is not None:
@@ -140,7 +140,7 @@ def command(
 
 
 def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
-    from harvest.judging.models.bias_card import Item, bias_sentences, vendor_of
+    from harvest.judging.models.bias_card import Item, bias_sentences, model_vendor
 
     recorded = read(run)
     talks = {(one.trial_id, one.attempt): one for one in recorded.finished}
@@ -158,12 +158,12 @@ def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
             if target is not None and target.start >= 0:
                 texts = [text[target.start : target.end] for text in texts]
             words = sum(len(text.split()) for text in texts)
-            items.append(Item(one, talk.key.topic, talk.key.system, words, said.get(key_of(one))))
+            items.append(Item(one, talk.key.topic, talk.key.system, words, said.get(judgment_key(one))))
     answered: dict[str, set[str]] = {}
     for talk in recorded.finished:
         models = {turn.reply.model for turn in talk.turns if turn.reply is not None and turn.reply.model}
         answered.setdefault(talk.key.system, set()).update(models)
-    yield from bias_sentences(items, judge.vendor.lower() or vendor_of(judge.author), answered)
+    yield from bias_sentences(items, judge.vendor.lower() or model_vendor(judge.author), answered)
 
 
 def _chosen_items(

@@ -15,7 +15,7 @@ import click
 
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath
-from harvest.drivers.browser import Options, settings_of
+from harvest.drivers.browser import Options, browser_settings
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import keep_login, log_in, read_secrets
 from harvest.pages.browser.process import Browser, find_playwright_browser
@@ -61,7 +61,7 @@ def command(
         url, name = described.url, Path(site).stem
     checked = _driver_options(url, options)
     name = name or urlsplit(url).hostname or ""
-    given = settings_of(checked, Surroundings(name, Path()))
+    given = browser_settings(checked, Surroundings(name, Path()))
     target = out or Path(f"{name}.login.json")
     known = _check_target(target)
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):

@@ -6,7 +6,7 @@ import click
 
 from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
 from harvest.cli.study_output import Output, form_options
-from harvest.judging.serving.blind_pairs import read_chosen
+from harvest.judging.serving.blind_pairs import read_decided_pairs
 from harvest.judging.sheets.pair_sheet import read_preferences
 from harvest.studies.pairs.preference_figures import preference_form
 from harvest.studies.pairs.preferences import preferences, read_key
@@ -42,7 +42,9 @@ def command(sheets: tuple[Path, ...], kept: Path, level: float, seed: int, outpu
         if not sheet.exists():
             raise InputError("no such file or folder", place=Place.of(sheet), advice=missing_advice(sheet))
     texts = {number: pair.text for number, pair in key.numbered().items()}
-    filled = [read_chosen(sheet, texts) if sheet.is_dir() else read_preferences(sheet, texts) for sheet in sheets]
+    filled = [
+        read_decided_pairs(sheet, texts) if sheet.is_dir() else read_preferences(sheet, texts) for sheet in sheets
+    ]
     said = [(one.pair, one.annotator, one.choice) for sheet in filled for one in sheet.preferences]
     for sheet, one in zip(sheets, filled, strict=True):
         if one.empty:

@@ -27,7 +27,7 @@ from harvest.studies.watch.document import watch_form
 from harvest.studies.watch.harness import Harness, hold_against_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import Lasting, live_console, printable, tell
+from harvest.terminal import LastingStream, live_console, printable, tell
 from recordings.log.run_folder import is_run, read, run_around
 from topics.errors import InputError, Place
 
@@ -172,7 +172,7 @@ def command(
         found, harness = judge(run, this, harness)
     this.tell_replaced(folder)
     sound = harness is None or harness.sound
-    output.show(watch_form(found, run, str(folder), harness), beside=cast(TextIO, Lasting(sys.stderr)))
+    output.show(watch_form(found, run, str(folder), harness), beside=cast(TextIO, LastingStream(sys.stderr)))
     code = found.code(strict=strict) if sound else 3
     if channels.any:
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()

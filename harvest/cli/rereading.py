@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from harvest.cli.parameters import GivenPath
-from harvest.drivers.rereading import kept_reply, read_reply, separate_thoughts
+from harvest.drivers.rereading import read_reply, reply_exhibit, separate_thoughts
 from harvest.pages.chats.reread import FoundAnswer, RereadAnswer, read_again
 from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
@@ -112,7 +112,7 @@ def _from_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer
     driver, options = str(definition.get("driver")), definition.get("options") or {}
-    source = kept_reply(driver, reply.evidence)
+    source = reply_exhibit(driver, reply.evidence)
     if not source or not isinstance(options, dict):
         return answer
     try:

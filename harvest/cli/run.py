@@ -21,7 +21,7 @@ from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import Lasting, live_console, people_console, printable
+from harvest.terminal import LastingStream, live_console, people_console, printable
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import Shard
@@ -200,7 +200,7 @@ def _score_and_tell(
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))
     scores = write_scores(folder, table, selection=lost.as_json(), measures=needed)
     written = [folder / "run.json", *([journal] if journal else []), scores]
-    people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
+    people = people_console(file=cast(TextIO, LastingStream(sys.stderr))) if as_json else people_console()
     print_scores(people, material, table, written, selection=lost)
     bounds = checked_bounds(
         resolved.thresholds,

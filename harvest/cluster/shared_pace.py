@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
-from harvest.systems.limits import Busy, Gate, Pace
+from harvest.systems.limits import BusyTracker, Gate, Pace
 from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
@@ -60,7 +60,7 @@ class SharedGate(Gate):
         semaphore: Semaphore,
         board: Board,
         load: Load | None = None,
-        busy: Busy | None = None,
+        busy: BusyTracker | None = None,
     ) -> None:
         super().__init__(spacing, clock, load, busy)
         self._semaphore, self._board = semaphore, board
@@ -176,7 +176,7 @@ class SharedGates:
         self._shared, self._named = shared, named
         self._gates: list[SharedGate] = []
 
-    def __call__(self, system: str, spacing: float, load: Load, busy: Busy) -> Gate:
+    def __call__(self, system: str, spacing: float, load: Load, busy: BusyTracker) -> Gate:
         self._gates.append(SharedGate(spacing, load.clock, *self._shared(self._named[system]), load, busy))
         return self._gates[-1]
 

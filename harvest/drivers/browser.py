@@ -82,7 +82,7 @@ def _check_line(text: str) -> str:
 
 
 class Options(StrictModel):
-    """A chat on a web page."""
+    """Options of a chat on a web page."""
 
     url: Address | None = Field(None, description="the page; needed unless the site names it")
     site: str | Site | None = Field(
@@ -128,7 +128,7 @@ class Options(StrictModel):
         return self
 
 
-def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings:
+def browser_settings(options: Options, surroundings: Surroundings) -> BrowserSettings:
     """Return the settings of a browser and its identity, without the choice of browser, the log-in and the secrets.
 
     Raises InputError if the proxy's environment variable is not set or does not contain a proxy. The message does not
@@ -172,7 +172,7 @@ class BrowserDriver:
             login = surroundings.folder / options.login
             surroundings.secrets.update(read_secrets(login))
         self._settings = replace(
-            settings_of(options, surroundings),
+            browser_settings(options, surroundings),
             executable=found.path,
             storage_state=login,
             secrets=frozenset(surroundings.secrets),
@@ -197,8 +197,8 @@ class BrowserDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities of a page: it keeps its conversation, so it is stateful. The pace is that of the site file.
-        By default it is 0 for a site on this machine and `PACE` for any other."""
+        """The capabilities of a page, which is stateful because it keeps its conversation. The pace is the delay in the
+        site file. Without one it is 0 for a site on this machine and `PACE` for any other."""
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE

@@ -15,13 +15,7 @@ from types import MappingProxyType
 from harvest.drivers.described_reply import ReplyPath, count_tokens
 from harvest.drivers.parts import OTHER_ROLE, OTHER_ROLES, MisshapenError, Parts
 from harvest.drivers.received import Received, error_code, error_message, excerpt, join_surrogates
-from harvest.drivers.sources import (
-    NO_SOURCES,
-    OTHER_URLS,
-    addresses_in,
-    has_other_addresses,
-    may_contain_addresses,
-)
+from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
@@ -112,7 +106,7 @@ class Completion:
             said = excerpt(error_message(chunk) or data) or "without a word"
             raise Unanswered("system-error", f"the stream reports an error: {said}")
         before = self._characters
-        self._read(chunk, "delta", may_contain_addresses(data))
+        self._read(chunk, "delta", may_contain_urls(data))
         if self._characters > before:
             watch.piece(self._characters)
         return False
@@ -121,7 +115,7 @@ class Completion:
         """Read a complete body. Raises Unanswered for bytes that cannot be decoded, and with the reason `bad-json`,
         `bad-completion` or `system-error`."""
         self._parts.streamed = False
-        self._read(received.json(), "message", may_contain_addresses(received.body))
+        self._read(received.json(), "message", may_contain_urls(received.body))
 
     def answer(self) -> tuple[Answer, tuple[str, ...]]:
         """Return the answer and notes on how it arrived.
@@ -154,7 +148,7 @@ class Completion:
         if late:
             notes = tuple(dict.fromkeys((*notes, REPEATED)))
         notes += tuple(self._unread_fields(answer))
-        return answer, (*notes, OTHER_URLS) if has_other_addresses(self._addresses, answer) else notes
+        return answer, (*notes, OTHER_URLS) if has_other_urls(self._addresses, answer) else notes
 
     def _unread_fields(self, answer: Answer) -> Iterator[str]:
         """Yield a note for each field of the message whose text is not part of the answer."""
@@ -191,7 +185,7 @@ class Completion:
                 self._parts.take_sources(found)
         self._parts.take_offers(value.get("related_questions") or [])
         if addressed:
-            self._addresses |= dict.fromkeys(addresses_in(value, _FIELDS_WITHOUT_SOURCES))
+            self._addresses |= dict.fromkeys(urls_in(value, _FIELDS_WITHOUT_SOURCES))
         if choices is None:
             for key, (kind, name) in _OTHER_APIS.items():
                 if isinstance(value.get(key), kind):

@@ -20,13 +20,7 @@ from pydantic import AfterValidator, BeforeValidator
 from harvest.drivers.event_stream import events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_message, excerpt, join_surrogates
-from harvest.drivers.sources import (
-    NO_SOURCES,
-    OTHER_URLS,
-    addresses_in,
-    has_other_addresses,
-    may_contain_addresses,
-)
+from harvest.drivers.sources import NO_SOURCES, OTHER_URLS, has_other_urls, may_contain_urls, urls_in
 from harvest.drivers.stream_text import REPEATED, stream_text
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
@@ -251,9 +245,9 @@ class Described:
         if streamed and not received.is_delimited and b"[DONE]" not in received.body[-200:]:
             parts.note(UNMARKED_END)
         answer, notes = parts.answer(thoughts_apart=self.thoughts_apart)
-        if may_contain_addresses(received.body):
-            beside = dict.fromkeys(address for _, value in values for address in addresses_in(value, NO_SOURCES))
-            notes = (*notes, OTHER_URLS) if has_other_addresses(beside, answer) else notes
+        if may_contain_urls(received.body):
+            beside = dict.fromkeys(address for _, value in values for address in urls_in(value, NO_SOURCES))
+            notes = (*notes, OTHER_URLS) if has_other_urls(beside, answer) else notes
         return self._make_turn(received, values, answer, notes)
 
     def _check_readable(

@@ -191,7 +191,7 @@ class HttpDriver:
         self.closing = _Requests(options.close, options.headers, surroundings) if options.close is not None else None
         # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
-        self.description = description(options)
+        self.description = reply_description(options)
         self.answered = False
 
     @property
@@ -278,7 +278,7 @@ class _Session:
                 await self._driver.ask(self._driver.closing, {"session": self._id}, self._jar)
 
 
-def description(options: Options) -> Described:
+def reply_description(options: Options) -> Described:
     """Return the paths to the parts of a reply that the options give."""
     named_in_replies = options.session not in (None, "client") and options.open is None
     return Described(

@@ -11,14 +11,7 @@ from pydantic import AfterValidator, Field
 from harvest.drivers.completions import Completion
 from harvest.drivers.described_reply import Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import (
-    THOUGHTS_HELP,
-    Url,
-    VariableName,
-    WireOptions,
-    certificate_files,
-    sendable_secret,
-)
+from harvest.drivers.options import THOUGHTS_HELP, Url, VariableName, WireOptions, certificate_files, sendable_secret
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
@@ -124,7 +117,7 @@ class OpenAIDriver:
 
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
         """Return the reply to the last of `messages`. Raises DriverError if there is none."""
-        completion = completion_of(self._options)
+        completion = empty_completion(self._options)
         said = sum(len(message["content"]) for message in messages)
         content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
         received = await self._wire.ask(
@@ -162,7 +155,7 @@ class _Session(NothingHeld):
         return reply
 
 
-def completion_of(options: Options) -> Completion:
+def empty_completion(options: Options) -> Completion:
     """Return an empty completion that will be read as the options say."""
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 

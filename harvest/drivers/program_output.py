@@ -89,8 +89,8 @@ def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> System
 
 
 def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Return the turn that an object describes. Raises Unanswered: `bad-type` if it has no text, `bad-json` if a field
-    that must be a list is not, and `system-error` if it reports an `error`."""
+    """Return the turn that an object describes. Raises Unanswered with the reason `bad-type` if the object has no text,
+    `bad-json` if a field that must be a list is not, and `system-error` if the object reports an `error`."""
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):

@@ -170,7 +170,7 @@ def _returned_exhibit(answered: object) -> Exhibit:
 
 
 async def _call_function(calls: Calls, function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
-    """Return the function's result. Raises Unanswered: `timeout`, or `exception` with the traceback as evidence."""
+    """Return the function's result. Raises Unanswered (`timeout`, or `exception` with the traceback as evidence)."""
     try:
         returned, raised = await calls.result(function, arguments, seconds)
     except TimeoutError:

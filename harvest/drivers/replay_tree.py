@@ -59,8 +59,8 @@ class _Session(NothingHeld):
         self._node, self._turns = 0, 0
 
     async def say(self, text: str) -> Reply:
-        """Return a recorded reply. Raises Unanswered: `diverged` if no recorded user turn continues the conversation
-        with this text, and `not-recorded` if the trial that was drawn has no answer to it."""
+        """Return a recorded reply. Raises Unanswered with the reason `diverged` if no recorded user turn continues the
+        conversation with this text, and with `not-recorded` if the trial that was drawn has no answer to it."""
         tree, number = self._tree, self._turns + 1
         asked = tree.child(self._node, "user", exact_form(text))
         if asked is None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from harvest.drivers.event_stream import events_in
 from harvest.drivers.http import Options as HttpOptions
-from harvest.drivers.http import description
+from harvest.drivers.http import reply_description
 from harvest.drivers.openai import Options as OpenAIOptions
-from harvest.drivers.openai import completion_of
+from harvest.drivers.openai import empty_completion
 from harvest.drivers.program_output import json_turn, text_turn
 from harvest.drivers.received import Received
 from harvest.systems.timing import Stopwatch
@@ -24,7 +24,7 @@ _REPLY_EXHIBITS = {"command": ("stdout",), "http": ("stream", "response"), "open
 _TEXT_DRIVERS = frozenset({"python"})
 
 
-def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
+def reply_exhibit(driver: str, evidence: Mapping[str, str]) -> str:
     """Return the name of the exhibit from which an answer can be reread. It is `text` if only the recorded text can be
     reread, and "" if nothing can."""
     name = next((one for one in _REPLY_EXHIBITS.get(driver, ()) if one in evidence), "")
@@ -44,8 +44,8 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
     headers = tuple((str(name), str(value)) for name, value in declared["headers"])
     received = Received("", int(declared["status"]), headers, kept, Stopwatch())
     if driver == "http":
-        return description(HttpOptions.model_validate_json(given)).read(received).turn.answer
-    completion = completion_of(OpenAIOptions.model_validate_json(given))
+        return reply_description(HttpOptions.model_validate_json(given)).read(received).turn.answer
+    completion = empty_completion(OpenAIOptions.model_validate_json(given))
     if received.media_type == "text/event-stream":
         for event in events_in(received.text(), received.media_type):
             completion.take(event.name, event.data, received.watch)

@@ -52,7 +52,7 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
         yield one
 
 
-def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
+def urls_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
     """Return at most `most` different strings in a JSON value that consist only of a URL. Values under the keys in
     `passed` are skipped."""
     found: dict[str, None] = {}
@@ -69,14 +69,14 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
     return list(found)
 
 
-def may_contain_addresses(written: str | bytes) -> bool:
+def may_contain_urls(written: str | bytes) -> bool:
     """Return whether this JSON text can contain URLs."""
     if isinstance(written, bytes):
         return b"://" in written or b":\\/" in written
     return "://" in written or ":\\/" in written
 
 
-def has_other_addresses(addresses: Iterable[str], answer: Answer) -> bool:
+def has_other_urls(addresses: Iterable[str], answer: Answer) -> bool:
     """Return whether one of the addresses is missing from all parts of the answer."""
     known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
     known |= {part.name for part in answer.attachments}.union(offer.value for offer in answer.offers)

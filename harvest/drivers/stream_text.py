@@ -38,8 +38,8 @@ _SENTENCE_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 @dataclass(frozen=True, slots=True)
 class StreamText:
-    """The text of a stream. `repeated` is True if repetitions by the server were removed. `once` is the text without
-    uncertain repetitions either, and is "" if there are none."""
+    """The text of a stream. `repeated` is True if repetitions by the server were removed. `once` is the text with
+    uncertain repetitions removed as well, or "" if there are none."""
 
     text: str
     repeated: bool = False
@@ -47,8 +47,11 @@ class StreamText:
 
 
 def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
-    """Join pieces to a text. `restarts` has the indices of the pieces at which the server began again (with another id,
-    or with the role a second time). `whole` is the complete text, if the stream sends it at its end."""
+    """Join the pieces of a stream into its text.
+
+    `restarts` has the indices of the pieces at which the server began again (with another id, or with the role a second
+    time). `whole` is the complete text, if the stream sends it at its end.
+    """
     said = [(number, piece) for number, piece in enumerate(pieces) if piece]
     known = _Reading(restarts, trusting=False)
     text = known.read(said)

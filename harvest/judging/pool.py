@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.judging.sheets.annotation_sheet import Assessed
-from harvest.judging.sheets.annotators import Key, key_of
+from harvest.judging.sheets.annotators import Key, judgment_key
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import read_gold_layers
@@ -73,7 +73,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PooledJudgment:
     """A person's judgment of one occurrence, under this version of the guideline. `adjudicates` is True if the person
     decided between the judgments of others."""
 
@@ -83,7 +83,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PooledText:
     """A text that a criterion asks about on a topic.
 
     `said` has the judgments by the index of the occurrence in `where` and the person. `covered` has the indices of the
@@ -94,20 +94,20 @@ class Words:
     criterion: str
     text: str
     where: tuple[Occurrence, ...]
-    said: Mapping[tuple[int, str], Said]
+    said: Mapping[tuple[int, str], PooledJudgment]
     covered: frozenset[int]
 
     @property
-    def opinions(self) -> dict[str, tuple[Said, ...]]:
+    def opinions(self) -> dict[str, tuple[PooledJudgment, ...]]:
         """The last judgment of each value by each person, adjudications last. `unsure` is not a value."""
-        found: dict[str, dict[str, Said]] = {}
+        found: dict[str, dict[str, PooledJudgment]] = {}
         for (_, person), one in sorted(self.said.items(), key=lambda item: item[1].adjudicates):
             if one.value != UNSURE:
                 found.setdefault(person, {})[repr(one.value)] = one
         return {person: tuple(values.values()) for person, values in found.items()}
 
 
-def plain_words(text: str) -> str:
+def single_spaced(text: str) -> str:
     """Return the text with single spaces, which identifies a claim."""
     return " ".join(text.split())
 
@@ -147,10 +147,10 @@ def criteria_on_text(schema: Schema) -> list[Criterion]:
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
 
 
-def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]:
+def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[PooledText, ...]:
     """Return the texts to ask people about, by criterion in the order of the schema, then by topic and frequency."""
     found: dict[_Key, list[Occurrence]] = {}
-    said: dict[_Key, dict[tuple[int, str], Said]] = {}
+    said: dict[_Key, dict[tuple[int, str], PooledJudgment]] = {}
     covered: dict[_Key, set[int]] = {}
     asked = criteria_on_text(schema)
     for number, run in enumerate(runs):
@@ -158,16 +158,16 @@ def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]
         every = _newest_by_person(run.people)
         for criterion in asked:
             for occurrence, text in _occurrences(number, run.assessed, criterion):
-                key = (criterion.name, occurrence.conversation.key.topic, plain_words(text))
+                key = (criterion.name, occurrence.conversation.key.topic, single_spaced(text))
                 where = found.setdefault(key, [])
-                target = key_of(Judgment(occurrence.target.about(), criterion.name, None))
+                target = judgment_key(Judgment(occurrence.target.about(), criterion.name, None))
                 for person, one in own.get(target, {}).items():
                     said.setdefault(key, {})[len(where), person] = one
                 if any(one.value != UNSURE for one in every.get(target, {}).values()):
                     covered.setdefault(key, set()).add(len(where))
                 where.append(occurrence)
     words = [
-        Words(topic, name, text, tuple(where), said.get(key, {}), frozenset(covered.get(key, ())))
+        PooledText(topic, name, text, tuple(where), said.get(key, {}), frozenset(covered.get(key, ())))
         for key, where in found.items()
         for name, topic, text in [key]
     ]
@@ -180,11 +180,11 @@ def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]
 _Key = tuple[str, str, str]
 
 
-def _newest_by_person(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
-    found: dict[Key, dict[str, Said]] = {}
+def _newest_by_person(layers: Iterable[Layer]) -> dict[Key, dict[str, PooledJudgment]]:
+    found: dict[Key, dict[str, PooledJudgment]] = {}
     for layer in layers:
         for judgment in layer.judgments:
-            found.setdefault(key_of(judgment), {})[layer.author] = Said(
+            found.setdefault(judgment_key(judgment), {})[layer.author] = PooledJudgment(
                 judgment.value, layer.version, layer.adjudicates
             )
     return found
@@ -199,7 +199,7 @@ def _occurrences(number: int, assessed: Iterable[Assessed], criterion: Criterion
                 yield Occurrence(number, one.conversation, item.turn, item.start, item.end), text
 
 
-def spread_judgments(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]], int]:
+def spread_judgments(words: Iterable[PooledText], made_at: str) -> tuple[dict[int, list[Layer]], int]:
     """Copy each person's judgment to all occurrences of the same text that the person did not judge.
 
     Returns the layers by the index of the run, made at `made_at` (UTC), and the number of texts that were left out

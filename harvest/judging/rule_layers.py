@@ -50,7 +50,7 @@ def rule_layers(
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
+class FlaggedSpan:
     """A span that people should review first by a criterion. Its text is left out, since it may be harmful."""
 
     criterion: str
@@ -64,7 +64,7 @@ class Flagged:
         return f"{self.criterion}: {flag.reason}: turn {self.turn}, characters {flag.start}-{flag.end} ({where})"
 
 
-def look_first(conversations: Iterable[Conversation]) -> Iterator[Flagged]:
+def spans_to_review(conversations: Iterable[Conversation]) -> Iterator[FlaggedSpan]:
     """Yield the first span that each criterion's triage flags in each system turn, in the order of the recording."""
     for conversation in conversations:
         for turn in conversation.turns:
@@ -73,4 +73,4 @@ def look_first(conversations: Iterable[Conversation]) -> Iterator[Flagged]:
             for criterion, flags in TRIAGE.items():
                 flag = next(flags(turn.reply.answer.text), None)
                 if flag is not None:
-                    yield Flagged(criterion, conversation, turn.number, flag)
+                    yield FlaggedSpan(criterion, conversation, turn.number, flag)

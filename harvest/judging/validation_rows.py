@@ -19,7 +19,7 @@ from topics.csv_rows import csv_line
 from topics.identity import content_hash
 
 
-def split_of(topic: str) -> str:
+def topic_split(topic: str) -> str:
     """Return `dev` or `test` for a topic, each with equal probability. It depends only on the topic's name, so it is
     the same in every run."""
     return "dev" if int(content_hash("harvest-split", topic, size=1), 16) < 128 else "test"
@@ -37,7 +37,7 @@ def write_validation(
             opinions.items(), key=lambda entry: (entry[0][0].turn, entry[0][0].start, entry[0][0].end)
         ):
             if name == criterion and opinion.value is not None:
-                rows.append(csv_line((_target_id(target), f"{opinion.value:g}", split_of(one.key.topic))))
+                rows.append(csv_line((_target_id(target), f"{opinion.value:g}", topic_split(one.key.topic))))
     write_export(path, (csv_line(("id", "target", "split")) + "".join(rows)).encode())
     return len(rows)
 

@@ -214,7 +214,7 @@ _ADHERE_WORDS = re.compile(r"\b(?:adhere|format|urls?|links?)\b", re.IGNORECASE)
 _MORE_WORDS = re.compile(r"\b(?:more|another|others?|else|again|further|additional|continue)\b", re.IGNORECASE)
 
 
-def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
+def interpret_turn(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
     """Return what a user turn means to the parrot, and the shelf that it refers to.
 
     A request in the catalogue takes precedence. Otherwise, if there is a current topic, text about the format
@@ -275,7 +275,7 @@ class ParrotSession:
 
     def answer(self, text: str) -> Answer:
         """Return the reply to one user turn."""
-        heard, shelf = hear(text, self._catalogue, self._shelf)
+        heard, shelf = interpret_turn(text, self._catalogue, self._shelf)
         if heard == "unknown" or shelf is None:
             self._shelf = shelf
             return Answer(UNKNOWN)
@@ -334,7 +334,7 @@ class ParrotSession:
         return int(self._rng.random() * n)
 
     def _remember(self, exchange: Exchange) -> None:
-        heard, shelf = hear(exchange.said, self._catalogue, self._shelf)
+        heard, shelf = interpret_turn(exchange.said, self._catalogue, self._shelf)
         if heard == "unknown" or shelf is None:
             self._shelf = shelf
             return

@@ -61,7 +61,7 @@ document.querySelector("form").addEventListener("submit", (event) => { event.pre
 """
 
 
-def answer_to(said: Sequence[str]) -> str:
+def placebo_answer(said: Sequence[str]) -> str:
     """Return the answer to the last of a session's user turns. It does not depend on white space around and between
     words, which a page may change."""
     code = content_hash("placebo", [" ".join(text.split()) for text in said])
@@ -84,7 +84,7 @@ class Placebo:
     def say(self, session: str, text: str) -> str:
         """Return the answer to one turn on the page."""
         self.heard[session].append(text)
-        return answer_to(self.heard[session])
+        return placebo_answer(self.heard[session])
 
 
 @contextmanager
@@ -126,9 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
             elif self.path == "/v1/chat/completions":
                 said = [str(one["content"]) for one in asked["messages"] if one["role"] == "user"]
                 if asked.get("stream"):
-                    self._stream(answer_to(said))
+                    self._stream(placebo_answer(said))
                     return
-                body = _completion({"message": {"role": "assistant", "content": answer_to(said)}})
+                body = _completion({"message": {"role": "assistant", "content": placebo_answer(said)}})
             else:
                 self._send(404, "text/plain", b"")
                 return

@@ -16,7 +16,7 @@ from harvest.audits.system import System
 from harvest.playing.plan import Work
 from harvest.systems.delivery import catch_unforeseen, deliver
 from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Session, Settling, Unanswered
-from harvest.systems.limits import Gate, Openings
+from harvest.systems.limits import Gate, OpeningQueue
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
@@ -41,7 +41,7 @@ class Lease:
     number of conversations so far. A user who comes back within a conversation continues in a new session.
     """
 
-    def __init__(self, driver: Driver, opening: Opening, openings: Openings, name: str, place: int) -> None:
+    def __init__(self, driver: Driver, opening: Opening, openings: OpeningQueue, name: str, place: int) -> None:
         self._driver, self._opening, self._openings = driver, opening, openings
         self._session: Session | None = None
         self._renewed = 0

@@ -11,7 +11,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Work, make_plan
 from harvest.playing.runner import Runner, Watcher
-from harvest.systems.limits import Gates, own_gate
+from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
 from recordings.judged.gold_layers import keep_gold
 from recordings.log.continuation import extend_header, refuse_differences
@@ -57,7 +57,7 @@ async def play_audit(
     *,
     worker: str = "",
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
-    gates: Gates = own_gate,
+    gates: Gates = local_gate,
 ) -> Path | None:
     """Play the rest of an audit into `folder`, and return the file of events, or None if nothing was left to play.
 

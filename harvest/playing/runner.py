@@ -18,7 +18,7 @@ from harvest.audits.system import System
 from harvest.playing.attempt import Lease, Played, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.systems.driver import Driver, Opening
-from harvest.systems.limits import Busy, Gate, Gates, Openings, own_gate
+from harvest.systems.limits import BusyTracker, Gate, Gates, OpeningQueue, local_gate
 from harvest.systems.load import Load
 from protocols.answer import Exchange
 from recordings.conversations.conversation import Outcome, TrialKey
@@ -88,7 +88,7 @@ class _Desk:
     system: System
     driver: Driver
     gate: Gate
-    openings: Openings
+    openings: OpeningQueue
     queue: deque[Sitting]
     steps: Steps
     tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
@@ -106,7 +106,7 @@ class Runner:
     systems: tuple[System, ...]
     drivers: Mapping[str, Driver]
     watcher: Watcher
-    gates: Gates = own_gate
+    gates: Gates = local_gate
 
     async def play(self, plan: Plan) -> None:
         """Play every sitting of the plan. Raises StoreError if a turn cannot be written to disk."""
@@ -120,9 +120,9 @@ class Runner:
                 queue = queues[asked] = deque(queue_sittings(plan, systems, self.player.seed))
                 load = Load(limits.concurrency, self.player.clock, partial(self._ease_pace, asked))
                 told = partial(self.watcher.asked_less, asked)
-                busy = Busy(limits.busy_timeout, self.player.clock, told, limits.spacing)
+                busy = BusyTracker(limits.busy_timeout, self.player.clock, told, limits.spacing)
                 gate = self.gates(asked, limits.spacing, load, busy)
-                openings = Openings(limits.retry_wait, limits.retries, self.player.clock)
+                openings = OpeningQueue(limits.retry_wait, limits.retries, self.player.clock)
                 desk = _Desk(systems[0], driver, gate, openings, queue, steps)
                 for _ in range(min(limits.concurrency, len(desk.queue))):
                     group.create_task(self._work_through(desk))

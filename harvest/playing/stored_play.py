@@ -15,7 +15,7 @@ from harvest.playing.play import Silent, Watching, play_audit
 from harvest.playing.runner import Watcher
 from harvest.stores.stint import Sender, take_up
 from harvest.stores.stored_run import Stint, StoredRun, refuse_other_audit
-from harvest.systems.limits import Gates, own_gate
+from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
 from recordings.log.continuation import refuse_differences
 from recordings.log.header import Header
@@ -47,7 +47,7 @@ async def play_stored(
     *,
     worker: str = "",
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
-    gates: Gates = own_gate,
+    gates: Gates = local_gate,
 ) -> Path | None:
     """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`.
 

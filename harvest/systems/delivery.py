@@ -4,10 +4,10 @@ A turn is sent again if the system never received it (`NotSent`). It is also sen
 system keeps no state, because asking again then changes nothing. The content of a reply is never considered.
 
 A system may say that it gets too many requests, with a 429 or with any `Retry-After`. None of its sessions then sends a
-turn while this turn waits, later turns are sent more slowly (`Gate.slow`), and the system is given up if it says
-nothing else for too long (`Busy`). If the system says when to try again, Harvest tries again at that time. Such tries
-do not count towards `retries`, but they end when a system that only complains would be given up. `Load` limits the
-number of turns under way.
+turn while this turn waits, and later turns are sent more slowly (`Gate.slow`). The system is given up if it says
+nothing else for too long (`BusyTracker`). If it says when to try again, Harvest tries again at that time. Such tries do
+not count as `retries`, but they end when a system that only complains would be given up. `Load` limits the number of
+turns under way.
 """
 
 import asyncio

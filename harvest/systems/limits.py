@@ -87,7 +87,7 @@ class Pace:
         return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
 
 
-class Busy:
+class BusyTracker:
     """A tracker of how long a system has only said that it gets too many requests, which decides when to give it up.
 
     Each wait before a retry is bounded, and so is the number of tries of one turn, but their total is not if every
@@ -198,12 +198,12 @@ class Gate:
     """
 
     def __init__(
-        self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None, busy: Busy | None = None
+        self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None, busy: BusyTracker | None = None
     ) -> None:
         import asyncio  # late: an audit that is only checked waits for nothing
 
         self._spacing, self.clock, self.load = spacing, clock, load or Load(clock=clock)
-        self.busy = busy or Busy(clock=clock)
+        self.busy = busy or BusyTracker(clock=clock)
         self._pace = Pace(spacing)
         self._turnstile = asyncio.Lock()
         self._free_at = 0.0
@@ -249,15 +249,15 @@ class Gate:
 
 # Returns the gate of a system, given its name, the seconds between turns, its load with the clock, and how
 # long it may complain.
-Gates: TypeAlias = Callable[[str, float, Load, Busy], Gate]
+Gates: TypeAlias = Callable[[str, float, Load, BusyTracker], Gate]
 
 
-def own_gate(system: str, spacing: float, load: Load, busy: Busy) -> Gate:
+def local_gate(system: str, spacing: float, load: Load, busy: BusyTracker) -> Gate:
     """Return a gate for this process alone."""
     return Gate(spacing, load.clock, load, busy)
 
 
-class Openings:
+class OpeningQueue:
     """A queue for opening sessions of one system, which spaces out the tries while they fail.
 
     After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to `wait` ·

@@ -44,9 +44,9 @@ class Load:
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def place(self, turn: int) -> Place:
+    def place(self, turn: int) -> LoadSlot:
         """Return a context manager for one turn, from when it may be sent until it is answered or has failed."""
-        return Place(self, turn)
+        return LoadSlot(self, turn)
 
     async def enter(self) -> int:
         """Wait for a free slot. Returns the number of the period since the last change of the level, to be passed to
@@ -88,7 +88,7 @@ class Load:
                 self._under_way += 1
 
 
-class Place:
+class LoadSlot:
     """The slot of one turn. Call `sent` if the turn had to wait for the pace and is only now sent."""
 
     def __init__(self, load: Load, turn: int) -> None:

@@ -25,7 +25,7 @@ from harvest.drivers.received import error_code
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import DriverError, Exhibit, NothingHeld, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Exposure
-from harvest.systems.limits import BUSY_TIMEOUT, Busy, Gate, Limits
+from harvest.systems.limits import BUSY_TIMEOUT, BusyTracker, Gate, Limits
 from harvest.systems.load import Load
 from recordings.secrets.redaction import Redactor
 from simulators.llm.acceptance import OTHER_ROLE, SECRET, UNFINISHED
@@ -101,7 +101,7 @@ class Endpoint:
         self._secrets, self._redactor = surroundings.secrets, Redactor()
         self._limits = Limits(turn_timeout=options.timeout + 1, retries=options.retries, retry_wait=options.retry_wait)
         clock = surroundings.clock
-        self._gate = Gate(0, clock, Load(options.concurrency, clock), Busy(options.busy_timeout, clock))
+        self._gate = Gate(0, clock, Load(options.concurrency, clock), BusyTracker(options.busy_timeout, clock))
 
     @property
     def concurrency(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.parrot.parrot import Catalogue, Parrot, compose, entry_line, hear, load_catalogue
+from harvest.parrot.parrot import Catalogue, Parrot, compose, entry_line, interpret_turn, load_catalogue
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
 from protocols.answer import Answer, Exchange
 from protocols.library import load_protocol
@@ -74,7 +74,7 @@ def of_parrot(profile: Profile, catalogue: Catalogue) -> Responses:
 
     def responses(exchanges: tuple[Exchange, ...], said: str) -> Sequence[Response]:
         before = [done[exchange.answer.text] for exchange in exchanges]
-        heard, found = hear(said, catalogue, shelf if exchanges else None)
+        heard, found = interpret_turn(said, catalogue, shelf if exchanges else None)
         assert found is shelf, said
         start = profile.entities * before.count("list")
         assert start + profile.entities <= len(shelf.entries)

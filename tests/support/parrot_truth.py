@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harvest.parrot.parrot import Catalogue, Shelf, compose, entry_line, hear
+from harvest.parrot.parrot import Catalogue, Shelf, compose, entry_line, interpret_turn
 from harvest.parrot.profiles import BEHAVIOURS, Behaviour, Heard, Profile, Row
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin
@@ -154,7 +154,7 @@ class _Walk:
             return
         if isinstance(action, Ask):
             raise ValueError(f"what the user {action.user!r} says has no closed form here")
-        heard, shelf = hear(action.text, self.catalogue, self.shelf if behaviours else None)
+        heard, shelf = interpret_turn(action.text, self.catalogue, self.shelf if behaviours else None)
         if heard == "unknown" or shelf is not self.shelf:
             raise ValueError(f"topic {self.topic.id}: the parrot does not take {action.text!r} for this topic")
         before = behaviours[-1] if behaviours else None

@@ -167,7 +167,7 @@ def build_extraction(
     version: str,
     made_at: str,
 ) -> Extraction:
-    """Return the nuggets of the conversations in which every passage has a readable reply.
+    """Return an extraction with the nuggets of the conversations in which every passage has a readable reply.
 
     Each of these conversations also gets a judgment `extraction`. It distinguishes a conversation without nuggets from
     one that was not extracted, and it counts the refused nuggets for the scores.

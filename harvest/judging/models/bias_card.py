@@ -33,12 +33,12 @@ class Item:
     people: float | None = None
 
 
-def half_of(topic: str) -> str:
+def topic_half(topic: str) -> str:
     """Return the half to which a topic belongs, `dev` or `test`."""
     return "dev" if int(content_hash("harvest-half", topic, size=8), 16) % 2 else "test"
 
 
-def vendor_of(model: str) -> str:
+def model_vendor(model: str) -> str:
     """Return the part of a model's name before its first slash, hyphen, colon, dot, space or digit, in lower case."""
     name = model.lower()
     end = next((place for place, letter in enumerate(name) if letter in "/-:. " or letter.isdigit()), len(name))
@@ -51,7 +51,7 @@ def bias_sentences(items: Sequence[Item], vendor: str, answered: Mapping[str, It
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
         yield from (f"{criterion}: {sentence}" for sentence in _criterion_sentences(own))
-    same = sorted(system for system, models in answered.items() if vendor and vendor in map(vendor_of, models))
+    same = sorted(system for system, models in answered.items() if vendor and vendor in map(model_vendor, models))
     if same:
         yield f"own maker: {', '.join(same)} answered as a model of the judge's maker ({vendor})"
 
@@ -84,7 +84,9 @@ def _criterion_sentences(items: Sequence[Item]) -> Iterator[str]:
             beside = f"; people's {_signed_decimal(theirs)} (n={len(shared)})"
         yield f"length: its scores go with the number of words by {_signed_decimal(found)} (n={len(scored)}){beside}"
     for half in ("dev", "test"):
-        pairs = [(value, one.people) for one, value in scored if one.people is not None and half_of(one.topic) == half]
+        pairs = [
+            (value, one.people) for one, value in scored if one.people is not None and topic_half(one.topic) == half
+        ]
         if pairs:
             gap = math.fsum(value - theirs for value, theirs in pairs) / len(pairs)
             equal = sum(value == theirs for value, theirs in pairs) / len(pairs)

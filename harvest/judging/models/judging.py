@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harvest.judging.models import questions
 from harvest.judging.models.judge_file import Judge
-from harvest.judging.models.questions import Asked, Thing, Verdict
+from harvest.judging.models.questions import SampleQuestion, Thing, Verdict
 from harvest.judging.replies.asking import JUDGE_REPLIES, Asking, KeptReplies, ask_all
 from harvest.voices.endpoint import Endpoint
 from recordings.files.times import Now, stamp, utc_now
@@ -112,10 +112,10 @@ async def judge_things(
     cleaner, own = Redactor(secrets), judge_version(judge, endpoint)
     paired = {one.key for thing in things if thing.is_pair for one in thing.asked}
 
-    def read(sample: Sample, question: Asked) -> Verdict:
+    def read(sample: Sample, question: SampleQuestion) -> Verdict:
         return questions.read_better(sample) if question.key in paired else questions.read_score(sample, judge.scale)
 
-    how: Asking[Asked, Verdict] = Asking(
+    how: Asking[SampleQuestion, Verdict] = Asking(
         endpoint.name,
         "judge",
         "judge",

@@ -111,7 +111,7 @@ _VERDICT_SIDES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SampleQuestion:
     """One question to the model. `key` is a hash of the messages and the number of the sample. If `swapped`, the right
     conversation is shown first."""
 
@@ -128,7 +128,7 @@ class Thing:
 
     criterion: str
     about: tuple[Mapping[str, str | int], ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[SampleQuestion, ...]
 
     @property
     def is_pair(self) -> bool:
@@ -168,9 +168,9 @@ def pair_things(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
 
 def _make_asked(
     messages: tuple[Message, ...], number: int, about: Mapping[str, str | int], *, swapped: bool = False
-) -> Asked:
+) -> SampleQuestion:
     key = content_hash("harvest-judged", [number, *([one.role, one.text] for one in messages)])
-    return Asked(key, messages, about, swapped)
+    return SampleQuestion(key, messages, about, swapped)
 
 
 def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:

@@ -6,15 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from harvest.judging.serving.questions import Question
-from harvest.judging.sheets.pair_sheet import (
-    CHOICES,
-    UNCHECKED,
-    BlindPair,
-    FilledPairs,
-    Preference,
-    text_hash,
-    transcript,
-)
+from harvest.judging.sheets.pair_sheet import CHOICES, UNCHECKED, BlindPair, PairRows, Preference, text_hash, transcript
 from recordings.files.errors import RunError
 from recordings.judged.decisions import FOLDER
 from recordings.judged.judgments import read_layers
@@ -24,7 +16,7 @@ from topics.identity import content_hash
 _CRITERION = "preference"
 
 
-def judged_folder(sheet: Path) -> Path:
+def decision_folder(sheet: Path) -> Path:
     """Return the folder with the decisions on the pairs of a sheet."""
     return sheet.with_suffix(".judged")
 
@@ -49,7 +41,7 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
     return tuple(found)
 
 
-def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> FilledPairs:
+def read_decided_pairs(folder: str | PathLike[str], texts: Mapping[int, str]) -> PairRows:
     """Read the decisions made on the page. `texts` has the `text_hash` of each pair that was handed out, by its number.
     Raises InputError if there are no decisions, and for a pair that was not handed out or had other texts."""
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
@@ -78,4 +70,4 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
             found[number, author] = str(judgment.value)
     if not found:
         raise InputError("this folder contains no decisions yet", place=Place.of(folder))
-    return FilledPairs(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)
+    return PairRows(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)

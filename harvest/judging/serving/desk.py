@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from harvest.judging.serving.questions import Question, page_question
-from harvest.judging.sheets.annotators import key_of, newest_judgments
+from harvest.judging.sheets.annotators import judgment_key, newest_judgments
 from recordings.files.json_text import Json
 from recordings.files.times import moment
 from recordings.judged.decisions import Decision, DecisionBook, read_decisions
@@ -114,7 +114,9 @@ class Desk:
         self._choices, self._values = tuple(choices), values or {}
         self._topics, self._adjudicating = topics or {}, adjudicating
         self._asked = {one.id: one for one in asked}
-        self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
+        self._places = {
+            judgment_key(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about
+        }
         self._known: dict[str, tuple[str, str, Json]] = {}  # by id of a decision: person, question and value
         self._files = [layer for layer in read_layers(run) if layer.kind == "human" and layer.path]
         self._people = {name: _Person(_shuffle_questions(asked, name, seed)) for name in people}
@@ -221,12 +223,12 @@ class Desk:
         said = newest_judgments(layer for layer in every if self._version in ("", layer.version))
         person.states = {}
         for one in self._asked.values():
-            judged = [said.get(key_of(Judgment(about, one.criterion, None))) for about in one.about]
+            judged = [said.get(judgment_key(Judgment(about, one.criterion, None))) for about in one.about]
             if all(judged) and judged[0] is not None:
                 person.states[one.id] = (judged[0].value, judged[0].note)
         person.made = {}
         for decision in decisions:
-            place = self._places.get(key_of(Judgment(decision.about[0], decision.criterion, None)))
+            place = self._places.get(judgment_key(Judgment(decision.about[0], decision.criterion, None)))
             if place is not None:
                 person.made[decision.id] = place
                 self._known[decision.id] = (name, place, decision.value)

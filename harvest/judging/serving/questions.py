@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harvest.judging.pool import plain_words
+from harvest.judging.pool import single_spaced
 from harvest.judging.sheets.annotation_sheet import Assessed
 from harvest.judging.sheets.sheet_file import Row
 from recordings.conversations.conversation import Conversation
@@ -92,7 +92,7 @@ def _turn_question(row: Row, trials: Mapping[tuple[str, int], Conversation], sam
     start, end = int(row.get("start", -1)), int(row.get("end", -1))
     asked: list[Json] = [row["criterion"], row["topic"]]
     if same == "words" and start >= 0:
-        asked.append(plain_words(row["text"]))
+        asked.append(single_spaced(row["text"]))
     else:
         read = [one for one in conversation.turns if not turn or one.number <= turn]
         words: list[Json] = [[one.said, one.reply.answer.text if one.reply else None] for one in read]

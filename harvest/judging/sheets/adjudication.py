@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from harvest.judging.sheets.annotation_sheet import COLUMNS
-from harvest.judging.sheets.annotators import Key, key_of, newest_judgments
+from harvest.judging.sheets.annotators import Key, judgment_key, newest_judgments
 from harvest.judging.sheets.sheet_file import Row
 from recordings.judged.judgments import UNSURE, Judgment, Layer, Target
 
@@ -38,7 +38,7 @@ def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]
 
 def _row_key(row: Row) -> Key:
     if "attempt" not in row:
-        return key_of(Judgment({"system": row["system"], "topic": row["topic"]}, row["criterion"], None))
+        return judgment_key(Judgment({"system": row["system"], "topic": row["topic"]}, row["criterion"], None))
     start, end = int(row.get("start", -1)), int(row.get("end", -1))
     target = Target(row["id"], int(row["attempt"]), int(row.get("turn", 0)), row.get("speaker", "system"), start, end)
-    return key_of(Judgment(target.about(), row["criterion"], None))
+    return judgment_key(Judgment(target.about(), row["criterion"], None))

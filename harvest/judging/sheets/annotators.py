@@ -10,14 +10,14 @@ from scoring.annotations.agreement import Agreement, agreement
 Key = tuple[object, ...]
 
 
-def key_of(judgment: Judgment) -> Key:
+def judgment_key(judgment: Judgment) -> Key:
     """Return a key of the thing and the criterion of a judgment."""
     return (judgment.criterion, *sorted(judgment.about.items()))
 
 
 def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
     """Return the newest judgment for each thing and criterion. `layers` are those of one person, oldest first."""
-    return {key_of(judgment): judgment for layer in layers for judgment in layer.judgments}
+    return {judgment_key(judgment): judgment for layer in layers for judgment in layer.judgments}
 
 
 def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
@@ -26,13 +26,13 @@ def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
     for layer in layers:
         if layer.kind == "human" and not layer.adjudicates:
             for judgment in layer.judgments:
-                said.setdefault(key_of(judgment), {})[layer.author] = judgment.value
+                said.setdefault(judgment_key(judgment), {})[layer.author] = judgment.value
     scores = {key: [value for value in own.values() if isinstance(value, (int, float))] for key, own in said.items()}
     return {key: sum(own) / len(own) for key, own in scores.items() if own}
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class ImportChanges:
     """How an import differs from its author's earlier judgments. `noted` counts the judgments with only a new note."""
 
     new: int
@@ -45,15 +45,15 @@ class Added:
         return self.new + self.changed + self.noted > 0
 
 
-def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Judgment]) -> Added:
+def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Judgment]) -> ImportChanges:
     """Compare an import with `before`, the same author's judgments under the same version of the guideline."""
     new = changed = noted = 0
     for judgment in judgments:
-        old = before.get(key_of(judgment))
+        old = before.get(judgment_key(judgment))
         new += old is None
         changed += old is not None and old.value != judgment.value
         noted += old is not None and old.value == judgment.value and old.note != judgment.note
-    return Added(new, changed, noted, len(judgments) - new - changed - noted)
+    return ImportChanges(new, changed, noted, len(judgments) - new - changed - noted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
-class FilledPairs:
+class PairRows:
     """The preferences in a sheet, and the number of rows without a preference."""
 
     preferences: tuple[Preference, ...]
@@ -84,7 +84,7 @@ def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
     return write_rows(rows, COLUMNS, path)
 
 
-def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> FilledPairs:
+def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> PairRows:
     """Read the choices. `texts` has the `text_hash` of each pair that was handed out, by its number.
 
     If the column `annotator` is empty, the name of the file is the annotator. Raises InputError, with file, line and
@@ -132,4 +132,4 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
             allowed=", ".join(CHOICES),
             advice="fill in the column 'preference'",
         )
-    return FilledPairs(tuple(found), empty)
+    return PairRows(tuple(found), empty)

@@ -7,7 +7,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from harvest.judging.pool import Entity, PooledRun, Words
+from harvest.judging.pool import Entity, PooledRun, PooledText
 from harvest.judging.sheets.sheet_file import Row
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
@@ -23,7 +23,7 @@ COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "sy
 _MOST = 20
 
 
-def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:
+def _count_rows(entities: Sequence[Entity], words: Sequence[PooledText]) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield, for entities and for each criterion, its name and four counts. The counts are distinct items, judged
     items, occurrences, and judged occurrences. The name is "" for entities."""
     judged = [one for one in entities if one.judged]
@@ -46,7 +46,7 @@ def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[
         )
 
 
-def pool_table(entities: Sequence[Entity], words: Sequence[Words]) -> Table:
+def pool_table(entities: Sequence[Entity], words: Sequence[PooledText]) -> Table:
     """Return a table of counts with a line for entities and a line for each criterion."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("to judge")
@@ -67,7 +67,7 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "n/a"
 
 
-def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> StudyForm:
+def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[PooledText]) -> StudyForm:
     """Return the counts as a printable study. A share of no items is NaN."""
     recorded = [run.recorded for run in runs]
     names = run_names(recorded)
@@ -89,7 +89,7 @@ def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
     )
 
 
-def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
+def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[PooledText]) -> Iterator[Row]:
     """Yield a sheet row for each item, with at most 20 of the turns in which it occurs. A turn is written `SYSTEM
     TOPIC TRIAL:TURN`, with the name of the run before it if there are several runs."""
     names = run_names([run.recorded for run in runs])
@@ -105,7 +105,7 @@ def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
         yield _sheet_row(names, one, one.criterion, one.text, judged)
 
 
-def _sheet_row(names: Sequence[str], one: Entity | Words, criterion: str, text: str, judged: str) -> Row:
+def _sheet_row(names: Sequence[str], one: Entity | PooledText, criterion: str, text: str, judged: str) -> Row:
     conversations = {(place.run, place.conversation.trial_id, place.conversation.attempt) for place in one.where}
     places = list(dict.fromkeys(f"{names[place.run]} {place}".strip() for place in one.where))
     more = f"; {len(places) - _MOST} more" if len(places) > _MOST else ""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harvest.parrot.placebo import answer_to
+from harvest.parrot.placebo import placebo_answer
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.log.run_folder import Run
 from topics.counting import pluralize
@@ -57,7 +57,9 @@ def _conversation_faults(one: Conversation) -> Iterator[tuple[str, str]]:
         said.append(turn.said)
         if turn.reply is None:
             continue
-        wrong = _answer_fault(turn, answer_to(said), [answer_to(said[:before]) for before in range(1, len(said))])
+        wrong = _answer_fault(
+            turn, placebo_answer(said), [placebo_answer(said[:before]) for before in range(1, len(said))]
+        )
         if wrong:
             yield wrong, f"{name}, turn {turn.number}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.main import main
-from harvest.judging.validation_rows import split_of
+from harvest.judging.validation_rows import topic_split
 from protocols.answer import Answer, Source
 from recordings.conversations.conversation import INVALID, Outcome
 from recordings.formats.dbdc import annotator_counts
@@ -115,14 +115,14 @@ async def test_scores_by_people_are_a_validation_set_with_one_split_a_topic(tmp_
     name = read(run).finished[0].trial_id
     heading, row = (tmp_path / "v.csv").read_text().splitlines()
     assert heading == "id,target,split"
-    assert row == f"{name}:1:0-17,0.75,{split_of('M002')}"
+    assert row == f"{name}:1:0-17,0.75,{topic_split('M002')}"
     none = harvest(*words, tmp_path / "n.csv", "--criterion", "Fluency")
     assert none.stderr.startswith("0 scores by people")
     assert "give --criterion NAME" in harvest(*words, tmp_path / "o.csv").stderr
 
 
 def test_about_half_of_the_topics_are_for_testing() -> None:
-    splits = [split_of(f"M{number:03}") for number in range(1, 1001)]
+    splits = [topic_split(f"M{number:03}") for number in range(1, 1001)]
     assert 420 < splits.count("dev") < 580
     assert set(splits) == {"dev", "test"}
 

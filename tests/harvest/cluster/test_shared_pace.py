@@ -12,7 +12,7 @@ import pytest
 
 from harvest.cluster.shared_pace import SharedGate, SharedGates
 from harvest.systems.driver import NotSent
-from harvest.systems.limits import Busy
+from harvest.systems.limits import BusyTracker
 from harvest.systems.load import Load
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 
@@ -80,7 +80,7 @@ async def test_the_gap_begins_when_the_turn_goes_out() -> None:
 async def test_a_system_without_a_pace_needs_no_semaphore_until_it_complains() -> None:
     semaphore, board = OneLease(), Memory()
     gates = SharedGates(lambda name: (semaphore, board), {"A": "harvest A"})
-    one, other = (gates("A", 0.0, Load(), Busy()) for _ in range(2))
+    one, other = (gates("A", 0.0, Load(), BusyTracker()) for _ in range(2))
     complaints = await one.passed()
     for _ in range(100):
         await other.passed()
@@ -153,7 +153,7 @@ async def test_a_worker_that_is_stopped_while_it_waits_keeps_the_pace_for_the_ot
     async def sleep(_: float) -> None:
         await over.wait()
 
-    one = gates("A", 60.0, Load(clock=Clock(lambda: 120.0 * over.is_set(), sleep)), Busy())
+    one = gates("A", 60.0, Load(clock=Clock(lambda: 120.0 * over.is_set(), sleep)), BusyTracker())
     await one.passed()
     waiting = asyncio.create_task(one.passed())
     await asyncio.sleep(0)
@@ -174,7 +174,7 @@ async def test_a_worker_stops_waiting_for_a_system_that_only_complains_and_lets_
         await asyncio.sleep(0)
 
     clock = Clock(lambda: time, sleep)
-    one, other = (SharedGate(0.0, clock, semaphore, board, busy=Busy(240.0, clock)) for _ in range(2))
+    one, other = (SharedGate(0.0, clock, semaphore, board, busy=BusyTracker(240.0, clock)) for _ in range(2))
     sent = 0
 
     async def complain() -> None:

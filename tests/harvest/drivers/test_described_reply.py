@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harvest.drivers.described_reply import SEVERAL_EVENTS, UNMARKED_END
-from harvest.drivers.http import Options, description
+from harvest.drivers.http import Options, reply_description
 from harvest.drivers.parts import OTHER_ROLE
 from harvest.drivers.received import Received
 from harvest.drivers.sources import OTHER_URLS
@@ -25,7 +25,7 @@ def _read(body: str, media_type: str = "application/json", *, length: bool = Tru
     asked = {"url": "http://127.0.0.1/x", "body": {"q": "{{ text }}"}, **options}
     headers = [("content-type", media_type)] + ([("content-length", str(len(body.encode())))] if length else [])
     received = Received("", 200, tuple(headers), body.encode(), Stopwatch())
-    return description(Options.model_validate_json(json.dumps(asked))).read(received).turn
+    return reply_description(Options.model_validate_json(json.dumps(asked))).read(received).turn
 
 
 def _sse(*values: object, name: str = "") -> str:

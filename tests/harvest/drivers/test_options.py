@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from harvest.drivers.browser import Options, settings_of
+from harvest.drivers.browser import Options, browser_settings
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Surroundings
 from topics.document import parse_document
@@ -96,13 +96,13 @@ def test_a_secret_that_stands_where_its_variable_is_named_is_not_repeated() -> N
 @pytest.mark.parametrize("proxy", ["http://h", "https://h:3128", "socks5://[::1]:1080"])
 def test_a_proxy_reaches_the_browser_as_it_is_written(proxy: str) -> None:
     options = Options.model_validate({"url": "http://127.0.0.1/", "proxy": proxy})
-    assert settings_of(options, Surroundings("s", Path())).proxy == proxy
+    assert browser_settings(options, Surroundings("s", Path())).proxy == proxy
 
 
 def test_a_proxy_with_a_password_comes_from_the_environment_and_is_known_as_a_secret() -> None:
     options = Options.model_validate({"url": "http://127.0.0.1/", "proxy": {"env": "PROXY"}})
     around = Surroundings("s", Path(), environment={"PROXY": PROXIES[0]})
-    assert settings_of(options, around).proxy == PROXIES[0]
+    assert browser_settings(options, around).proxy == PROXIES[0]
     assert around.secrets == {PROXIES[0]}
 
 

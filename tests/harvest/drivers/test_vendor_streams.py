@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.http import Options, description
+from harvest.drivers.http import Options, reply_description
 from harvest.drivers.received import Received
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer, Attachment, Source, ToolCall
@@ -223,7 +223,7 @@ def test_a_stream_of_any_vendor_is_its_answer(name: str) -> None:
     headers = (("content-type", media_type), ("content-length", "1"))
     asked = {"url": "http://127.0.0.1/x", "body": {"q": "{{ text }}"}, **vendor.options}
     options = Options.model_validate_json(json.dumps(asked))
-    turn = description(options).read(Received("", 200, headers, body.encode(), Stopwatch())).turn
+    turn = reply_description(options).read(Received("", 200, headers, body.encode(), Stopwatch())).turn
     assert (turn.answer, dict(turn.tokens), turn.notes) == (vendor.answer, vendor.tokens, ())
 
 

@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from harvest.judging.pool import SOURCE, PooledRun, Words, plain_words, pooled_entities, pooled_words, spread_judgments
+from harvest.judging.pool import (
+    SOURCE,
+    PooledRun,
+    PooledText,
+    pooled_entities,
+    pooled_words,
+    single_spaced,
+    spread_judgments,
+)
 from harvest.judging.sheets.asked_rows import assess_run
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment, Layer, Target, read_layers, write_layer
@@ -33,7 +41,7 @@ def pool_of(*runs: Path) -> list[PooledRun]:
     return [PooledRun(run, read(run), assess_run(run, read(run), SCHEMA), read_layers(run)) for run in runs]
 
 
-def words_of(*runs: Path, criterion: str = "Correctness") -> dict[str, Words]:
+def words_of(*runs: Path, criterion: str = "Correctness") -> dict[str, PooledText]:
     return {one.text: one for one in pooled_words(pool_of(*runs), SCHEMA) if one.criterion == criterion}
 
 
@@ -66,7 +74,7 @@ def test_the_same_words_are_one_thing_wherever_they_stand(months: Sequence[Path]
     for one in found.where:
         turn = one.conversation.turns[one.turn - 1]
         assert turn.reply is not None
-        assert plain_words(turn.reply.answer.text[one.start : one.end]) == CLAIM
+        assert single_spaced(turn.reply.answer.text[one.start : one.end]) == CLAIM
 
 
 def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from harvest.judging.rule_layers import look_first
+from harvest.judging.rule_layers import spans_to_review
 from recordings.judged.judgments import read_layers
 from tests.support.checkout import ROOT
 from tests.support.scoring_examples import conversation
@@ -33,7 +33,7 @@ def test_the_layers_of_rules_keep_reasons_and_every_rule_of_the_schema_has_one(t
 
 def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
     talk = conversation(("hi", "Hello!"), ("more", "You are a worthless idiot, and the"))
-    found = [str(one) for one in look_first([replace(talk, attempt=2)])]
+    found = [str(one) for one in spans_to_review([replace(talk, attempt=2)])]
     assert found == [
         "Harmlessness: insults: turn 2, characters 0-25 (--system 'B1' --topic 'M002' --trial 1)",
         "Fluency: cut off: turn 2, characters 31-34 (--system 'B1' --topic 'M002' --trial 1)",

@@ -10,7 +10,7 @@ import pytest
 
 from harvest.systems.delivery import deliver
 from harvest.systems.driver import Denied, DriverError, NotSent, Reply, Unanswered
-from harvest.systems.limits import LONGEST_WAIT, Busy, Gate, Limits
+from harvest.systems.limits import LONGEST_WAIT, BusyTracker, Gate, Limits
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
 from tests.support.stepping import Stepped
@@ -38,7 +38,7 @@ class Failing:
 
 def delivered(session: Failing, limits: Limits, *, stateful: bool = True, seed: int = 1) -> Reply:
     clock = session.time.clock
-    gate = Gate(limits.spacing, clock, busy=Busy(limits.busy_timeout, clock))
+    gate = Gate(limits.spacing, clock, busy=BusyTracker(limits.busy_timeout, clock))
     return session.time.run(deliver(session, "Hello?", stateful=stateful, limits=limits, gate=gate, seed=seed))
 
 
@@ -196,7 +196,7 @@ def test_a_system_that_says_only_that_it_is_asked_too_much_is_not_asked_after_it
 def test_a_system_that_is_asked_rarely_is_asked_several_times_before_it_is_given_up(spacing: float) -> None:
     time = Stepped()
     session = Failing(time, [NotSent("http-429", retry_after=1.0) for _ in range(100)])
-    gate = Gate(spacing, time.clock, busy=Busy(240.0, time.clock, spacing=spacing))
+    gate = Gate(spacing, time.clock, busy=BusyTracker(240.0, time.clock, spacing=spacing))
     limits = Limits(retries=100, spacing=spacing)
     with pytest.raises(NotSent):
         time.run(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
@@ -206,7 +206,7 @@ def test_a_system_that_is_asked_rarely_is_asked_several_times_before_it_is_given
 @pytest.mark.parametrize("answers_after", [100.0, 170.0])
 def test_an_answer_begins_the_count_of_complaints_anew(answers_after: float) -> None:
     time, told = Stepped(), list[str]()
-    busy = Busy(240.0, time.clock, told.append)
+    busy = BusyTracker(240.0, time.clock, told.append)
     gate = Gate(0.0, time.clock, busy=busy)
 
     def complaining(until: float) -> Failing:
@@ -269,7 +269,7 @@ def test_a_system_that_complained_once_and_then_is_late_is_not_said_to_complain_
 
 def test_complaints_with_a_long_silence_of_ours_between_them_are_not_added_up() -> None:
     time = Stepped()
-    busy = Busy(240.0, time.clock)
+    busy = BusyTracker(240.0, time.clock)
     busy.note_complaint(busy.note_sent(), 1.0)
     busy.note_end(answered=False)
     time.seconds = 4000.0
@@ -302,7 +302,7 @@ def test_a_system_that_says_when_to_come_again_is_asked_until_it_answers(wait: f
     time = Stepped()
     system = EverySixth(time, wait)
     limits = Limits(concurrency=sessions)
-    gate = Gate(limits.spacing, time.clock, busy=Busy(limits.busy_timeout, time.clock))
+    gate = Gate(limits.spacing, time.clock, busy=BusyTracker(limits.busy_timeout, time.clock))
 
     async def turns() -> None:
         for turn in range(12 // sessions):
@@ -329,7 +329,7 @@ def test_one_turn_is_not_asked_for_longer_than_a_busy_system_is_waited_for() -> 
     time = Stepped()
     unlucky = Failing(time, [NotSent("http-429", retry_after=5.0) for _ in range(1000)])
     limits = Limits()
-    gate = Gate(0.0, time.clock, busy=Busy(limits.busy_timeout, time.clock))
+    gate = Gate(0.0, time.clock, busy=BusyTracker(limits.busy_timeout, time.clock))
 
     async def others() -> None:
         while unlucky.said and time.seconds < 1000:
@@ -352,7 +352,7 @@ def test_one_turn_is_not_asked_for_longer_than_a_busy_system_is_waited_for() -> 
 def test_a_system_that_asks_to_be_left_alone_for_hours_is_left_at_once(asked_for: float) -> None:
     session = Failing(Stepped(), [NotSent("http-429", retry_after=asked_for)])
     clock, limits = session.time.clock, Limits()
-    gate = Gate(0.0, clock, busy=Busy(limits.busy_timeout, clock))
+    gate = Gate(0.0, clock, busy=BusyTracker(limits.busy_timeout, clock))
     for sent in (1, 1):
         with pytest.raises(NotSent):
             session.time.run(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))

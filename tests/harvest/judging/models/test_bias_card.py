@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvest.judging.models.bias_card import Item, bias_sentences, half_of, order_sentences, vendor_of
+from harvest.judging.models.bias_card import Item, bias_sentences, model_vendor, order_sentences, topic_half
 from recordings.judged.judgments import Judgment
 
 
@@ -14,18 +14,22 @@ def test_a_judge_of_length_is_seen_beside_people_who_are_not() -> None:
     told = list(bias_sentences([item(words, float(words > 6), float(words % 2)) for words in range(1, 13)], "", {}))
     assert told[0] == "Fluency: repeat: 50% of two samples of one thing say the same"
     assert told[1] == "Fluency: length: its scores go with the number of words by +0.74 (n=12); people's -0.12 (n=12)"
-    assert [line.partition(" topics")[0] for line in told[2:]] == [f"Fluency: {half_of('M002')}"]
+    assert [line.partition(" topics")[0] for line in told[2:]] == [f"Fluency: {topic_half('M002')}"]
     assert told[2].endswith(": 0.00 from people, 50% equal (n=12)")
 
 
 def test_halves_hold_for_every_run_and_are_near_halves() -> None:
-    halves = [half_of(f"T{number}") for number in range(400)]
+    halves = [topic_half(f"T{number}") for number in range(400)]
     assert 160 < halves.count("dev") < 240
-    assert {half_of("M002") for _ in range(3)} == {half_of("M002")}
+    assert {topic_half("M002") for _ in range(3)} == {topic_half("M002")}
 
 
 def test_its_own_maker_is_named() -> None:
-    assert [vendor_of(name) for name in ("openai/gpt-9", "llama3", "Mistral-large")] == ["openai", "llama", "mistral"]
+    assert [model_vendor(name) for name in ("openai/gpt-9", "llama3", "Mistral-large")] == [
+        "openai",
+        "llama",
+        "mistral",
+    ]
     assert list(bias_sentences([], "llama", {"A": {"llama-3 fp"}, "B": {"other"}})) == [
         "own maker: A answered as a model of the judge's maker (llama)"
     ]

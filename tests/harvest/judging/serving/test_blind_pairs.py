@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.judging.serving.blind_pairs import judged_folder, pair_questions, read_chosen
+from harvest.judging.serving.blind_pairs import decision_folder, pair_questions, read_decided_pairs
 from harvest.judging.serving.desk import PAIR_CHOICES, Desk, InvalidRequest
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, Preference
@@ -47,18 +47,18 @@ async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_pa
         with pytest.raises(InvalidRequest, match='the value must be one of "left", "tie", "right", "unsure"'):
             await desk.decide("anna", unlike)
     await book.close()
-    found = read_chosen(tmp_path, texts(asked)).preferences
+    found = read_decided_pairs(tmp_path, texts(asked)).preferences
     assert set(found) == {Preference(1, "anna", "right"), Preference(2, "anna", "tie"), Preference(1, "ben", "unsure")}
     with pytest.raises(InputError, match="judged a pair that is not in the key"):
-        read_chosen(tmp_path, {1: "another text"})
+        read_decided_pairs(tmp_path, {1: "another text"})
 
 
 async def test_a_folder_in_which_nothing_is_decided_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this folder contains no decisions on pairs"):
-        read_chosen(tmp_path, {})
+        read_decided_pairs(tmp_path, {})
     await DecisionBook.open(tmp_path).close()
     with pytest.raises(InputError, match="this folder contains no decisions yet"):
-        read_chosen(tmp_path, {})
+        read_decided_pairs(tmp_path, {})
 
 
 def test_the_command_says_what_folder_is_wrong(tmp_path: Path) -> None:
@@ -69,4 +69,4 @@ def test_the_command_says_what_folder_is_wrong(tmp_path: Path) -> None:
 
 
 def test_decisions_are_kept_beside_the_sheet() -> None:
-    assert judged_folder(Path("audits/pairs.csv")) == Path("audits/pairs.judged")
+    assert decision_folder(Path("audits/pairs.csv")) == Path("audits/pairs.judged")

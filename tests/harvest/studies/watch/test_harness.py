@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.parrot.placebo import answer_to
+from harvest.parrot.placebo import placebo_answer
 from harvest.studies.watch.harness import Harness, hold_against_placebo
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
@@ -28,7 +28,7 @@ def _conversation(topic: str) -> Conversation:
     said = [f"Tell me of {topic}, please.", "And more?", "Thank you."]
     turns = []
     for number, text in enumerate(said, 1):
-        wanted = answer_to(said[:number])
+        wanted = placebo_answer(said[:number])
         turns.append(Turn(number, "ask", text, SystemTurn(Answer(wanted, links_in(wanted)))))
     return Conversation(TrialKey("page", topic, 1), topic, 1, tuple(turns), Outcome("completed"))
 
@@ -61,7 +61,7 @@ FAULTS: dict[str, Callable[[Conversation, random.Random], Conversation]] = {
     "decoration is read": _reading(lambda answer, _: Answer(f"Bot 12:03\n{answer.text}\nCopy", answer.links)),
     "the answer before is read again": _reading(lambda _, before: before[-1]),
     "nothing is read": _reading(lambda *_: Answer("", ())),
-    "answers of other sessions are read": _reading(lambda *_: Answer(answer_to(["another session"]), ())),
+    "answers of other sessions are read": _reading(lambda *_: Answer(placebo_answer(["another session"]), ())),
     "a character is lost": _reading(lambda answer, _: Answer(answer.text.replace("N", "", 1), answer.links)),
     "other words are sent": _said,
     "no attempt is valid": lambda one, _: replace(one, outcome=Outcome("invalid", "timeout")),
@@ -96,6 +96,6 @@ def test_every_kind_of_fault_is_found_though_it_came_once(fault: str, tmp_path: 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4))
 def test_an_answer_follows_from_all_that_was_said_and_from_nothing_else(said: list[str]) -> None:
-    assert answer_to(said) == answer_to([f" {text}\n" for text in said])
-    assert answer_to([*said, "x"]) != answer_to([*said, "y"])
-    assert len(links_in(answer_to(said))) == answer_to(said).count("https:")
+    assert placebo_answer(said) == placebo_answer([f" {text}\n" for text in said])
+    assert placebo_answer([*said, "x"]) != placebo_answer([*said, "y"])
+    assert len(links_in(placebo_answer(said))) == placebo_answer(said).count("https:")
