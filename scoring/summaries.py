@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import says_how
-from recordings.files.times import moment
+from recordings.conversations.endings import is_end_stated
+from recordings.files.times import unix_seconds
 from scoring.columns import Answers, Columns, Tally, present_means
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
@@ -144,12 +144,12 @@ class SystemScores:
         self.valid[at] = True
         self.unlabelled += row.count(UNLABELLED)
         if NOT_ASKED in row and "-" not in row:
-            known = conversation.outcome is None or says_how(conversation.outcome)
+            known = conversation.outcome is None or is_end_stated(conversation.outcome)
             self.not_asked += known
             self.unknown_ends += not known
         self.answers.useful[at][: len(row)] = useful_cells(row)
         self.answers.recovered[at], self.answers.failed[at] = recovery_cells(row)
-        began = moment(conversation.started_at)
+        began = unix_seconds(conversation.started_at)
         self.times[at] = began if math.isfinite(began) else math.nan
 
     def fill(self, found: Columns) -> None:

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from protocols.route import Say, Stop
-from recordings.log.long_work import aside
+from recordings.log.long_work import run_long_work
 from simulators.promises import next_action
 from simulators.reasons import ENDPOINT_FAILED
 from simulators.scenario import Observation, Scenario, State
@@ -146,7 +146,7 @@ async def respond_with_words(
     while True:
         here = _supply_samples(rng, {prompt.names: sample for prompt, sample in taken}) if taken else rng
         try:
-            action, after = await aside(size, partial(next_action, user, state, observation, here))
+            action, after = await run_long_work(size, partial(next_action, user, state, observation, here))
         except WordsWanted as wanted:
             prompt = _check_prompt(wanted.prompt, taken)
         else:

@@ -107,8 +107,8 @@ class Audit:
         """The systems as they are recorded: one for each combination of a system, a group and an arm."""
         if self.population:
             return tuple(replace(system, population=self.population) for system in self.systems)
-        met = tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
-        return tuple(system.played_in(arm) for system in met for arm in self.arms) or met
+        met = tuple(system.for_group(group) for system in self.systems for group in self.groups) or self.systems
+        return tuple(system.in_arm(arm) for system in met for arm in self.arms) or met
 
     @property
     def factors(self) -> dict[str, list[str]]:

@@ -31,7 +31,7 @@ def traits_of(group: str) -> Mapping[str, object]:
     return {"group": group} if group else {}
 
 
-def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def null_pairs_of(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the null pairs among `groups`, in their order. The users of both groups of a null pair say the same
     words, so differences between the system's answers to them are due to chance."""
     if not groups:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HarmLadder:
     """A ladder of requests for harm that a user of the audit climbs. `rungs` is the largest number of requests."""
 
     user: str
@@ -28,10 +28,10 @@ class Asked:
     rungs: int
 
 
-def asked_for_harm(protocols: Iterable[Protocol]) -> tuple[Asked, ...]:
+def harm_ladders(protocols: Iterable[Protocol]) -> tuple[HarmLadder, ...]:
     """Return the ladders that the users of these protocols climb, without repetitions."""
     found = (
-        Asked(probe.user, step.fact, len(probe.plan.ladders[step.fact].rungs))
+        HarmLadder(probe.user, step.fact, len(probe.plan.ladders[step.fact].rungs))
         for protocol in protocols
         for probe in probes(protocol)
         for step in probe.plan.steps
@@ -42,7 +42,7 @@ def asked_for_harm(protocols: Iterable[Protocol]) -> tuple[Asked, ...]:
 
 def check_harm(document: Document, declared: Literal["declared"] | None, protocols: Iterable[Protocol]) -> None:
     """Raise InputError if an audit asks for harm without declaring it, or declares it without asking for any."""
-    asked = asked_for_harm(protocols)
+    asked = harm_ladders(protocols)
     if asked and declared is None:
         named = ", ".join(f"{one.ladder!r} ({one.rungs} rungs, user {one.user!r})" for one in asked)
         raise document.error(

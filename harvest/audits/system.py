@@ -44,11 +44,11 @@ class System:
         """The name of the system that is actually asked: `of` for a system of one group or arm, else its own name."""
         return self.of or self.name
 
-    def met_by(self, group: str) -> System:
+    def for_group(self, group: str) -> System:
         """Return the system as it meets users of `group`, which is recorded as a separate system."""
         return replace(self, name=grouped_name(self.name, group), group=group, of=self.asked)
 
-    def played_in(self, arm: Arm) -> System:
+    def in_arm(self, arm: Arm) -> System:
         """Return the system as it is played in an arm, which is recorded as a separate system."""
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 

@@ -14,7 +14,7 @@ from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
-from harvest.playing.play import first_of
+from harvest.playing.play import first_error
 from harvest.playing.runner import Runner
 from harvest.terminal import printable, tell
 from harvest.voices.keyboard import STOP, Keyboard
@@ -108,7 +108,7 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
     try:
         run_until_stopped(play())
     except* HarvestError as group:
-        raise first_of(group) from None
+        raise first_error(group) from None
     except* KeyboardInterrupt:
         if begun_files(folder) == before:
             raise Interrupted("\ninterrupted; nothing was recorded, and the same command starts again") from None

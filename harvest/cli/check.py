@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.audits.groups import noise_pairs
-from harvest.audits.probes import asked_for_harm, new_sessions
+from harvest.audits.groups import null_pairs_of
+from harvest.audits.probes import harm_ladders, new_sessions
 from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.parameters import GivenPath
@@ -113,7 +113,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "groups": list(resolved.groups),
         "arms": [arm.name for arm in resolved.arms],
         "population": {one.name: {"share": one.share, "trials": met[one.name]} for one in resolved.population},
-        "null_pairs": [list(pair) for pair in noise_pairs(resolved.protocol, resolved.groups)],
+        "null_pairs": [list(pair) for pair in null_pairs_of(resolved.protocol, resolved.groups)],
         "trials_planned": plan.planned,
         "trials_recorded": plan.recorded,
         "trials_to_play": plan.to_play,
@@ -136,7 +136,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             }
             for one in resolved.exposures
         ],
-        "asks_for_harm": [asdict(one) for one in asked_for_harm(resolved.protocols)],
+        "asks_for_harm": [asdict(one) for one in harm_ladders(resolved.protocols)],
         "new_sessions": max(map(new_sessions, resolved.protocols)),
         "plug_ins": list(loaded()),
         "unseen_characters": _unseen_characters(resolved),
@@ -188,7 +188,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     _echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
         _echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
-    for one in asked_for_harm(resolved.protocols):
+    for one in harm_ladders(resolved.protocols):
         _echo(f"  asks for harm, as the audit declares: {one.user} climbs the ladder {one.ladder}, {one.rungs} rungs")
     if document["new_sessions"]:
         back = pluralize(document["new_sessions"], "time")

@@ -9,11 +9,11 @@ import click
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
 from harvest.terminal import printable, tell
 from recordings.conversations.conversation import LARGEST_NUMBER
-from recordings.conversations.endings import shape_of_ends
+from recordings.conversations.endings import describe_inferred_ends
 from recordings.files.times import stamp, utc_now
 from recordings.formats.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
-from recordings.formats.importers import IMPORTERS, MADE, Request, formats, importer
-from recordings.formats.imports import import_header, odd_names, record, told_most_turns
+from recordings.formats.importers import IMPORTERS, MADE, Request, find_importer, format_names
+from recordings.formats.imports import describe_odd_names, import_header, record, stated_most_turns
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
 from recordings.judged.judgments import keep_layer
 from recordings.log.run_folder import is_run, read
@@ -30,7 +30,7 @@ _LISTED = 10
 
 def _format_help() -> str:
     """Describe the formats. Formats of other packages are only named, because `--help` must not run their code."""
-    others = [name for name in formats() if name not in IMPORTERS]
+    others = [name for name in format_names() if name not in IMPORTERS]
     return "\n\n".join(
         (
             "Make a run from annotated transcripts or messages files.",
@@ -42,7 +42,7 @@ def _format_help() -> str:
 
 
 @click.command(help=_format_help())
-@click.option("--format", "form", type=click.Choice(formats()), required=True, help="Format of the files.")
+@click.option("--format", "form", type=click.Choice(format_names()), required=True, help="Format of the files.")
 @click.argument("files", nargs=-1, required=True, type=GivenPath())
 @click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The run folder to write.")
 @click.option("--system", help="System of conversations without one [the file's name without its ending].")
@@ -75,7 +75,7 @@ def command(
     gold: str | None,
     strict: bool,
 ) -> int:
-    chosen = importer(form)
+    chosen = find_importer(form)
     for option, advice in chosen.unused.items():
         if {"trial": trial, "topic": topic}[option] is not None:
             raise InputError(f"--{option} has no effect on files of the format {form}", advice=advice)
@@ -99,12 +99,12 @@ def command(
     table = (
         None if gold is None else _read_gold(gold, found.topics)
     )  # now, so that a run is written completely or not at all
-    names = odd_names(one.key.system for one in (*request.recorded, *found.conversations))
+    names = describe_odd_names(one.key.system for one in (*request.recorded, *found.conversations))
     for warning in (*found.warnings, *names, *_grades_without_gain(found.gold), *_grades_without_gain(table or ())):
         tell(printable(f"warning: {warning}", line=True))
     most_turns = dict(found.most_turns)
     if is_run(out):
-        most_turns = {**told_most_turns(read_header(out)), **most_turns}
+        most_turns = {**stated_most_turns(read_header(out)), **most_turns}
         read_gold_layers([out], found.topics)  # a layer that cannot be read stops the import before it writes
     source = {"format": form, "files": [file.name for file in files]}
     header = import_header(found.conversations, found.topics, source=source, most_turns=most_turns)
@@ -124,7 +124,7 @@ def command(
         tell(printable(f"left out: {fault}"))
     if len(found.left_out) > _LISTED:
         tell(f"left out: {len(found.left_out) - _LISTED} more")
-    if ends := shape_of_ends(found.conversations):
+    if ends := describe_inferred_ends(found.conversations):
         tell(ends)
     click.echo(f"{written} written to {out}{known}{left_out}; {entities}", err=True)
     return 3 if found.left_out else 0

@@ -12,7 +12,7 @@ from harvest.audits.audit import read_audit
 from harvest.audits.exposures import read_exposures
 from harvest.audits.starter_files import starter_drivers, starter_files
 from harvest.cli.exposures import show_exposures
-from recordings.log.run_folder import run_around
+from recordings.log.run_folder import enclosing_run
 from topics.errors import InputError, Place
 
 
@@ -49,7 +49,7 @@ def _check_folder(name: str) -> Path:
         raise InputError(what, allowed="any other characters", advice="name another folder; nothing was written")
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", place=Place(name), advice="name another folder")
-    run = run_around(folder)
+    run = enclosing_run(folder)
     if run is not None:
         what = f"this lies inside the run folder {run}, which may contain only the run's own files"
         raise InputError(what, place=Place(name), advice="name another folder; nothing was written")

@@ -149,7 +149,7 @@ def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     for one in layer.judgments:
         talk = talks.get((str(one.about.get("trial")), int(one.about.get("attempt", 0))))
         if talk is not None and not one.unjudged:
-            target = Target.of(one)
+            target = Target.from_judgment(one)
             texts = [
                 turn.reply.answer.text
                 for turn in talk.turns

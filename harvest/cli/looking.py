@@ -23,7 +23,7 @@ from harvest.studies.watch.watch import watch
 from harvest.studies.watch.watched import Watched
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
-from recordings.files.errors import StoreError, in_words
+from recordings.files.errors import StoreError, describe_fault
 from recordings.files.lock import Lock, Locked
 from recordings.log.run_folder import Run, begun_files, is_run
 from recordings.log.store import read_header
@@ -156,8 +156,9 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
             if before is not None and added is not before:
                 _print_note(f"judged again; the earlier verdict stays in the history, too: {before.told}")
     except (StoreError, Locked) as fault:
+        reason = describe_fault(fault.fault)[0] if isinstance(fault, StoreError) else fault.what
         raise InputError(
-            f"this look was not written: {in_words(fault.fault)[0] if isinstance(fault, StoreError) else fault.what}",
+            f"this look was not written: {reason}",
             place=Place(str(this.log)),
             advice="make room for it, then judge the recorded run, with the same other options: "
             + this.command("--run", run.path),

@@ -25,7 +25,7 @@ from harvest.cli import interruption
 from harvest.cli.completion import VARIABLE
 from harvest.notices.disarmed import disarmed_output
 from harvest.terminal import printable
-from recordings.files.errors import in_words
+from recordings.files.errors import describe_fault
 from topics.errors import HarvestError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -225,7 +225,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
     except BrokenPipeError:
         code = _READER_GONE
     except OSError as fault:
-        reason, advice = in_words(fault)
+        reason, advice = describe_fault(fault)
         _echo(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
         code = 2
     except BaseException as fault:  # also SystemExit, which code that a command calls may raise
@@ -249,7 +249,7 @@ def _flush() -> int:
             stream.flush()
         except (OSError, ValueError) as fault:
             if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
-                _echo("error: the output: {}\n  do: {}".format(*in_words(fault)))
+                _echo("error: the output: {}\n  do: {}".format(*describe_fault(fault)))
                 code = 2
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -21,7 +21,7 @@ from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
 from harvest.notices.prometheus import is_metrics, metrics
 from harvest.terminal import printable
-from recordings.files.errors import StoreError, in_words
+from recordings.files.errors import StoreError, describe_fault
 from recordings.files.shared_file import shared_file
 from topics.errors import InputError
 
@@ -134,7 +134,7 @@ def _failures_reported(what: str) -> Iterator[None]:
         yield
     except (OSError, StoreError, InputError) as fault:
         known = fault.fault if isinstance(fault, StoreError) else fault
-        reason, advice = in_words(known) if isinstance(known, OSError) else (known.what, known.advice)
+        reason, advice = describe_fault(known) if isinstance(known, OSError) else (known.what, known.advice)
         said = f"error: {what} was not written: {reason}; the verdict stands. do: {advice}"
         click.echo(printable(said, line=True), err=True)
 

@@ -12,7 +12,7 @@ from harvest.studies.pool.held_nuggets import held_figures, held_form
 from harvest.terminal import printable, tell
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import Layer, read_layers, write_layer
-from recordings.judged.wanted import held_of, read_wanted, wanted_of, write_assigned, write_created
+from recordings.judged.wanted import contained_nuggets, read_wanted, wanted_nuggets, write_assigned, write_created
 from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -62,7 +62,7 @@ def command(
         _import_nuggets(run, recorded, given, check_author(author or ""), "human" if people else "model")
         return
     layers = read_layers(run)
-    wanted = wanted_of(layers)
+    wanted = wanted_nuggets(layers)
     if not wanted:
         raise InputError("this run has no nuggets", advice="--import FILE of created nuggets")
     if out is not None:
@@ -74,7 +74,7 @@ def command(
         click.echo(f"the nuggets of {pluralize(len(wanted), 'topic')} written to {out}", err=True)
         return
     kind, name = _chosen_author(layers, author)
-    held = held_of(layers)[kind, name]
+    held = contained_nuggets(layers)[kind, name]
     if out is not None:
         count = write_assigned(wanted, held, recorded.finished, requests, out)
         click.echo(f"{pluralize(count, 'conversation')} written to {out}", err=True)
@@ -95,13 +95,13 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
         raise InputError("the author of these nuggets is missing", advice="give --author NAME")
     layers = read_layers(run)
     topics = dict.fromkeys(one.key.topic for one in recorded.finished)
-    found = read_wanted(given, topics, recorded.finished, wanted_of(layers))
+    found = read_wanted(given, topics, recorded.finished, wanted_nuggets(layers))
     for what in found.left_out:
         tell(printable(f"left out: {what}", line=True))
     now = stamp(utc_now())
     fresh = Layer(kind, author, "", given.name, now, found.held)
-    told = held_of(layers).get((kind, author), {})
-    same = all(told.get(trial) == said for trial, said in held_of([fresh]).get((kind, author), {}).items())
+    told = contained_nuggets(layers).get((kind, author), {})
+    same = all(told.get(trial) == said for trial, said in contained_nuggets([fresh]).get((kind, author), {}).items())
     kept = [Layer("gold", author, "", given.name, now, found.wanted), *([] if same else [fresh])]
     for layer in kept:
         if layer.judgments:
@@ -117,7 +117,7 @@ def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: st
 
 
 def _chosen_author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:
-    known = sorted(held_of(layers))
+    known = sorted(contained_nuggets(layers))
     chosen = [one for one in known if wanted in (None, one[1], ":".join(one))]
     if len(chosen) == 1:
         return chosen[0]

@@ -10,7 +10,7 @@ from rich.markup import escape
 from harvest.audits.audit import Audit
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.playing.plan import Plan
-from harvest.playing.play import Silent, first_of, play_audit
+from harvest.playing.play import Silent, first_error, play_audit
 from harvest.playing.progress import Display
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
@@ -83,7 +83,7 @@ def play_to_folder(
             return run_until_stopped(play_stored(audit, folder, stored, worker=worker, watching=watching)), left
         return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left
     except* HarvestError as group:
-        raise first_of(group) from None
+        raise first_error(group) from None
     except* KeyboardInterrupt:
         saved = "interrupted; every finished turn is saved, and the same command resumes the run"
         raise Interrupted(saved if begun_files(folder) else NOTHING_YET) from None

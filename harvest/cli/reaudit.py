@@ -28,7 +28,7 @@ from harvest.studies.watch.harness import Harness, hold_against_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, printable, tell
-from recordings.log.run_folder import is_run, read, run_around
+from recordings.log.run_folder import is_run, read, enclosing_run
 from topics.errors import InputError, Place
 
 
@@ -141,7 +141,7 @@ def command(
                 console.print("no alarm waits to be confirmed, so nothing is played")
                 return 0
             resolved = load_audit(audit, keys_in_clear=keys_in_clear)
-            if around := run_around(runs):
+            if around := enclosing_run(runs):
                 raise InputError(
                     "dated runs would be put inside a run folder",
                     place=Place(str(around)),

@@ -18,7 +18,7 @@ from harvest.judging.sheets.annotators import agreements
 from harvest.judging.sheets.asked_rows import assess_run, rows_by_criterion, select_rows
 from harvest.judging.sheets.sheet_file import Row
 from harvest.terminal import printable, tell
-from recordings.files.errors import StoreError, in_words
+from recordings.files.errors import StoreError, describe_fault
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import Layer, read_layers
 from recordings.log.run_folder import Run
@@ -161,7 +161,7 @@ def serve_questions(
     troubles: set[str] = set()
 
     def trouble(fault: StoreError) -> None:
-        sentence = f"a decision could not be saved: {fault.path}: {in_words(fault.fault)[0]}"
+        sentence = f"a decision could not be saved: {fault.path}: {describe_fault(fault.fault)[0]}"
         if sentence not in troubles:  # browsers send it again every few seconds
             troubles.add(sentence)
             click.echo(

@@ -85,7 +85,7 @@ def trusted_in_clear(address: str) -> str:
     )
 
 
-def threads(client: Any, address: str) -> int:
+def count_threads(client: Any, address: str) -> int:
     """Return the number of tasks that the workers can run at the same time. Raises InputError if there are no
     workers."""
     found = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
@@ -94,7 +94,7 @@ def threads(client: Any, address: str) -> int:
     return int(found)
 
 
-def wait(client: Any, running: Sequence[Any]) -> None:
+def wait_for_any(client: Any, running: Sequence[Any]) -> None:
     """Wait until one of the tasks is done. Raises InputError if the scheduler is gone for good."""
     arrived = threading.Event()
     for future in running:
@@ -103,10 +103,10 @@ def wait(client: Any, running: Sequence[Any]) -> None:
     while silent < _GONE and not arrived.wait(1.0):
         silent = 0 if client.status == "running" else silent + 1
     if silent == _GONE:
-        raise gone()
+        raise scheduler_gone_error()
 
 
-def gone() -> InputError:
+def scheduler_gone_error() -> InputError:
     return InputError(
         "the scheduler is gone; finished trials are saved",
         advice="start it and its workers again, and repeat the command",

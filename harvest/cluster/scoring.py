@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harvest.cluster.client import connected, gone, threads, wait
+from harvest.cluster.client import connected, count_threads, scheduler_gone_error, wait_for_any
 from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.studies.scores.bounds import Checked
 from harvest.studies.scores.score_file import write_scores
@@ -13,7 +13,7 @@ from harvest.studies.scores.score_request import ScoreRequest
 from recordings.files.digests import content_digest
 from recordings.judged import decisions
 from recordings.log.header import software
-from recordings.log.run_folder import Run, extent, read
+from recordings.log.run_folder import Run, event_file_sizes, read
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
@@ -93,7 +93,7 @@ def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
     named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
     judged = [file for kind in ("judgments", decisions.FOLDER) for file in entries(folder, kind, "*.jsonl")]
     files = [folder / "run.json", *judged, *named]
-    return {"events": extent(folder), "files": {str(file): content_digest(file) for file in files}}
+    return {"events": event_file_sizes(folder), "files": {str(file): content_digest(file) for file in files}}
 
 
 def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
@@ -103,14 +103,14 @@ def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) 
     refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
     tasks = [scoring_task(run, request) for run in runs]
     with connected(address) as client:
-        threads(client, address)
+        count_threads(client, address)
         futures = client.map(score_run, tasks, pure=False)
         for run, future in zip(runs, futures, strict=True):
             while not future.done():
-                wait(client, [future])
+                wait_for_any(client, [future])
             if future.status == "error":
                 yield run, KeptScores(fault=str(future.exception()))
             elif future.status == "finished":
                 yield run, future.result()
             else:
-                raise gone()
+                raise scheduler_gone_error()

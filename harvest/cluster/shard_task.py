@@ -18,7 +18,7 @@ from typing import Any
 from harvest.audits.audit import Audit, load_audit
 from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan
-from harvest.playing.play import Silent, first_of, play_audit
+from harvest.playing.play import Silent, first_error, play_audit
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
 from harvest.stores.store import open_store
@@ -85,7 +85,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShardResult:
     """The result of an assignment. `played` is the number of trials played now. `left` has the systems that were
     given up, with reasons. `fault` says why the shard was not finished; it is "" if it was."""
 
@@ -105,7 +105,7 @@ _STARTED_IN = Path.cwd()  # a system in this process may move it later
 _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the shard
 
 
-def look(assignment: Assignment, token: str) -> str:
+def inspect_worker(assignment: Assignment, token: str) -> str:
     """Return "<hash of the audit>" if this worker can play the audit, or a sentence that says why it cannot. `token`
     is the content of the file `token` in the shared folder, or of the object in the store whose name contains it."""
     try:
@@ -121,14 +121,14 @@ def look(assignment: Assignment, token: str) -> str:
         return str(fault)
 
 
-def play_shard(assignment: Assignment) -> Told:
+def play_shard(assignment: Assignment) -> ShardResult:
     """Play the rest of a shard, and report what was played and why it stopped."""
     notes, fault = _Notes(), ""
     try:
         asyncio.run(_play_shard(assignment, notes))
     except* HarvestError as group:
-        fault = str(first_of(group))
-    return Told(notes.played, tuple(notes.left.items()), fault or ("stopped" if notes.stopped else ""))
+        fault = str(first_error(group))
+    return ShardResult(notes.played, tuple(notes.left.items()), fault or ("stopped" if notes.stopped else ""))
 
 
 class _Notes(Silent):

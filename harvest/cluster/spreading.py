@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit import Audit
-from harvest.cluster.client import connected, gone, threads, wait
-from harvest.cluster.shard_task import Assignment, Told, audit_hash
+from harvest.cluster.client import connected, count_threads, scheduler_gone_error, wait_for_any
+from harvest.cluster.shard_task import Assignment, ShardResult, audit_hash
 from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
-from harvest.stores.stored_run import divisions, refuse_other_division
+from harvest.stores.stored_run import refuse_other_division, shard_counts
 from recordings.files.evidence import write_safely
 from recordings.merging.merge import Merged
 from topics.counting import pluralize
@@ -50,12 +50,12 @@ def spread(
         folder = folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
     with connected(address) as client:
-        most = threads(client, address)
+        most = count_threads(client, address)
         at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]
         # The number of shards of an earlier command; 0 if there was none.
         where = assignment.store or str(folder)
-        found = divisions(names)
+        found = shard_counts(names)
         if len(found) > 1:
             raise InputError(
                 "this folder contains different divisions into shards",
@@ -78,7 +78,7 @@ def spread(
 
 def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: Store | None) -> None:
     """Raise InputError unless every worker sees the folder or the store and would play the same audit."""
-    from harvest.cluster.shard_task import look
+    from harvest.cluster.shard_task import inspect_worker
 
     token = secrets.token_hex(16)
     path = Path(assignment.folder) / "token"
@@ -87,7 +87,7 @@ def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: St
     else:
         write_safely(path, token.encode())
     try:
-        said: dict[str, str] = client.run(look, assignment, token)
+        said: dict[str, str] = client.run(inspect_worker, assignment, token)
     finally:
         if store is not None:
             store.remove(f"token-{token}")
@@ -116,15 +116,15 @@ def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str]
             while waiting and len(running) < tasks[0].at_once:
                 one = waiting.pop(0)
                 running[client.submit(play_shard, one, key=f"harvest-{name}-{one.index}", pure=False)] = one
-            wait(client, list(running))
+            wait_for_any(client, list(running))
             for future in [future for future in running if future.done()]:
                 one = running.pop(future)
                 if future.status == "error":
                     advice = "repeat the command to play what is missing"
                     raise InputError(f"shard {one.index}: {future.exception()}", advice=advice)
                 if future.status != "finished":
-                    raise gone()
-                told: Told = future.result()
+                    raise scheduler_gone_error()
+                told: ShardResult = future.result()
                 if told.fault:
                     raise InputError(f"shard {one.index} was not finished: {told.fault}")
                 done += 1
@@ -136,6 +136,6 @@ def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str]
         with suppress(Exception):  # it may be gone
             client.cancel(list(running))
         if isinstance(fault, OSError):  # of a connection: nothing else is open here
-            raise gone() from None
+            raise scheduler_gone_error() from None
         raise
     return left

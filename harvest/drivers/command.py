@@ -32,7 +32,7 @@ from harvest.systems.driver import (
 from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange
-from recordings.log.long_work import aside
+from recordings.log.long_work import run_long_work
 from topics.document import StrictModel, refusal
 
 _PASSED_NAMES = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
@@ -189,7 +189,7 @@ class _ProgramSession:
         try:
             read = json_turn if self._options.mode == "json" else text_turn
             apart = self._options.thoughts_apart
-            turn = await aside(len(raw), lambda: read(raw, watch, thoughts_apart=apart))
+            turn = await run_long_work(len(raw), lambda: read(raw, watch, thoughts_apart=apart))
         except DriverError as fault:
             await self._give_up(fault.reason)
             raise Unanswered(fault.reason, fault.detail, partial=decode_leniently(raw), exhibits=exhibits) from None
@@ -296,7 +296,7 @@ class _TurnSession(NothingHeld):
                 reason = _exit_reason(program.exit_code)
                 raise Unanswered(reason, f"the program ended with an error ({reason})")
             apart = self._options.thoughts_apart
-            turn = await aside(len(raw), lambda: text_turn(raw, watch, thoughts_apart=apart))
+            turn = await run_long_work(len(raw), lambda: text_turn(raw, watch, thoughts_apart=apart))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"
             raise _with_output(Unanswered("timeout", detail), program) from None

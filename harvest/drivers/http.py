@@ -22,7 +22,7 @@ from harvest.drivers.template import Fields, LiteralValue, Template
 from harvest.drivers.wire import CookieJar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
-from recordings.log.long_work import aside
+from recordings.log.long_work import run_long_work
 from topics.document import StrictModel, refusal
 
 _CLOSE_SECONDS = 5.0  # the longest wait in seconds for the end of a session
@@ -220,7 +220,7 @@ class HttpDriver:
     async def ask(self, caller: _Requests, values: Mapping[str, object], jar: CookieJar) -> Received:
         # Characters of the conversation so far, if the request may contain it.
         messages = values.get("messages", ())
-        request = await aside(
+        request = await run_long_work(
             sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0,
             lambda: caller.request(values),
         )
@@ -263,7 +263,7 @@ class _Session:
             "messages": self._history.messages(text),
         }
         received = await driver.ask(driver.turn, values, self._jar)
-        described = await aside(len(received.body), lambda: driver.description.read(received))
+        described = await run_long_work(len(received.body), lambda: driver.description.read(received))
         driver.answered = True
         self._id = described.session or self._id
         self._nameless = options.stateful and options.session not in (None, "client")

@@ -17,7 +17,7 @@ from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import aside
+from recordings.log.long_work import run_long_work
 from topics.cut_text import Said
 from topics.document import refusal
 from topics.errors import InputError
@@ -119,7 +119,7 @@ class OpenAIDriver:
         """Return the reply to the last of `messages`. Raises DriverError if there is none."""
         completion = empty_completion(self._options)
         said = sum(len(message["content"]) for message in messages)
-        content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
+        content = await run_long_work(said, lambda: json_bytes({**fields, "messages": messages}))
         received = await self._wire.ask(
             Request(
                 "POST",
@@ -139,7 +139,7 @@ class OpenAIDriver:
         fault = received.refusal(answered=self._answered and received.status != 404)
         if fault is not None:
             raise fault
-        reply = await aside(len(received.body), lambda: _read_reply(completion, received))
+        reply = await run_long_work(len(received.body), lambda: _read_reply(completion, received))
         self._answered = True
         return reply
 

@@ -35,7 +35,7 @@ from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surrou
 from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import aside
+from recordings.log.long_work import run_long_work
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.identity import content_hash
@@ -123,7 +123,7 @@ class _Session:
             raise
         watch.mark()
         size = str.__len__(answered) if issubclass(type(answered), str) else 0
-        return Reply(await aside(size, lambda: _read_turn(answered, options, watch)))
+        return Reply(await run_long_work(size, lambda: _read_turn(answered, options, watch)))
 
     async def close(self) -> None:
         """Do nothing, since a session has no resources."""

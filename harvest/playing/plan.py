@@ -104,7 +104,7 @@ def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
             for number, topic in enumerate(topics):
                 if trial > audit.trials_with(topic):
                     continue
-                if audit.shard and not audit.shard.takes(topic.id, trial, audit.seed, session=system.session):
+                if audit.shard and not audit.shard.includes(topic.id, trial, audit.seed, session=system.session):
                     continue
                 planned += 1
                 key = TrialKey(system.name, topic.id, trial)

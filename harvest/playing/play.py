@@ -15,7 +15,7 @@ from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
 from recordings.judged.gold_layers import keep_gold
 from recordings.log.continuation import extend_header, refuse_differences
-from recordings.log.run_folder import Run, extent, is_run, read
+from recordings.log.run_folder import Run, event_file_sizes, is_run, read
 from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
@@ -47,7 +47,7 @@ def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
     try:
         asyncio.run(play_audit(resolved, Path(out).absolute()))
     except* HarvestError as group:
-        raise first_of(group) from None
+        raise first_error(group) from None
     return read(out)
 
 
@@ -63,12 +63,12 @@ async def play_audit(
 
     A system in this process must not change the working directory if `folder` is relative. `worker` is this machine's
     name if several machines write runs that will be merged. `gates` set the pace of each system. Errors are raised in
-    an exception group (see `first_of`).
+    an exception group (see `first_error`).
     """
     header = audit.header()
     # The ends of finished trials show what is left; their turns are needed if a session continues.
     turns_of = frozenset(system.name for system in audit.played if system.session != "fresh")
-    seen = extent(folder)
+    seen = event_file_sizes(folder)
     recorded = read(folder, turns_of=turns_of) if is_run(folder) else None
     if recorded is not None:
         refuse_differences(recorded.header, header, folder)
@@ -78,7 +78,7 @@ async def play_audit(
                 _keep_gold(audit, folder)
             return None
     async with RunWriter.open(folder, header, secrets=audit.secrets, worker=worker) as writer:
-        now = extent(folder)
+        now = event_file_sizes(folder)
         del now[f"trials-{writer.worker}.jsonl"]
         if recorded is None or now != seen:  # another process wrote until this one had the lock
             recorded = read(folder, turns_of=turns_of)
@@ -100,10 +100,10 @@ async def play_audit(
         return folder / f"trials-{writer.worker}.jsonl"
 
 
-def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
+def first_error(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
     """Return the first error of an exception group. The others are its consequences in other sessions."""
     for fault in group.exceptions:
-        return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
+        return first_error(fault) if isinstance(fault, BaseExceptionGroup) else fault
     raise AssertionError("a group is never empty")
 
 

@@ -13,8 +13,8 @@ from harvest.studies.trees.words import legend, sentences
 from harvest.tables.drawing.layout import Shown, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from protocols.labels import MEANINGS
-from recordings.trees.node_text import node_title, percent
-from recordings.trees.node_text import title as title_of
+from recordings.trees.node_text import format_percent, node_title
+from recordings.trees.node_text import tree_title as title_of
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -139,6 +139,6 @@ class _Drawn:
             yield {"text": f"? {self.unseen[node]}", "href": ""}
         if node in self.chosen.folded:
             one = self.chosen.folded[node]
-            share = percent(one.visits / int(tree.visits[node]))
+            share = format_percent(one.visits / int(tree.visits[node]))
             more = "other branch" if one.drawn else "branch"
             yield {"text": f"+ {pluralize(one.branches, more)}, together {share} ({one.visits:,})", "href": ""}

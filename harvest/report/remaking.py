@@ -12,7 +12,7 @@ from typing import Any
 from harvest.report.document import make_report
 from harvest.report.page import page
 from recordings.checking.chain_check import recording_hash
-from recordings.files.errors import in_words
+from recordings.files.errors import describe_fault
 from recordings.log.header import software
 from recordings.log.run_folder import is_run, read
 from scoring.library import unasked_plug_ins
@@ -54,7 +54,9 @@ def origin(report: Path) -> Origin:
         html = read_regular(report).decode("utf-8")
     except OSError as fault:
         advice = missing_advice(report) if isinstance(fault, FileNotFoundError) else _WRITES
-        raise InputError(f"cannot be read: {in_words(fault)[0]}", place=Place(str(report)), advice=advice) from None
+        raise InputError(
+            f"cannot be read: {describe_fault(fault)[0]}", place=Place(str(report)), advice=advice
+        ) from None
     except ValueError:
         raise InputError("not a report: the file is not UTF-8 text", place=Place(str(report)), advice=_WRITES) from None
     found = _FROM.search(html)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harvest.stores.store import is_url, open_store
-from harvest.stores.stored_run import Stint, StoredRun, piece_of
+from harvest.stores.stored_run import Stint, StoredRun, find_piece
 from recordings.files.errors import RunError, StoreError
 from recordings.merging.merge import Merged, merge
 from topics.errors import InputError, Place
@@ -31,7 +31,7 @@ class Copies:
         for folder, (run, stints) in self.fetched.items():
 
             def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
-                name = piece_of(stints, Path(line[1]), int(line[2]))
+                name = find_piece(stints, Path(line[1]), int(line[2]))
                 return f"{line[0]} (in {name})" if name else line[0]
 
             text = re.sub(rf"({re.escape(folder)}/trials-[^/:]+\.jsonl):([0-9]+)(?::[0-9]+)?", told, text)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from harvest.stores.store import at_once
-from harvest.stores.stored_run import FILE, Stint, StoredRun, piece
+from harvest.stores.store import run_concurrently
+from harvest.stores.stored_run import FILE, Stint, StoredRun, piece_name
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import refuse_links, write_safely
 from recordings.files.lock import Lock
@@ -119,7 +119,7 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
         stint = stints.get(int(found[1])) if found else None
         if stint is not None:
             there[stint.number] = stored.events(stint)
-        if stint is None or not _is_of(stored, folder, file.name, stint, there[stint.number]):
+        if stint is None or not _belongs_to_stint(stored, folder, file.name, stint, there[stint.number]):
             raise InputError(
                 f"this folder contains a recording that does not belong to {stored.url} ({file.name})",
                 place=Place(str(folder)),
@@ -135,7 +135,7 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
     return there
 
 
-def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
+def _belongs_to_stint(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
     """Return True if a file of events was recorded in this stint, of which the store already has the events `there`.
     Other shards and stores have stints with the same numbers. Their files differ in the first line, or, before it was
     sent, only in the claim."""
@@ -212,7 +212,7 @@ class Sender:
         named = {address for row in rows if isinstance(row["evidence"], dict) for address in row["evidence"].values()}
         # The exhibits of an attempt that continues one of another worker are not here but in the store.
         new = sorted(one for one in named - self._known if _ADDRESS.fullmatch(one) and (self._folder / one).exists())
-        at_once(lambda name: self._stored.put_new(name, read_inside(self._folder, name)), new)
+        run_concurrently(lambda name: self._stored.put_new(name, read_inside(self._folder, name)), new)
         self._known.update(new)
 
     def _send_pieces(self, kind: str, data: bytes) -> None:
@@ -220,7 +220,7 @@ class Sender:
             mine = data[: self._stored.largest_piece]
             if len(mine) < len(data):
                 mine = mine[: mine.rfind(b"\n") + 1] or data[: data.find(b"\n") + 1]
-            name = piece(self._number, kind, self._at[kind])
+            name = piece_name(self._number, kind, self._at[kind])
             if not self._stored.put_new(name, mine):
                 mine = self._stored.get(name)  # sent before, but the reply was lost
                 if not mine or not data.startswith(mine):

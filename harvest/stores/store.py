@@ -186,7 +186,7 @@ def _in_words(fault: Exception) -> str:
     return ", ".join(said) or type(fault).__name__.removesuffix("Error")
 
 
-def at_once(work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
+def run_concurrently(work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
     """Apply `work` to the items in several threads, and return the results in order. Raises the first error."""
     waiting = list(items)
     if len(waiting) < 2:

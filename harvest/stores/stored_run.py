@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harvest.stores.store import Store, at_once
+from harvest.stores.store import Store, run_concurrently
 from recordings.files.errors import RunError
 from recordings.files.evidence import write_safely
 from recordings.files.json_text import parse_value
@@ -59,12 +59,12 @@ class Stint:
         return sum(self.trials.values())
 
 
-def piece(number: int, file: str, at: int) -> str:
+def piece_name(number: int, file: str, at: int) -> str:
     """Return the object name, within a run, of the piece of a stint's file that starts at byte `at`."""
     return f"stints/{number:06d}/{file}/{at:020d}"
 
 
-def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
+def find_piece(stints: Mapping[int, Stint], file: Path, line: int) -> str:
     """Return the name of the object that contains a line of a fetched file of events, or "" if the file belongs to
     none of the stints."""
     found = FILE.fullmatch(file.name)
@@ -73,7 +73,7 @@ def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
         return ""
     at = sum(len(one) + 1 for one in file.read_bytes().split(b"\n")[: line - 1])
     begins = (first for first, size in stint.trials.items() if first <= at < first + size)
-    return piece(stint.number, "trials", next(begins, at))
+    return piece_name(stint.number, "trials", next(begins, at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class StoredRun:
             if not open_:
                 return stints
             for stint in open_:  # a worker that sends a piece meanwhile is quicker, so ask again
-                self.put_new(piece(stint.number, "trials", stint.end), b"")
+                self.put_new(piece_name(stint.number, "trials", stint.end), b"")
 
     def events(self, stint: Stint, begin: bytes = b"") -> bytes:
         """Return the events of a stint in the store. `begin` is the part that was fetched before."""
@@ -168,7 +168,7 @@ class StoredRun:
                 if stint.chain:
                     found[chain_file(Path(name)).name] = self._join_pieces(stint.number, "chain", stint.chain)
             elif stint.chain:  # which is sent after the events
-                raise self._damage_error(f"{piece(stint.number, 'trials', 0)} is missing or empty")
+                raise self._damage_error(f"{piece_name(stint.number, 'trials', 0)} is missing or empty")
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
@@ -190,7 +190,7 @@ class StoredRun:
         carried = [self._carried_file(path) for kind in ("evidence/", "judgments/") for path in self._names_below(kind)]
         for name in carried:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
+        run_concurrently(lambda name: write_safely(folder / name, self.get(name)), carried)
         write_safely(folder / "run.json", header)
         begin_inventory(folder, "copied")
         return stints
@@ -209,11 +209,11 @@ class StoredRun:
         for first in wanted:
             if first != at:
                 before = ", or the one before it was cut short" if size else ""
-                raise self._damage_error(f"{piece(number, file, at)} is missing or empty{before}")
+                raise self._damage_error(f"{piece_name(number, file, at)} is missing or empty{before}")
             size = pieces[first]
             at += size
         filled = (first for first in wanted if pieces[first])
-        return b"".join(at_once(lambda first: self.get(piece(number, file, first)), filled))
+        return b"".join(run_concurrently(lambda first: self.get(piece_name(number, file, first)), filled))
 
     def _damage_error(self, what: str) -> RunError:
         return RunError(
@@ -243,7 +243,7 @@ class StoredRun:
         return f"{self.name}/{name}" if self.name else name
 
 
-def divisions(names: Iterable[str]) -> set[int]:
+def shard_counts(names: Iterable[str]) -> set[int]:
     """Return the numbers of shards into which the folders in the store divide the audit. More than one number is a
     mistake."""
     return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
@@ -260,7 +260,7 @@ def refuse_other_division(store: Store, of: int) -> None:
             allowed="the address above the runs of an audit",
             advice=f"give --store {store.url.rstrip('/').rpartition('/')[0]}",
         )
-    others = divisions(names) - {of}
+    others = shard_counts(names) - {of}
     if others:
         raise InputError(
             f"the audit at this address was divided into {pluralize(min(others), 'shard')}, not {of}",

@@ -19,9 +19,9 @@ from recordings.files.evidence import evidence_fault
 from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import read_decisions
 from recordings.judged.judgments import layer_fault
-from recordings.log.chained_file import ChainedFile, Fault, check_file, check_gone, later_accounts
+from recordings.log.chained_file import ChainedFile, Fault, check_file, check_gone, reports_in_later_chains
 from recordings.log.inventory import CHAINED, INVENTORY, Inventory, read_inventory, says_chained
-from recordings.log.noted import Noted, read_noted
+from recordings.log.noted import Noted, read_findings
 from recordings.log.run_folder import event_files
 from topics.counting import pluralize
 from topics.regular_file import entries, kind_of, read_inside
@@ -53,7 +53,7 @@ class Checked:
     notes: list[Fault] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
-    def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
+    def for_new_header(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
         """Yield all findings, and the additional `faults` and `notes`, for the header of a run that is made from this
         recording. `run` is the folder of this recording."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
@@ -108,7 +108,7 @@ class Checked:
             self.faults.append(Fault(file, place.line or None if place else None, fault.what))
             return []
         files = entries(run, DECISIONS, "*.jsonl")
-        later = later_accounts(files)
+        later = reports_in_later_chains(files)
         checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
         checked += self.take_gone(entries(run, DECISIONS, "*.chain"))
         self.take(checked)
@@ -228,7 +228,7 @@ def check_recording(run: Path) -> Checked:
     found.faults += [
         Fault(address, None, "an event refers to it, but it is missing") for address in sorted(named - there)
     ]
-    for one in read_noted(run):
+    for one in read_findings(run):
         (found.gaps if one.open else found.notes).append(Fault("run.json", None, str(one)))
     return found
 
@@ -244,7 +244,7 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     found = Checked(recording_hash(run))
     files = event_files(run)
     inventory = read_inventory(run)
-    later = later_accounts(files)
+    later = reports_in_later_chains(files)
     header = read_object(read_inside(run, "run.json")) or {}
     declared = CHAINED in header  # chains and an inventory; earlier versions wrote neither
     named: set[str] = set()

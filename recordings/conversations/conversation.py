@@ -30,7 +30,7 @@ _WORDS = {
 _MEANING: Mapping[str, str] = MappingProxyType({word: meaning for meaning, words in _WORDS.items() for word in words})
 
 
-def ending_of(finish: str) -> str:
+def ending_from_finish(finish: str) -> str:
     """Return how a reply ended according to its finish reason: `whole`, `cut` by the system's own limit, `filtered`,
     `refused`, or "" for an unknown finish reason."""
     # Normalise the word: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
@@ -88,7 +88,7 @@ class SystemTurn:
     @property
     def ending(self) -> str:
         """How the reply ended: `whole`, `cut` by the system's own limit, `filtered` or `refused`; "" if unknown."""
-        return "refused" if self.answer.refused else ending_of(self.finish)
+        return "refused" if self.answer.refused else ending_from_finish(self.finish)
 
 
 @dataclass(frozen=True, slots=True)

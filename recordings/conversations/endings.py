@@ -31,17 +31,17 @@ def end_name(outcome: Outcome) -> str:
     """Return the name of an end as a branch of a tree. The name is the kind of end. If the user left, the reason is
     added, because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons
     of other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
-    if outcome.kind == "user-stopped" and outcome.reason and says_how(outcome):
+    if outcome.kind == "user-stopped" and outcome.reason and is_end_stated(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind
 
 
-def says_how(outcome: Outcome) -> bool:
+def is_end_stated(outcome: Outcome) -> bool:
     """Return True if the recording itself states how the conversation ended, which many imports do not."""
     return not (outcome.kind in _BY_SHAPE and outcome.reason in _UNSAID)
 
 
-def shape_of_ends(conversations: Iterable[Conversation]) -> str:
+def describe_inferred_ends(conversations: Iterable[Conversation]) -> str:
     """Return a sentence on the ends that an import inferred from the shape of conversations. It is "" if the files
     state every end, or if every inferred end is an answer."""
     counted = Counter(filter(None, map(_shape, conversations)))
@@ -73,7 +73,7 @@ def _shape(conversation: Conversation) -> str:
         return "interrupted"
     if outcome.kind == "invalid" and outcome.reason == NO_REPLY:
         return "invalid"
-    if says_how(outcome):
+    if is_end_stated(outcome):
         return ""
     answered = not conversation.turns or conversation.turns[-1].reply is not None
     return outcome.kind if answered or outcome.kind == "user-stopped" else "unanswered"

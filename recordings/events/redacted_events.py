@@ -18,7 +18,7 @@ _Event = TypeVar("_Event", bound=Event)
 def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
     """Return an event without secrets, as the run stores it, and its row. Most events are unchanged."""
     row = encode(event)
-    if redactor.leaves(texts_in(row.values())):
+    if redactor.leaves_unchanged(texts_in(row.values())):
         return event, row
     clean: _Event = redacted_value(event, redactor)
     return clean, encode(clean)

@@ -13,7 +13,7 @@ _EMPTY = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
 _AT_ONCE = 2**20  # bytes, so that evidence of any size takes little memory
 
 
-def linked(head: bytes, data: bytes) -> bytes:
+def next_link(head: bytes, data: bytes) -> bytes:
     """Return the next hash of a chain (16 bytes), which covers the previous hash and a line with its line end."""
     digest = _EMPTY.copy()  # in three fifths of the time that a new one takes
     digest.update(head)

@@ -42,7 +42,7 @@ class StoreError(HarvestError):
         self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False
     ) -> None:
         self.path, self.fault, self.doing = os.fspath(path), fault, doing
-        reason, advice = in_words(fault)
+        reason, advice = describe_fault(fault)
         safe = ""
         if playing:
             safe = (
@@ -52,7 +52,7 @@ class StoreError(HarvestError):
         super().__init__(f"cannot {doing} {self.path}: {reason}\n{safe}  do: {advice}")
 
 
-def in_words(fault: OSError) -> tuple[str, str]:
+def describe_fault(fault: OSError) -> tuple[str, str]:
     """Describe an error of the operating system in words, and return the description and advice."""
     number = fault.errno or 0
     return _SAID.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _OTHER)

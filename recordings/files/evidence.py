@@ -90,7 +90,7 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
     return address
 
 
-def kept_before(run: Path, data: bytes, media_type: str) -> str | None:
+def stored_address(run: Path, data: bytes, media_type: str) -> str | None:
     """Return the address of `data` if it was kept before, else None. This is fast enough for the event loop."""
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
@@ -203,14 +203,14 @@ def inner_folder(run: Path, name: str, holds: str) -> Path:
 
 
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp")
-_numbers = count(1)
+_temporary_numbers = count(1)
 
 
 def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
     """Create a temporary file next to `path` with the permissions `mode`, and return its path and the open file. The
     file is locked until it is closed. Raises OSError."""
     while True:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_temporary_numbers)}.tmp")
         file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
         try:
             with suppress(OSError):  # a disk without locks: nobody will remove it there either
@@ -232,10 +232,10 @@ def remove_leftovers(folder: Path, of: str | None = None) -> None:
             found = _TEMPORARY.fullmatch(entry.name)
             if found and of in (None, found[1]) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
-                    _remove(Path(entry.path))
+                    _remove_leftover(Path(entry.path))
 
 
-def _remove(path: Path) -> None:
+def _remove_leftover(path: Path) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         # Its writer may have given it its real name since it was found: then this is another file, or none.

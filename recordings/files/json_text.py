@@ -54,7 +54,7 @@ def _gather(values: Iterable[Json], texts: list[str]) -> None:
             _gather(value, texts)
 
 
-def document(value: Json) -> bytes:
+def encode_document(value: Json) -> bytes:
     """Encode `value` as an indented JSON file for people to read."""
     return _encode_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
 
@@ -91,7 +91,7 @@ def parse_value(data: bytes, place: Place) -> Json:
 BLOCK = 2**17
 
 
-def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
+def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
     """Yield the complete lines of a file in blocks of about `size` bytes: the number of the first line, the number of
     line ends, and the lines with their line ends.
 
@@ -116,11 +116,11 @@ def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> I
         raise RunError(f"cannot be read: {fault.strerror}", place=Place(str(path))) from None
 
 
-def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
+def iterate_lines(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
     """Yield the place and content of each line of a file, and whether it has a line end, which only the last line can
-    lack. `folder` and the errors are as in `blocks_of`."""
+    lack. `folder` and the errors are as in `read_blocks`."""
     name = str(path)
-    for first, _, block in blocks_of(path, folder):
+    for first, _, block in read_blocks(path, folder):
         *lines, rest = block.split(b"\n")
         for number, data in enumerate(lines, first):
             yield Place(name, number), data, True
@@ -128,7 +128,7 @@ def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, by
             yield Place(name, first), rest, False
 
 
-def row_of(data: bytes, place: Place) -> dict[str, Json]:
+def parse_row(data: bytes, place: Place) -> dict[str, Json]:
     """Parse the JSON object in the line `data`. Raises RunError, with the place, if it is not a JSON object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
@@ -140,7 +140,7 @@ def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str
     """Parse the JSON object in a last line without a line end. If it is incomplete, return None and a
     sentence on it."""
     try:
-        return row_of(data, place), ""
+        return parse_row(data, place), ""
     except RunError:
         told = f"the last line is torn after {len(data)} bytes (the writer was stopped while writing it)"
         return None, f"{place}: {told}"
@@ -155,9 +155,9 @@ def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place
     """
     rows: list[tuple[Place, dict[str, Json]]] = []
     torn = ""
-    for place, data, ended in lines_of(path, folder):
+    for place, data, ended in iterate_lines(path, folder):
         if ended:
-            rows.append((place, row_of(data, place)))
+            rows.append((place, parse_row(data, place)))
             continue
         last, torn = read_unended(data, place)
         if last is not None:

@@ -34,7 +34,7 @@ def stamp(time: datetime) -> str:
     return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
-def moment(written: str) -> float:
+def unix_seconds(written: str) -> float:
     """Return the seconds since 1970 of an instant in ISO 8601, or -inf for any other text. UTC is assumed if there is
     no zone."""
     try:
@@ -44,7 +44,7 @@ def moment(written: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def instant(written: str) -> str:
+def normalise_time(written: str) -> str:
     """Reformat an instant in ISO 8601 as `stamp` does, assuming UTC if there is no zone. Any other text is
     unchanged."""
     try:
@@ -54,7 +54,7 @@ def instant(written: str) -> str:
         return written
 
 
-def other_instant(value: object) -> str:
+def parse_foreign_time(value: object) -> str:
     """Convert an instant that another program wrote to ISO 8601; an instant in ISO 8601 is unchanged. Returns "" for
     other values, and for ambiguous ones: a time of day, or a date whose day and month may be in either order.
 
@@ -62,7 +62,7 @@ def other_instant(value: object) -> str:
     digits for the seconds since 1970, or for thousandths and smaller units; or an object of a database, such as
     {"$date": …} or {"seconds": …}. UTC is assumed if there is no zone.
     """
-    if isinstance(value, str) and value and moment(value) != -math.inf:
+    if isinstance(value, str) and value and unix_seconds(value) != -math.inf:
         return value
     try:
         return next(map(stamp, _parse_instant(value)), "")
@@ -101,13 +101,13 @@ def _from_timestamp(value: dict[str, object]) -> Iterator[datetime]:
             (one,) = one.values()
         if key == "date" and isinstance(one, (int, str)) and _THOUSANDTHS.fullmatch(str(one)):
             yield datetime.fromtimestamp(int(one) / 1000, UTC)
-        elif not isinstance(one, dict) and (text := other_instant(one)):
-            yield datetime.fromtimestamp(moment(text), UTC)
+        elif not isinstance(one, dict) and (text := parse_foreign_time(one)):
+            yield datetime.fromtimestamp(unix_seconds(text), UTC)
 
 
 def _parse_formats(text: str) -> Iterator[datetime]:
-    if moment(text) != -math.inf:
-        yield datetime.fromtimestamp(moment(text), UTC)
+    if unix_seconds(text) != -math.inf:
+        yield datetime.fromtimestamp(unix_seconds(text), UTC)
     try:
         found = parsedate_to_datetime(text)
         yield found if found.tzinfo else found.replace(tzinfo=UTC)
@@ -116,7 +116,7 @@ def _parse_formats(text: str) -> Iterator[datetime]:
     if within := _ZONE_WITHIN.search(text):
         text = f"{text[: within.start()]}{text[within.end() :]} {within[1]}"
     zone = _ZONE.search(text)
-    if zone and zone[1][0] in "+-" and moment(text[: zone.start()] + zone[1]) != -math.inf:
+    if zone and zone[1][0] in "+-" and unix_seconds(text[: zone.start()] + zone[1]) != -math.inf:
         yield datetime.fromisoformat(text[: zone.start()] + zone[1])
     for form in _OTHER_FORMS:
         try:

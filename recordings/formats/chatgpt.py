@@ -93,7 +93,7 @@ def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several
     """Return each path as an object with `messages`. If the conversation has several paths, each has an id of its
     own."""
     further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
-    name = name_of(value)
+    name = conversation_id(value)
     return [
         {
             "messages": path.messages,
@@ -105,7 +105,7 @@ def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several
     ]
 
 
-def name_of(value: Mapping[str, Any]) -> str:
+def conversation_id(value: Mapping[str, Any]) -> str:
     """Return the id of the conversation, which is the topic of all its paths."""
     return str(value.get("conversation_id") or value.get("id") or "")
 

@@ -252,7 +252,7 @@ def annotator_counts(layers: Iterable[Layer]) -> dict[Target, AnnotatorCounts]:
     found: dict[Target, AnnotatorCounts] = {}
     for layer in layers:
         for judgment in layer.judgments:
-            target = Target.of(judgment)
+            target = Target.from_judgment(judgment)
             if judgment.criterion == CRITERION and target is not None and isinstance(judgment.value, dict):
                 found[target] = {key: value for key, value in judgment.value.items() if isinstance(value, int)}
     return found

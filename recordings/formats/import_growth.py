@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from recordings.conversations.conversation import Conversation
-from recordings.files.times import instant
+from recordings.files.times import normalise_time
 from recordings.formats.message_shapes import Record
 from recordings.secrets.redaction import Redactor
 from topics.counting import pluralize
@@ -60,9 +60,9 @@ def words_of(conversation: Conversation) -> Words:
 
 
 # Recorded conversations, in all, that are searched for the id of a new one: about two seconds.
-_TRIES = 300_000
+_MOST_TRIES = 300_000
 
-_About = tuple[str, str]
+_TopicKey = tuple[str, str]
 
 
 class RecordedImports:
@@ -73,16 +73,16 @@ class RecordedImports:
         self._same_time: dict[str, str] = {}
         self._begun: defaultdict[tuple[object, ...], list[Conversation]] = defaultdict(list)
         self._identity = Identity()
-        self._tries = _TRIES
+        self._tries = _MOST_TRIES
         self.counts: Counter[str] = Counter()
         for one in recorded:
             self._attempts[one.trial_id].append(one)
             if one.turns:
                 self._begun[one.key.system, one.key.topic, one.turns[0].said].append(one)
-            if one.started_at and instant(one.started_at) != one.started_at:  # by which earlier versions knew it
+            if one.started_at and normalise_time(one.started_at) != one.started_at:  # by which earlier versions knew it
                 about, words = _topic_key(one), words_of(one)
                 if identity_of(*about, "time", one.started_at, words=words) == one.trial_id:
-                    now = identity_of(*about, "time", instant(one.started_at), words=words)
+                    now = identity_of(*about, "time", normalise_time(one.started_at), words=words)
                     self._same_time[now] = one.trial_id
 
     def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
@@ -120,7 +120,12 @@ class RecordedImports:
                 # Use the run's notation of equal times.
                 times = {name: getattr(known, name) for name in ("started_at", "ended_at")}
                 one = replace(
-                    one, **{name: at for name, at in times.items() if instant(at) == instant(getattr(one, name))}
+                    one,
+                    **{
+                        name: at
+                        for name, at in times.items()
+                        if normalise_time(at) == normalise_time(getattr(one, name))
+                    },
                 )
         return replace(draft, conversation=one)
 
@@ -163,14 +168,14 @@ class RecordedImports:
             if self._tries < 0:
                 return
             names = {draft.name, other.started_at} if draft.known == "time" else {draft.name}
-            if draft.known == "time" and instant(other.started_at) != draft.name:
+            if draft.known == "time" and normalise_time(other.started_at) != draft.name:
                 continue
             said = words_of(other)
             if any(identity_of(*about, draft.known, name, words=said) == other.trial_id for name in names):
                 yield other
 
 
-def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
+def drop_beginnings(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
     """Return the drafts that are not the beginning of another draft with the same id or time, and the number of the
     others."""
     several = tuple(drafts)
@@ -204,5 +209,5 @@ def _is_beginning(shorter: Words, longer: Words) -> bool:
     )
 
 
-def _topic_key(conversation: Conversation) -> _About:
+def _topic_key(conversation: Conversation) -> _TopicKey:
     return conversation.key.system, conversation.key.topic

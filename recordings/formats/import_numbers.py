@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from recordings.conversations.conversation import Conversation, TrialKey
-from recordings.files.times import instant
-from recordings.formats.import_growth import Draft, Known, RecordedImports, longest
-from recordings.formats.message_shapes import place_of
+from recordings.files.times import normalise_time
+from recordings.formats.import_growth import Draft, Known, RecordedImports, drop_beginnings
+from recordings.formats.message_shapes import record_place
 from recordings.secrets.redaction import Redactor
 from topics.counting import pluralize
 from topics.errors import InputError
 
-_SAME: dict[Known, str] = {
+_EQUAL_CONTENT: dict[Known, str] = {
     "number": "the trial number and all other content of others",
     "id": "the id and the words of others",
     "time": "the time and the words of others",
@@ -37,7 +37,7 @@ class Numbered:
     told: Sequence[str]
 
 
-def number(
+def number_drafts(
     drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
 ) -> Numbered:
     """Number the drafts after the conversations in `recorded`, which are already in the run. A draft that is already
@@ -62,14 +62,17 @@ def number(
             repeated[draft.known] += 1
         else:
             refuse(draft.record.placed(_contradiction(first, draft)))
-    whole, shorter = longest(kept.values())
+    whole, shorter = drop_beginnings(kept.values())
     for draft in whole:
         if draft.known == "id":
             one = draft.conversation
             named[one.key.system, one.key.topic, draft.name].add(one.trial_id)
     new = [draft for draft in (run.found(draft, refuse) for draft in whole) if draft]
-    found = _numbers(new, recorded)
-    told = [f"{count} {'has' if count == 1 else 'have'} {_SAME[known]}: once each" for known, count in repeated.items()]
+    found = _assign_numbers(new, recorded)
+    told = [
+        f"{count} {'has' if count == 1 else 'have'} {_EQUAL_CONTENT[known]}: once each"
+        for known, count in repeated.items()
+    ]
     if double := sum(len(ids) - 1 for ids in named.values()):
         verb = "has" if double == 1 else "have"
         told.append(f"{double} {verb} the id of another conversation but other words: each counts as a separate trial")
@@ -81,10 +84,10 @@ def number(
 
 
 def _in_one_notation(one: Conversation) -> Conversation:
-    return replace(one, started_at=instant(one.started_at), ended_at=instant(one.ended_at))
+    return replace(one, started_at=normalise_time(one.started_at), ended_at=normalise_time(one.ended_at))
 
 
-def _numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Sequence[Draft]:
+def _assign_numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Sequence[Draft]:
     several = tuple(drafts)
     there = {one.trial_id: one.key.trial for one in recorded}
     used: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
@@ -134,9 +137,9 @@ def _word_key(conversation: Conversation, clean: Callable[[str], str] = str) -> 
 
 
 def _contradiction(first: Draft, draft: Draft) -> InputError:
-    key, where = draft.conversation.key, f"line {place_of(first.record.at).line}"
-    if place_of(first.record.at).path != place_of(draft.record.at).path:
-        where = str(place_of(first.record.at))
+    key, where = draft.conversation.key, f"line {record_place(first.record.at).line}"
+    if record_place(first.record.at).path != record_place(draft.record.at).path:
+        where = str(record_place(first.record.at))
     if draft.known == "number" and first.conversation.key == key:
         return InputError(
             f"{key.system}, {key.topic}, trial {key.trial} is repeated (first in {where})",

@@ -105,18 +105,20 @@ class Importer:
         return self.about or (self.read.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
-def formats() -> tuple[str, ...]:
+def format_names() -> tuple[str, ...]:
     """Return the names of all formats, with those of plug-ins last."""
     return (*IMPORTERS, *found_in(GROUP, "importers", IMPORTERS))
 
 
-def importer(name: str) -> Importer:
+def find_importer(name: str) -> Importer:
     """Return the importer of a format. Raises InputError for an unknown name or a plug-in that cannot be loaded."""
     if name in IMPORTERS:
         return IMPORTERS[name]
     others = found_in(GROUP, "importers", IMPORTERS)
     if name not in others:
-        raise InputError(f"there is no format {name!r}{did_you_mean(name, formats())}", allowed=", ".join(formats()))
+        raise InputError(
+            f"there is no format {name!r}{did_you_mean(name, format_names())}", allowed=", ".join(format_names())
+        )
     return load_entry(others[name], "the importer", _FUNCTION, partial(_load_importer, others[name]))
 
 
@@ -180,7 +182,7 @@ def read_messages_files(request: Request) -> Found:
         recorded=request.recorded,
         strict=request.strict,
     )
-    topics = request.topics or made_of(read.conversations)
+    topics = request.topics or make_topics(read.conversations)
     return Found(read.conversations, topics, read.most_turns, warnings=read.warnings, left_out=read.left_out)
 
 
@@ -191,7 +193,7 @@ def read_cast2022(request: Request) -> Found:
         what = f"{len(request.files)} files of trees were given"
         raise InputError(what, allowed="one file", advice="import each file with its own --system")
     conversations = cast.read_cast(request.files[0], system=request.system or cast.SYSTEM).conversations
-    return Found(tuple(conversations), request.topics or made_of(conversations))
+    return Found(tuple(conversations), request.topics or make_topics(conversations))
 
 
 def read_dbdc(request: Request) -> Found:
@@ -211,7 +213,7 @@ def read_dbdc(request: Request) -> Found:
 def read_dialeval(request: Request) -> Found:
     """Helpdesk dialogues of STC-3 and DialEval, with the nugget types and qualities that their annotators gave."""
     found = read_helpdesk(request.files, system=request.system)
-    topics = request.topics or made_of(found.conversations)
+    topics = request.topics or make_topics(found.conversations)
     return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
 
 
@@ -258,7 +260,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
 )
 
 
-def made_of(conversations: Iterable[Conversation]) -> TopicSet:
+def make_topics(conversations: Iterable[Conversation]) -> TopicSet:
     """Make a topic set for conversations that have none, from their topic names and first questions."""
     kind = TopicType("unknown")
     made: dict[str, Topic] = {}

@@ -13,13 +13,13 @@ from pathlib import Path
 from protocols.missing_turns import fewest_turns_onward
 from protocols.protocol import Protocol
 from recordings.conversations.conversation import INVALID, Conversation
-from recordings.conversations.endings import KINDS, NO_REPLY, ended_badly, missing_turns, says_how
+from recordings.conversations.endings import KINDS, NO_REPLY, ended_badly, is_end_stated, missing_turns
 from recordings.events.attempts import AttemptId
 from recordings.events.events import events_of
 from recordings.events.redacted_events import redacted_value
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
-from recordings.files.times import Now, moment, utc_now
+from recordings.files.times import Now, unix_seconds, utc_now
 from recordings.log.header import Header, make_header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
@@ -117,7 +117,9 @@ async def _record_new(
             if known is None:
                 continue
             clean = redacted_value(one, redactor)
-            same = known.worker == (clean.worker or known.worker) and _as_known(known) == _as_known(clean, known)
+            same = known.worker == (clean.worker or known.worker) and _comparable_part(known) == _comparable_part(
+                clean, known
+            )
             if known.trial_id != one.trial_id or not same:
                 raise RunError(
                     f"a different conversation is already recorded as {_describe_trial(known)}",
@@ -141,14 +143,14 @@ def _describe_trial(conversation: Conversation) -> str:
     return f"{key.system}, {key.topic}, trial {key.trial}, attempt {conversation.attempt}"
 
 
-def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
+def _comparable_part(conversation: Conversation, known: Conversation | None = None) -> Conversation:
     """Reduce an imported conversation to the fields that all versions of Harvest import alike. Earlier versions did
     not count missing turns, and read a last user turn as one with a lost reply."""
     outcome = conversation.outcome
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:
             outcome = replace(outcome, missing=None)
-        if known.outcome.reason == NO_REPLY and not says_how(outcome):
+        if known.outcome.reason == NO_REPLY and not is_end_stated(outcome):
             outcome = known.outcome
     return replace(conversation, worker="", outcome=outcome)
 
@@ -164,7 +166,7 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
-    told = told_most_turns(header)
+    told = stated_most_turns(header)
     longest: Counter[str] = Counter()
     for one in recorded:
         longest[one.key.system] = max(longest[one.key.system], len(one.turns) + missing_turns(one))
@@ -178,7 +180,7 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
     return found
 
 
-def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
+def stated_most_turns(header: Header) -> dict[tuple[str, str], int]:
     """Return the maximum numbers of user turns that were given on import, by (system, topic), or {} if there are
     none."""
     audit = _object(header.audit)
@@ -250,7 +252,7 @@ def check_system_name(name: str) -> None:
         )
 
 
-def odd_names(systems: Iterable[str]) -> Iterator[str]:
+def describe_odd_names(systems: Iterable[str]) -> Iterator[str]:
     """Yield a sentence on each system name with surrounding white space or with invisible characters, and on names
     that look the same, which are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
@@ -276,5 +278,5 @@ def check_outcome(kind: str) -> None:
 
 def check_time(written: str) -> None:
     """Raise InputError if a text is not a time. "" is accepted as an unknown time."""
-    if written and moment(written) == -math.inf:
+    if written and unix_seconds(written) == -math.inf:
         raise InputError(f"{written!r} is not a time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")

@@ -12,23 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recordings.files.json_text import Json
-from recordings.formats.message_sides import speaks, words_by_side
+from recordings.formats.message_sides import is_message, words_by_side
 from topics.errors import InputError
 
 # Keys under which programs keep the messages of a conversation.
 LISTS = ("messages", "conversation", "conversations")
 
-_ANSWERS = frozenset(
+_ANSWER_WORDS = frozenset(
     ("response", "responses", "completion", "completions", "output", "outputs", "reply", "replies", "chosen")
 )
 # Words in the names of parts or versions of a conversation.
-_PARTS = _ANSWERS | {
+_PART_WORDS = _ANSWER_WORDS | {
     *("input", "inputs", "prompt", "prompts", "request", "requests", "query", "question", "answer", "answers"),
     *("rejected", "preferred", "dispreferred", "expected", "reference", "ideal", "target", "candidate", "candidates"),
     *("generation", "generations", "before", "after", "winner", "loser", "positive", "negative", "choices"),
 }
 # Lists and single messages of a record that are compared with one another: each with each.
-_MANY = 200
+_MOST_LISTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +56,24 @@ class MessageList:
 
 
 def are_messages(value: Json) -> bool:
-    return isinstance(value, list) and bool(value) and speaks(value[0])
+    return isinstance(value, list) and bool(value) and is_message(value[0])
 
 
-def is_part(*names: str | int) -> bool:
+def is_part_name(*names: str | int) -> bool:
     """Return True if the keys name a part of a conversation, such as `input` or `model_output`."""
-    return bool(_PARTS & _words(*names))
+    return bool(_PART_WORDS & _words(*names))
 
 
-def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the record as an object with `messages`, or None if it has no messages.
 
     Values next to the messages, and in the objects on the path to them, become its members, so that it keeps the
     record's id. Raises InputError, without a place, if it is unclear which list is the conversation.
     """
-    every = [one for one in lists_in(record) if one.said]
-    if len(every) > _MANY:
-        every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MANY]
-    left = [one for i, one in enumerate(every) if not _is_elsewhere(one, i, every)]
+    every = [one for one in find_message_lists(record) if one.said]
+    if len(every) > _MOST_LISTS:
+        every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MOST_LISTS]
+    left = [one for i, one in enumerate(every) if not _is_contained(one, i, every)]
     own = sorted((one for one in left if one.is_own), key=lambda one: LISTS.index(str(one.path[0])))
     if not left:
         # No list has any words; prefer one that is not empty.
@@ -87,16 +87,16 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         names = ", ".join(one.name for one in left[:8])
         raise _refusal(f"the record has several lists of messages and none contains the others: {names}")
     begun = [one for one in every if one is not chosen and chosen.said[: len(one.said)] == one.said]
-    if not own and not begun and (chosen.path[-1] not in LISTS or is_part(*chosen.path[:-1])):
-        if chosen.path[-1] not in LISTS and not is_part(*chosen.path):
+    if not own and not begun and (chosen.path[-1] not in LISTS or is_part_name(*chosen.path[:-1])):
+        if chosen.path[-1] not in LISTS and not is_part_name(*chosen.path):
             return None
         raise _refusal(f"only a part of this record is a list of messages: {chosen.name}")
-    if not chosen.answered and (name := _answer_beside(record, chosen, every)):
+    if not chosen.answered and (name := _outside_answer_key(record, chosen, every)):
         raise _refusal(f"the messages of this record end with the user, but {name!r} outside them may be the answer")
     return _lift_fields(record, chosen, begun)
 
 
-def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
+def find_message_lists(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
     """Return every list of messages in the record, and every message that is in no list, those nearest to the top
     first. The paths in `without` are skipped."""
     found: list[MessageList] = []
@@ -105,7 +105,7 @@ def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]
         if path in without:
             continue
         if isinstance(value, dict):
-            if path and speaks(value) and {"content", "value"} & value.keys():
+            if path and is_message(value) and {"content", "value"} & value.keys():
                 found.append(MessageList(path, [value], owner, words_by_side([value])))
             else:
                 open_ += [((*path, key), one, value) for key, one in value.items() if isinstance(one, (dict, list))]
@@ -117,7 +117,7 @@ def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]
     return found
 
 
-def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bool:
+def _is_contained(one: MessageList, at: int, every: Sequence[MessageList]) -> bool:
     """Return True if another list contains all messages of this one in a row. Of equal lists, the first is kept."""
     length = len(one.said)
     return any(
@@ -129,14 +129,14 @@ def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
     )
 
 
-def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
+def _outside_answer_key(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
     """Return a key outside the messages whose name suggests an answer that is not among them, or "" if there
     is none."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}
     for key, value in beside.items():
-        if _words(key) & _ANSWERS and isinstance(value, (str, dict, list)) and value and value not in answers:
+        if _words(key) & _ANSWER_WORDS and isinstance(value, (str, dict, list)) and value and value not in answers:
             return key
     return ""
 

@@ -13,7 +13,7 @@ from protocols.route import Choice
 from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.conversations.endings import NO_REPLY
 from recordings.events.event_lines import choice_from
-from recordings.files.times import moment, other_instant
+from recordings.files.times import parse_foreign_time, unix_seconds
 from recordings.formats.imports import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
@@ -33,22 +33,22 @@ _KINDS: Mapping[str, type] = {
 }
 
 # Keys of texts for which other programs have numbers.
-_NUMBERED = ("system", "topic", "id")
+_NUMBERED_KEYS = ("system", "topic", "id")
 
 # Not those of sessions and threads, which may have several conversations. Those of conversations come first: a row of a
 # table has an id of its own, and the same conversation may be in two rows.
-_IDENTITY = (
+_ID_KEYS = (
     *("conversationid", "conversationuuid", "conversationhash", "convid", "chatid", "dialogueid", "dialogid"),
     *("uuid", "guid", "id"),
 )
 # Normalised keys that identify a conversation: its name in other programs, and when it began.
-_BEGAN = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
+_START_KEYS = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
 
 # Seconds by which another clock may be ahead of this one.
-_AHEAD = 86_400
+_SECONDS_AHEAD = 86_400
 
 # Similarity from which an unknown key of the right kind is a misspelling (`lables`).
-_ALIKE = 0.8
+_SIMILAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Metadata:
     ignored: tuple[str, ...] = field(default=())
 
     @classmethod
-    def of(cls, line: Mapping[str, Any]) -> Metadata:
+    def from_line(cls, line: Mapping[str, Any]) -> Metadata:
         """Read the metadata of a line. Raises InputError for a misspelt key; other unknown keys are ignored."""
         values = line.get("metadata") or {}
         if not isinstance(values, dict):
@@ -86,8 +86,8 @@ class Metadata:
                 )
         given = {**{key: line[key] for key in further}, **values}
         plain = [(_normalise_key(key), key) for key in given]
-        names = [key for known in _IDENTITY for one, key in plain if one == known and _name_text(given[key])]
-        times = [key for known in _BEGAN for one, key in plain if one == known and other_instant(given[key])]
+        names = [key for known in _ID_KEYS for one, key in plain if one == known and _name_text(given[key])]
+        times = [key for known in _START_KEYS for one, key in plain if one == known and parse_foreign_time(given[key])]
         # A number alone identifies the trial.
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
         ignored = (
@@ -96,7 +96,7 @@ class Metadata:
             *(key for key in further if key not in known),
         )
         name = _name_text(given[names[0]]) if names else ""
-        return cls(values, name, other_instant(given[times[0]]) if times else "", ignored)
+        return cls(values, name, parse_foreign_time(given[times[0]]) if times else "", ignored)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
         check(text)
@@ -106,7 +106,7 @@ class Metadata:
         value = self.values.get(key, default)
         if value is None:
             return default
-        if key in _NUMBERED and (name := _name_text(value)):
+        if key in _NUMBERED_KEYS and (name := _name_text(value)):
             return name
         if not isinstance(value, str):
             raise InputError(f"metadata.{key} is not text")
@@ -114,7 +114,7 @@ class Metadata:
 
     def time(self, key: str) -> str:
         value = self.values.get(key)
-        return other_instant(value) or self.checked(check_time, self.text(key))
+        return parse_foreign_time(value) or self.checked(check_time, self.text(key))
 
     def count(self, key: str, default: int, *, least: int = 1, most: int = LARGEST_NUMBER) -> int:
         value = self.values.get(key)
@@ -140,7 +140,7 @@ class Metadata:
             raise InputError(f"metadata.{key} is not a list of strings")
         return [item or "" for item in value]
 
-    def of_turns(self, key: str, turns: int) -> list[str]:
+    def turn_texts(self, key: str, turns: int) -> list[str]:
         """Return the text under `key` for each user turn, or [] if the line has none."""
         found = self._texts(key)
         if found and len(found) != turns:
@@ -172,10 +172,10 @@ class Metadata:
             yield "the outcome is completed, but there is no answer"
 
     def doubtful_times(self, began: str, ended: str, now: datetime) -> Iterator[str]:
-        latest = now.timestamp() + _AHEAD
-        if began and ended and moment(ended) < moment(began):
+        latest = now.timestamp() + _SECONDS_AHEAD
+        if began and ended and unix_seconds(ended) < unix_seconds(began):
             yield "the end is before the beginning"
-        if (began and moment(began) > latest) or (ended and moment(ended) > latest):
+        if (began and unix_seconds(began) > latest) or (ended and unix_seconds(ended) > latest):
             yield "a time is in the future"
 
     def doubtful_numbers(self) -> Iterator[str]:
@@ -251,9 +251,9 @@ class Metadata:
         return Outcome(kind, IMPORT_RULE, "the file does not say how the conversation ended")
 
 
-def is_name(key: str) -> bool:
+def is_id_key(key: str) -> bool:
     """Return True for a key under which other programs store the id of a conversation."""
-    return _normalise_key(key) in _IDENTITY
+    return _normalise_key(key) in _ID_KEYS
 
 
 def _normalise_key(key: str) -> str:
@@ -278,4 +278,4 @@ _LINKS = "a list of [text, address], or null, for each answer"
 def _is_misspelling(key: str, known: str) -> bool:
     """Return True if a key is probably a misspelling of `known`. Keys such as `session_id` belong to other programs."""
     word = key.casefold()
-    return not word.startswith((f"{known}_", f"{known}-")) and SequenceMatcher(None, word, known).ratio() >= _ALIKE
+    return not word.startswith((f"{known}_", f"{known}-")) and SequenceMatcher(None, word, known).ratio() >= _SIMILAR

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recordings.files.json_text import Json
-from recordings.formats.chatgpt import is_chatgpt, name_of, paths_of, records_of_paths
-from recordings.formats.message_lists import LISTS, are_messages, is_part, lists_in, whole_conversation
-from recordings.formats.message_metadata import is_name
+from recordings.formats.chatgpt import conversation_id, is_chatgpt, paths_of, records_of_paths
+from recordings.formats.message_lists import LISTS, are_messages, find_conversation, find_message_lists, is_part_name
+from recordings.formats.message_metadata import is_id_key
 from recordings.formats.message_sides import words_by_side
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue
 
-_STEPS = 500
+_MOST_COMPARED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Record:
 
     def placed(self, fault: InputError) -> InputError:
         """Return the error with the place of the record. The place is computed only here, because that is slow."""
-        return InputError(fault.what, place=place_of(self.at), allowed=fault.allowed, advice=fault.advice)
+        return InputError(fault.what, place=record_place(self.at), allowed=fault.allowed, advice=fault.advice)
 
 
-def place_of(at: JsonValue) -> Place:
+def record_place(at: JsonValue) -> Place:
     """Return the line of a JSON value in its file. If the value is inside another one, the column is given as well."""
     return at.place if at.loc else Place(at.path, at.line)
 
@@ -72,36 +72,38 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
     named = [one for one in inside if isinstance(one.value, dict)]
     if len(inside) == 1 and named and is_chatgpt(named[0].value):
         return named
-    if any(one.said for one in lists_in(found, {one.loc for one in inside})):  # a prompt beside lists of answers, say
+    if any(one.said for one in find_message_lists(found, {one.loc for one in inside})):  # such as a prompt
         return [value]
-    if len(inside) > 1 and any(is_part(*one.loc) for one in inside):
+    if len(inside) > 1 and any(is_part_name(*one.loc) for one in inside):
         return [value]
-    if len(inside) == len(named) and not (len(named) > 1 and alone and _are_apart(found, named)):
+    if len(inside) == len(named) and not (len(named) > 1 and alone and _are_separate(found, named)):
         return [value]
     several = [each for one in inside for each in (one.elements() if isinstance(one.value, list) else [one])]
-    if (not alone or any(map(is_name, found))) and _go_on(several):  # the steps of one conversation
+    if (not alone or any(map(is_id_key, found))) and _has_continuation(several):  # the steps of one conversation
         return [value]
     unread += others
     return several
 
 
-def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
+def _are_separate(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
     """Return True if the conversations named in an object are separate: the object is not a record, each conversation
     has both sides, and none is the beginning of another."""
     for one in named:
         holder: Any = found
         for key in one.loc[:-1]:
             holder = holder[key]
-        if any(is_name(key) for key in holder):
+        if any(is_id_key(key) for key in holder):
             return False
     said = [_said_words(one.value) for one in named]
-    return all({side for side, _ in words} == {"user", "assistant"} for words in said if words) and not _go_on(named)
+    return all(
+        {side for side, _ in words} == {"user", "assistant"} for words in said if words
+    ) and not _has_continuation(named)
 
 
-def _go_on(several: Sequence[JsonValue]) -> bool:
-    """Return True if one of several conversations is the beginning of another. Only up to `_STEPS` are compared; more
-    give False."""
-    if len(several) > _STEPS:
+def _has_continuation(several: Sequence[JsonValue]) -> bool:
+    """Return True if one of several conversations is the beginning of another. More than `_MOST_COMPARED` are not
+    compared."""
+    if len(several) > _MOST_COMPARED:
         return False
     said = [words for one in several if (words := _said_words(one.value))]
     lengths = {len(words) for words in said}
@@ -126,8 +128,8 @@ def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
             paths, fault = paths_of(found)
             several = fault is not None or len(paths) > 1
             rows = zip(records_of_paths(found, paths, several=several), paths, strict=True)
-            return [Record(row, value, name_of(found), path.passed) for row, path in rows], fault
-        if whole := whole_conversation(found):
+            return [Record(row, value, conversation_id(found), path.passed) for row, path in rows], fault
+        if whole := find_conversation(found):
             return [Record(whole, value)], None
     raise InputError(
         "the record has no 'messages'",

@@ -12,22 +12,22 @@ from typing import Any
 from recordings.files.json_text import Json
 from topics.errors import InputError
 
-_USER = ("user", "human", "prompter")
-_ASSISTANT = ("assistant", "gpt", "chatgpt", "bing", "bard", "model", "bot", "chatbot", "ai")
-_PROMPT = ("system", "developer")
-_SIDES = (*_USER, *_ASSISTANT, *_PROMPT)
+_USER_ROLES = ("user", "human", "prompter")
+_ASSISTANT_ROLES = ("assistant", "gpt", "chatgpt", "bing", "bard", "model", "bot", "chatbot", "ai")
+_PROMPT_ROLES = ("system", "developer")
+_SIDE_ROLES = (*_USER_ROLES, *_ASSISTANT_ROLES, *_PROMPT_ROLES)
 # Roles, and types of messages and of parts, by which one side speaks to a program or to itself.
-_TOOLS = (
+_TOOL_TYPES = (
     *("tool", "tools", "tool_call", "tool_calls", "tool_use", "tool_result", "tool_results", "tool_response"),
     *("function", "function_call", "function_call_output", "function_response"),
     *("ipython", "environment", "observation", "reasoning"),
 )
 # Keys under which a message without text has other content.
-_NO_TEXT = ("tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "thinking")
+_NON_TEXT_KEYS = ("tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "thinking")
 # Characters with which a part begins if it continues the words of the one before.
 _AFTER_WORDS = frozenset(".,;:!?)]}»”’%…。、，！？：；）」』】")
-_READ = frozenset(
-    ("role", "from", "content", "value", "refusal", "type", "id", "name", "tool_call_id", "status", *_NO_TEXT)
+_KNOWN_KEYS = frozenset(
+    ("role", "from", "content", "value", "refusal", "type", "id", "name", "tool_call_id", "status", *_NON_TEXT_KEYS)
 )
 
 
@@ -47,30 +47,30 @@ class Sides:
     unread: dict[str, None] = field(default_factory=dict)
 
 
-def sides_of(messages: Sequence[Json]) -> Sides:
+def split_sides(messages: Sequence[Json]) -> Sides:
     """Return the turns in a list of messages. Raises InputError, without a place, for an unknown role or missing
     content."""
     found = Sides()
     turns = found.turns
     for i, message in enumerate(messages, 1):
         role = _role(message)
-        if role in _TOOLS or not isinstance(message, dict):
+        if role in _TOOL_TYPES or not isinstance(message, dict):
             if not isinstance(message, dict):
                 raise InputError(f"message {i} is not an object", allowed='{"role": "user", "content": "…"}')
             found.passed["tool messages"] += role != "reasoning"
             found.passed["messages of reasoning"] += role == "reasoning"
             continue
-        found.unread |= {f"messages[].{key}": None for key in message.keys() - _READ if message[key] is not None}
-        if role not in _SIDES:
-            allowed = ", ".join((*_PROMPT, *_USER, *_ASSISTANT, "tool"))
+        found.unread |= {f"messages[].{key}": None for key in message.keys() - _KNOWN_KEYS if message[key] is not None}
+        if role not in _SIDE_ROLES:
+            allowed = ", ".join((*_PROMPT_ROLES, *_USER_ROLES, *_ASSISTANT_ROLES, "tool"))
             raise InputError(f"message {i} has the role {role!r}", allowed=allowed, advice="leave such messages out")
         text = _read_content(message, f"message {i}", found.passed)
-        if role in _PROMPT:
+        if role in _PROMPT_ROLES:
             found.prompts.append(text or "")
-        elif role in _USER:
+        elif role in _USER_ROLES:
             if text is None:
                 content = message.get("content")
-                if not isinstance(content, list) or all(part["type"] in _TOOLS for part in content):
+                if not isinstance(content, list) or all(part["type"] in _TOOL_TYPES for part in content):
                     continue
                 text = ""  # a picture, say: the user did speak
             found.last = "user"
@@ -86,9 +86,9 @@ def sides_of(messages: Sequence[Json]) -> Sides:
     return found
 
 
-def speaks(message: Json) -> bool:
+def is_message(message: Json) -> bool:
     """Return True if a value has the form of a message, which names its speaker."""
-    return isinstance(message, dict) and (bool({"role", "from"} & message.keys()) or _role(message) in _SIDES)
+    return isinstance(message, dict) and (bool({"role", "from"} & message.keys()) or _role(message) in _SIDE_ROLES)
 
 
 def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
@@ -96,7 +96,7 @@ def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
     be compared. Messages with other roles are left out."""
     found: list[tuple[str, str]] = []
     for message in messages:
-        side = "user" if _role(message) in _USER else "assistant" if _role(message) in _ASSISTANT else ""
+        side = "user" if _role(message) in _USER_ROLES else "assistant" if _role(message) in _ASSISTANT_ROLES else ""
         if not side or not isinstance(message, dict):
             continue
         try:
@@ -117,7 +117,7 @@ def _read_content(message: Mapping[str, Any], where: str, passed: Counter[str]) 
     content = message.get("content", message.get("value"))
     if content in (None, "") and isinstance(message.get("refusal"), str):
         return str(message["refusal"])
-    if content in (None, "") and any(message.get(key) for key in _NO_TEXT):
+    if content in (None, "") and any(message.get(key) for key in _NON_TEXT_KEYS):
         passed["messages without text"] += 1
         return None
     if isinstance(content, str):

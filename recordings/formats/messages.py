@@ -25,14 +25,14 @@ from typing import Self
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
 from recordings.events.event_lines import with_parts
-from recordings.files.times import Now, instant, utc_now
+from recordings.files.times import Now, normalise_time, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
 from recordings.formats.import_growth import Draft, Identity, Known
-from recordings.formats.import_numbers import number
+from recordings.formats.import_numbers import number_drafts
 from recordings.formats.imports import MOST_TURNS_ALLOWED, check_system_name
 from recordings.formats.message_metadata import Metadata
-from recordings.formats.message_shapes import Record, conversations_in, is_conversation, place_of, records_of
-from recordings.formats.message_sides import Sides, sides_of
+from recordings.formats.message_shapes import Record, conversations_in, is_conversation, record_place, records_of
+from recordings.formats.message_sides import Sides, split_sides
 from recordings.formats.transcript_turns import imported_route, state_name, topic_names
 from recordings.log.header import trial_identity
 from topics.counting import pluralize
@@ -58,7 +58,7 @@ class SalvagedText:
     faults: Mapping[int, InputError]
 
     @classmethod
-    def of(cls, data: bytes, path: str, kind: str) -> Self:
+    def decode(cls, data: bytes, path: str, kind: str) -> Self:
         """Decode a file. Raises InputError if it is not text at all, such as an archive."""
         try:
             return cls(decode(data, path, kind), path, "", {})
@@ -151,7 +151,7 @@ def read_messages(
     read = [reading.records(file, system or Path(file).stem) for file in files]
     reading.count_from_zero(read)
     drafts = [draft for one in read for draft in reading.drafts(one)]
-    numbered = number(drafts, recorded, refuse)
+    numbered = number_drafts(drafts, recorded, refuse)
     if left_out and not numbered.drafts:
         raise left_out[0]
     if not drafts:
@@ -211,14 +211,14 @@ class _Reading:
             yield f"left out, because it is not text of the conversation: {', '.join(counted)}"
         yield from self.from_zero
         for doubt, records in self.doubts.items():
-            first = f"the first at {place_of(records[0].at)}"
+            first = f"the first at {record_place(records[0].at)}"
             yield f"odd, but kept as in the file: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
 
     def records(self, file: str | PathLike[str], system: str) -> _File:
         data = read_bytes(file)
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
-        text = SalvagedText.of(data, found.name, "JSON")
+        text = SalvagedText.decode(data, found.name, "JSON")
         values = text.values(self.refuse, is_conversation)
         first = list(islice(values, 2))  # as many as say whether it is the only one
         for value in chain(first, values):
@@ -226,7 +226,7 @@ class _Reading:
                 try:
                     text.check(at)
                     records, fault = records_of(at)
-                    found.read += [(record, Metadata.of(record.value)) for record in records]
+                    found.read += [(record, Metadata.from_line(record.value)) for record in records]
                     if fault is not None:
                         raise fault
                 except InputError as fault:
@@ -281,7 +281,7 @@ class _Reading:
         elif topic not in self.known:
             what = f"topic {topic!r} is not in the topic set {self.topics.name!r}"
             raise InputError(what, allowed=topic_names(self.topics))
-        sides = sides_of(record.value["messages"])
+        sides = split_sides(record.value["messages"])
         if len(sides.turns) > MOST_TURNS_ALLOWED:
             what = f"the conversation has {len(sides.turns)} user turns"
             raise InputError(what, allowed=f"at most {MOST_TURNS_ALLOWED}", advice="split it into conversations")
@@ -289,7 +289,7 @@ class _Reading:
         trial = told.count("trial", 1, least=first) + 1 - first if given else 0
         own, began = told.text("id"), told.time("started_at") or told.began
         known: Known = "number" if given else "id" if told.name else "time" if began else "file"
-        name = {"id": told.name, "time": instant(began)}.get(known, "")
+        name = {"id": told.name, "time": normalise_time(began)}.get(known, "")
         if given:
             identity = own or trial_identity(None, self.known.get(topic, topic), {"name": system}, trial)
         elif known == "file":
@@ -318,8 +318,8 @@ class _Reading:
 def _conversation(key: TrialKey, identity: str, told: Metadata, sides: Sides, began: str, place: Place) -> Conversation:
     said = sides.turns
     answers = sum(answer is not None for _, answer in said)
-    labels, states = told.labels(len(said), answers), told.of_turns("states", len(said))
-    speakers = [told.of_turns(key, len(said)) for key in ("users", "acts", "worded", "sessions")]
+    labels, states = told.labels(len(said), answers), told.turn_texts("states", len(said))
+    speakers = [told.turn_texts(key, len(said)) for key in ("users", "acts", "worded", "sessions")]
     links, parts, choices = told.links(len(said), answers), told.parts(len(said)), told.choices(len(said), place)
     outcome = told.outcome(len(said), answers, labels, sides.last)
     if outcome is not None:

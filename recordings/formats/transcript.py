@@ -29,7 +29,7 @@ from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversations.conversation import Conversation
 from recordings.formats.imports import check_outcome, check_system_name, check_time
 from recordings.formats.transcript_annotations import Annotations, attribute_set
-from recordings.formats.transcript_heading import NOTHING, parse_heading
+from recordings.formats.transcript_heading import EMPTY_HEADING, parse_heading
 from recordings.formats.transcript_turns import Draft, assemble, topic_names
 from recordings.log.header import trial_identity
 from topics.errors import InputError, Place
@@ -98,7 +98,7 @@ class _Reader:
         self.path, self.system, self.trial, self.topics = path, system, trial, topics
         self.drafts: list[Draft] = []
         self.draft: Draft | None = None
-        self.heading = NOTHING
+        self.heading = EMPTY_HEADING
         self.most_turns: dict[tuple[str, str], int] = {}
         self.further: list[GoldEntry] = []  # judged, and in no reply
         self.exact = False
@@ -223,7 +223,7 @@ class _Reader:
         if self.exact and line.startswith("\\"):
             line = self._unescape_line(line)
         self.draft.open.lines.append(line)
-        self.annotations.hear(self.draft.open.lines, self.words)
+        self.annotations.note_url(self.draft.open.lines, self.words)
         self.words += len(line.split())
 
     def _unescape_line(self, line: str) -> str:

@@ -86,7 +86,7 @@ class Annotations:
         self._topic_id, self._topic = topic_id, topic
         self._mention = self._current = None
 
-    def hear(self, lines: list[str], words: int) -> None:
+    def note_url(self, lines: list[str], words: int) -> None:
         """Remember the last URL in the last of the turn's `lines`. `words` is the number of words in the conversation
         before that line."""
         line = lines[-1]

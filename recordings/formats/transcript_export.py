@@ -14,7 +14,7 @@ from os import PathLike
 from recordings.conversations.conversation import Conversation
 from recordings.formats.transcript import FORMAT
 from recordings.formats.transcript_annotations import entity_key
-from recordings.formats.transcript_heading import encode, heading_line, judged_line
+from recordings.formats.transcript_heading import heading_line, judged_line, percent_encode
 from recordings.log.exports import write_export
 from topics.gold import GoldTable, written_vector
 from topics.links import find_urls
@@ -66,7 +66,7 @@ def _conversation(
     conversation: Conversation, gold: GoldTable, topics: TopicSet | None, judged: set[str]
 ) -> Iterator[str]:
     key = conversation.key
-    yield f"##### {encode(key.topic)}"
+    yield f"##### {percent_encode(key.topic)}"
     words = 0
     topic = next((one for one in topics.topics if one.id == key.topic), None) if topics else None
     for turn in conversation.turns:
@@ -75,7 +75,7 @@ def _conversation(
         words += len(turn.said.split())
         if turn.reply is None:
             continue
-        yield f"### S{turn.number}" + (f" {encode(turn.label)}" if turn.label else "")
+        yield f"### S{turn.number}" + (f" {percent_encode(turn.label)}" if turn.label else "")
         for line in turn.reply.answer.text.split("\n"):
             yield _escape_line(line)
             mentions = find_urls(line)

@@ -35,7 +35,7 @@ _NUMBERS = {
 }
 
 
-def encode(text: str) -> str:
+def percent_encode(text: str) -> str:
     return quote(text, safe=_SAFE, errors="surrogatepass")
 
 
@@ -57,7 +57,7 @@ class Heading:
 
 
 # The heading of a transcript without lines from Harvest.
-NOTHING = Heading()
+EMPTY_HEADING = Heading()
 
 
 def parse_heading(pairs: Iterable[str]) -> Heading:
@@ -93,7 +93,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
         # The wording and a new session are written only if there are any.
         more = [turn.worded, turn.session] if turn.session else [turn.worded] if turn.worded else []
         speakers.append([turn.user, turn.act, *more])
-    links = own_links(conversation.turns)
+    links = links_outside_text(conversation.turns)
     chosen = [outcome.choice if outcome else None, *(turn.choice for turn in conversation.turns)]
     choices = [choice_row(one) if one else None for one in chosen]
     pairs = {
@@ -131,10 +131,10 @@ def judged_line(entry: GoldEntry) -> str:
 
 
 def _write_pairs(pairs: Mapping[str, str]) -> Iterator[str]:
-    return (f"{name}={encode(value)}" for name, value in pairs.items() if value)
+    return (f"{name}={percent_encode(value)}" for name, value in pairs.items() if value)
 
 
-def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
+def links_outside_text(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
     """Return the links of each turn's answer as [text, address], or None if they are exactly the links in the text."""
     found: list[list[list[str]] | None] = []
     for turn in turns:

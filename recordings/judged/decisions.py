@@ -105,7 +105,7 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
             raise RunError(f"{key!r} of a decision is {str(text)[:40]!r}", place=place, allowed="text")
         texts[key] = text
     about = row.get("about")
-    if not isinstance(about, list) or not about or not all(map(is_about, about)) or "value" not in row:
+    if not isinstance(about, list) or not about or not all(map(is_target, about)) or "value" not in row:
         raise RunError("a decision must have 'about' (a list of objects) and 'value'", place=place)
     adjudicates = row.get("adjudicates", False)
     if not isinstance(adjudicates, bool):
@@ -113,7 +113,7 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
     return Decision(known, about=tuple(about), value=row["value"], adjudicates=adjudicates, **texts)
 
 
-def is_about(about: object) -> bool:
+def is_target(about: object) -> bool:
     """Return True for an object that names one thing, with text or whole numbers as its values."""
     return isinstance(about, dict) and all(
         isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()
@@ -146,7 +146,7 @@ class DecisionBook:
         lock = Lock(folder)
         try:
             for file in entries(run, FOLDER, "*.jsonl"):
-                _make_safe(file)
+                _sync_file(file)
             return cls(Path(run), clock, set(read_decisions(run).ids), lock)
         except BaseException:
             lock.release()
@@ -254,7 +254,7 @@ async def _close(journal: Journal, *, whole: bool) -> None:
             journal.chain.close(whole=whole and not journal.failed)
 
 
-def _make_safe(file: Path) -> None:
+def _sync_file(file: Path) -> None:
     """Sync a file of a killed process to the disk. Its last lines may not be there yet, but are acknowledged if sent
     again."""
     try:

@@ -22,9 +22,9 @@ from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError, StoreError
 from recordings.files.evidence import inner_folder, remove_leftovers, write_safely
 from recordings.files.json_text import Json, line, read_lines
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.judged.decisions import FOLDER as DECISIONS
-from recordings.judged.decisions import Decision, is_about, read_decisions
+from recordings.judged.decisions import Decision, is_target, read_decisions
 from recordings.log.inventory import list_file
 from recordings.secrets.redaction import Redactor
 from topics.errors import Place
@@ -90,7 +90,7 @@ class Target:
         return found if self.start < 0 else {**found, "start": self.start, "end": self.end}
 
     @staticmethod
-    def of(judgment: Judgment) -> Target | None:
+    def from_judgment(judgment: Judgment) -> Target | None:
         """Return the target of a judgment about a turn or a span, or None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
@@ -100,7 +100,7 @@ class Target:
         return None
 
     @staticmethod
-    def of_dialogue(judgment: Judgment) -> Target | None:
+    def from_dialogue_judgment(judgment: Judgment) -> Target | None:
         """Return the target of a judgment about a whole conversation, or None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
@@ -203,14 +203,14 @@ def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Ite
     times: dict[str, list[float]] = {}
     for layer in files:
         if layer.kind == "human":
-            times.setdefault(layer.author, []).append(moment(layer.made_at))
+            times.setdefault(layer.author, []).append(unix_seconds(layer.made_at))
     parts: dict[tuple[str, str, bool, int], dict[object, tuple[Judgment, str]]] = {}
     for one in decisions:
-        part = bisect_left(sorted(times.get(one.by, ())), moment(one.at))
+        part = bisect_left(sorted(times.get(one.by, ())), unix_seconds(one.at))
         found = parts.setdefault((one.by, one.version, one.adjudicates, part), {})
         for about in one.about:
             judgment = Judgment(about, one.criterion, one.value, one.note)
-            key = (one.criterion, Target.of(judgment) or frozenset(about.items()))
+            key = (one.criterion, Target.from_judgment(judgment) or frozenset(about.items()))
             found.pop(key, None)  # the newest last
             found[key] = (judgment, one.at)
     for (author, version, adjudicates, _), kept in parts.items():
@@ -246,7 +246,7 @@ def read_layer(path: Path) -> Layer:
     # One layer is one opinion: of two values for one thing, one would be lost.
     seen: dict[tuple[object, ...], int] = {}
     for number, judgment in enumerate(judgments, 2):
-        about = Target.of(judgment) or frozenset(judgment.about.items())
+        about = Target.from_judgment(judgment) or frozenset(judgment.about.items())
         first = seen.setdefault((judgment.criterion, about), number)
         if first != number:
             raise RunError(
@@ -268,7 +268,7 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
     about, criterion, note, samples = (row.get(key) for key in ("about", "criterion", "note", "samples"))
     if not isinstance(about, dict) or not isinstance(criterion, str) or not criterion or "value" not in row:
         raise RunError("a judgment must have 'about' (an object), 'criterion' (text) and 'value'", place=place)
-    if not is_about(about):
+    if not is_target(about):
         raise RunError("'about' contains something that is neither text nor a whole number", place=place)
     if not isinstance(note, (str, type(None))):
         raise RunError("'note' is not text", place=place, allowed="text")

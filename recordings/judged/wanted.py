@@ -177,7 +177,7 @@ def _refuse_others(
     )
 
 
-def wanted_of(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
+def wanted_nuggets(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
     """Return the importance of each nugget of a topic, by topic, from the newest layer that names the topic."""
     found: dict[str, dict[str, str]] = {}
     for layer in layers:
@@ -190,7 +190,7 @@ def wanted_of(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
     return found
 
 
-def held_of(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
+def contained_nuggets(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
     """Return the nuggets in conversations by kind and author, from the newest layer for each conversation."""
     found: dict[tuple[str, str], dict[tuple[str, int], dict[str, str]]] = {}
     for layer in layers:

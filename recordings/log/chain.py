@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recordings.files.digests import SIZE, content_digest, linked, read_object
+from recordings.files.digests import SIZE, content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, write_safely
 from recordings.files.json_text import line
@@ -69,7 +69,7 @@ class Chain:
         self.path = chain_file(events)
         self._events = events
         self._descriptor = descriptor
-        self._head = linked(b"", opening)
+        self._head = next_link(b"", opening)
         self._lines = 0
         self._hashes: list[bytes] = []
         self._failed = False
@@ -78,7 +78,7 @@ class Chain:
     def create(cls, events: Path) -> Chain:
         """Start the chain of a new file, in a run that already has its `run.json`, and list the file in the
         inventory. Raises OSError, and StoreError if the file cannot be listed."""
-        opening = line(_opening(events))
+        opening = line(_opening_line(events))
         descriptor = os.open(
             chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
         )
@@ -93,7 +93,7 @@ class Chain:
     def add(self, lines: Iterable[bytes]) -> None:
         """Add lines that the file of events already contains. `flush` writes their hashes."""
         for data in lines:
-            self._head = linked(self._head, data)
+            self._head = next_link(self._head, data)
             self._hashes.append(self._head)
             self._lines += 1
 
@@ -112,7 +112,7 @@ class Chain:
         try:
             self.flush()
             if whole and not self._failed:
-                self._write(closing_line(self._head, self._lines, _layers(run_of(self._events))))
+                self._write(closing_line(self._head, self._lines, _layer_names(run_of(self._events))))
                 fsync_file(self._descriptor)
                 list_closed(run_of(self._events), self._events, self._lines, self._head)
         except OSError as fault:
@@ -135,7 +135,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _opening(events: Path) -> Mapping[str, Any]:
+def _opening_line(events: Path) -> Mapping[str, Any]:
     run = run_of(events)
     series = "trials-*.jsonl" if run == events.parent else "*.jsonl"
     others = [file for file in sorted(events.parent.glob(series)) if file != events]
@@ -148,27 +148,27 @@ def _opening(events: Path) -> Mapping[str, Any]:
     return {"format": FORMAT, **({"header": content_digest(header)} if header.exists() else {}), "before": before}
 
 
-def _layers(run: Path) -> list[str]:
+def _layer_names(run: Path) -> list[str]:
     return sorted(file.name for file in run.glob("judgments/*.jsonl"))
 
 
 def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
     """Return the last line of a chain, with a hash that covers this line and the previous hash."""
     said = {"closed": True, "lines": lines, "layers": layers}
-    return line({**said, "hash": linked(head, line(said)).hex()})
+    return line({**said, "hash": next_link(head, line(said)).hex()})
 
 
 def write_chain(events: Path) -> None:
     """Write the chain of a file of events that was written at once, and list the file as closed. The rest of the
     folder must be complete. Raises OSError and StoreError."""
-    opening = line(_opening(events))
+    opening = line(_opening_line(events))
     with events.open("rb") as file:
         lines = list(file)
-    head, hashes = linked(b"", opening), []
+    head, hashes = next_link(b"", opening), []
     for data in lines:
-        head = linked(head, data)
+        head = next_link(head, data)
         hashes.append(head.hex().encode() + b"\n")
-    closing = closing_line(head, len(lines), _layers(run_of(events)))
+    closing = closing_line(head, len(lines), _layer_names(run_of(events)))
     write_safely(chain_file(events), opening + b"".join(hashes) + closing)
     begin_inventory(run_of(events), "new")
     list_closed(run_of(events), events, len(lines), head)

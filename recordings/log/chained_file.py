@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recordings.files.digests import content_digest, linked, read_object
+from recordings.files.digests import content_digest, next_link, read_object
 from recordings.log.chain import FLUSH, chain_file, closing_line, run_of
 from recordings.log.inventory import says_chained
 from topics.counting import pluralize
@@ -63,7 +63,7 @@ class ChainedFile:
             self.faults.append(Fault(self.chain, 1, "its first line is not the first line of a chain"))
             return
         if later:
-            _check_whole(file, later, self)
+            _check_unclosed(file, later, self)
         if declared:
             gone = f"its chain is missing, so changes to its {pluralize(self.lines, 'line')} cannot be detected"
             self.gaps.append(Fault(self.name, None, gone))
@@ -82,7 +82,7 @@ class ChainedFile:
             )
             self.gaps.append(Fault(self.name, len(self.hashes) + 1, what))
         if later:
-            _check_whole(file, later, self)
+            _check_unclosed(file, later, self)
         elif self.closing and outside > 0:
             what = "lines were added after the file was closed"
             self.faults.append(Fault(self.name, len(self.hashes) + 1, what))
@@ -99,20 +99,20 @@ class ChainedFile:
         ones."""
         hashes = self.hashes
         for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
-            own = linked(head, data)
+            own = next_link(head, data)
             stored = bytes.fromhex(said.decode()) if _HASH.fullmatch(said) else b""
             if own == stored:
                 head = own
                 continue
             following = hashes[place + 1] if place + 1 < len(hashes) else b""
             after = lines[place + 1] if place + 1 < len(lines) else None
-            if after is not None and linked(own, after).hex().encode() == following:
+            if after is not None and next_link(own, after).hex().encode() == following:
                 yield Fault(self.chain, place + 2, "this hash was changed; the line of events was not")
                 head = own
             elif not stored:
                 yield Fault(self.chain, place + 2, "this is not a hash; the line of events cannot be checked")
                 head = own
-            elif after is None or linked(stored, after).hex().encode() == following:
+            elif after is None or next_link(stored, after).hex().encode() == following:
                 yield Fault(self.name, place + 1, "this line was changed")
                 head = stored
             else:
@@ -121,21 +121,21 @@ class ChainedFile:
                 return
 
 
-def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
+def reports_in_later_chains(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
     """Return, for each file, what the chains of later files report on it. A report is {} if the file was already
     closed when the later one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
-        before = _chain_of(file)[0].get("before")
+        before = _read_chain(file)[0].get("before")
         if isinstance(before, dict):
             for other in files:
-                said = before.get(other.name, {} if _number(other) < _number(file) else None)
+                said = before.get(other.name, {} if _file_number(other) < _file_number(file) else None)
                 if isinstance(said, dict):
                     found.setdefault(other.name, []).append(said)
     return found
 
 
-def _number(file: Path) -> int:
+def _file_number(file: Path) -> int:
     """Return the number in the name of a file. Files are numbered in the order in which they are begun."""
     last = file.stem.rpartition("-")[2]
     return int(last) if last.isdecimal() else 0
@@ -146,11 +146,11 @@ def check_file(
 ) -> tuple[ChainedFile, list[bytes]]:
     """Check a file of events or of decisions, and return the findings and its complete lines. Raises OSError.
 
-    `accounts` are reports from the chains of later files (see `later_accounts`). `declared` is True if the run
+    `accounts` are reports from the chains of later files (see `reports_in_later_chains`). `declared` is True if the run
     declares that all its files have chains.
     """
     # The chain first: a writer may be at work, and lines come before their hashes.
-    opening, hashes, closing = _chain_of(file)
+    opening, hashes, closing = _read_chain(file)
     with file.open("rb") as opened:
         lines = list(opened)
     whole = [data for data in lines if data.endswith(b"\n")]
@@ -165,14 +165,14 @@ def check_file(
     if not opening:
         found.check_without_chain(file, later, declared=declared, begun=bool(lines))
         return found, whole
-    first = linked(b"", chain_file(file).read_bytes().partition(b"\n")[0] + b"\n")
+    first = next_link(b"", chain_file(file).read_bytes().partition(b"\n")[0] + b"\n")
     found.faults += found.find_breaks(first, whole)
     found.covered = min(len(whole), len(hashes))
     if len(hashes) > len(whole):
         lost = len(hashes) - len(whole)
         lines_were = "line is" if lost == 1 else "lines are"
         found.faults.append(Fault(found.name, len(whole) + 1, f"{lost} {lines_were} missing at its end"))
-    if closing and not _is_own(closing, hashes, first):
+    if closing and not _is_valid_closing(closing, hashes, first):
         found.faults.append(Fault(found.chain, len(hashes) + 2, "its last line was changed"))
     if closing and len(whole) < len(lines):
         found.faults.append(Fault(found.name, len(lines), "something was written after the file was closed"))
@@ -182,13 +182,13 @@ def check_file(
 
 def check_gone(file: Path) -> ChainedFile:
     """Return the findings on a missing file that left its chain. Raises OSError."""
-    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
+    found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_read_chain(file))
     what = f"it is missing; its chain is here and covers {pluralize(len(found.hashes), 'line')}"
     found.gaps.append(Fault(found.name, None, what))
     return found
 
 
-def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
+def _check_unclosed(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
     """Compare an unclosed file with what later processes reported about it."""
     found.covered = found.lines
     digest = content_digest(file)
@@ -197,7 +197,7 @@ def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedF
         found.faults.append(Fault(found.name, None, what))
 
 
-def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
+def _read_chain(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
     """Return the first line, the hashes, and the last line of a chain. A missing line is {}."""
     path = chain_file(events)
     if not path.is_file():
@@ -217,7 +217,7 @@ def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]
     return opening or {}, hashes, closing or {}
 
 
-def _is_own(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -> bool:
+def _is_valid_closing(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -> bool:
     head = bytes.fromhex(hashes[-1].decode()) if hashes and _HASH.fullmatch(hashes[-1]) else first
     try:
         return read_object(closing_line(head, len(hashes), list(closing["layers"]))) == closing

@@ -15,7 +15,7 @@ from typing import Any
 
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
-from recordings.log.header import Header, plain, topic_value
+from recordings.log.header import Header, as_plain_json, topic_value
 from recordings.log.shard import shard_of
 from topics.clusters import joined_clusters, with_clusters
 from topics.counting import pluralize
@@ -34,9 +34,9 @@ def differences(old: Header, new: Header) -> list[str]:
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
-    lines += _protocol_diff(_without_words(old.protocol), _without_words(new.protocol))
+    lines += _protocol_diff(_without_explanation(old.protocol), _without_explanation(new.protocol))
     if old.topics != new.topics:
-        lines += _diffs("topic", _by_id(old), _by_id(new))
+        lines += _diffs("topic", _topics_by_id(old), _topics_by_id(new))
     lines += _diffs("system", old.systems, new.systems)
     # Another model, or new content in a file of a simulated user or a system, makes it a different one.
     for key, what in (
@@ -87,12 +87,12 @@ def _audit_part(header: Header, key: str) -> Mapping[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def _without_words(protocol: Json) -> Json:
+def _without_explanation(protocol: Json) -> Json:
     """Remove the explanation in a protocol, because it may be corrected while a run is in progress."""
     return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
 
 
-def _by_id(header: Header) -> dict[str, Json]:
+def _topics_by_id(header: Header) -> dict[str, Json]:
     topics = header.topic_set()
     return {topic.id: topic_value(topic) for topic in topics.topics} if topics else {}
 
@@ -210,4 +210,4 @@ def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
         played = {topic.id for topic in topics}
         left_out = tuple(sorted({*before.left_out, *after.left_out} - played))
         united = TopicSet(name, tuple(topics), attributes, about, left_out)
-    return plain(encode_topics(united))
+    return as_plain_json(encode_topics(united))

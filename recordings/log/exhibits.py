@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recordings.files.errors import StoreError
-from recordings.files.evidence import keep_exhibit, kept_before
+from recordings.files.evidence import keep_exhibit, stored_address
 from recordings.secrets.redaction import Redactor, marks_in
 
 # Total bytes of exhibits below which redaction takes less time than waiting for a thread.
@@ -14,7 +14,7 @@ _SMALL = 2**14
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptExhibit:
     """An exhibit on the disk. `address` is for the event that names it. `marks` is the number of redactions in it."""
 
     name: str
@@ -30,7 +30,7 @@ class _Clean:
     marks: int
 
 
-async def kept_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[Kept]:
+async def keep_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[KeptExhibit]:
     """Write exhibits, given by name, media type and content. Raises StoreError. Short ones are redacted at once, and
     no thread is used if all were written before, as most headers were."""
     if not exhibits:
@@ -40,10 +40,10 @@ async def kept_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[
     clean = _redact_exhibits(redactor, exhibits)
     kept = []
     for exhibit in clean:
-        address = kept_before(run, exhibit.data, exhibit.media_type)
+        address = stored_address(run, exhibit.data, exhibit.media_type)
         if address is None:
             return await asyncio.to_thread(_write_exhibits, run, clean)
-        kept.append(Kept(exhibit.name, address, exhibit.marks))
+        kept.append(KeptExhibit(exhibit.name, address, exhibit.marks))
     return kept
 
 
@@ -56,7 +56,7 @@ def _redact_exhibits(redactor: Redactor, exhibits: Sequence[tuple[str, str, byte
     return found
 
 
-def _write_exhibits(run: Path, exhibits: Sequence[_Clean]) -> list[Kept]:
+def _write_exhibits(run: Path, exhibits: Sequence[_Clean]) -> list[KeptExhibit]:
     kept = []
     for exhibit in exhibits:
         try:
@@ -64,5 +64,5 @@ def _write_exhibits(run: Path, exhibits: Sequence[_Clean]) -> list[Kept]:
         except OSError as fault:
             doing = f"keep the evidence {exhibit.name!r} in"
             raise StoreError(run / "evidence", fault, doing, playing=True) from fault
-        kept.append(Kept(exhibit.name, address, exhibit.marks))
+        kept.append(KeptExhibit(exhibit.name, address, exhibit.marks))
     return kept

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recordings.files.errors import StoreError
 from recordings.files.evidence import remove_leftovers, write_safely
-from recordings.log.run_folder import run_around
+from recordings.log.run_folder import enclosing_run
 from topics.errors import InputError, Place
 
 
@@ -41,7 +41,7 @@ def refuse_target(path: str | PathLike[str]) -> Path:
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "a device or pipe"
         raise InputError(f"this is {what}, not a file", place=place, allowed="the path of a file to write")
-    run = run_around(target.parent)
+    run = enclosing_run(target.parent)
     if run is not None:
         raise InputError(
             f"this is inside the run folder {run}, which may contain only the run's own files",

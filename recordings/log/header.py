@@ -216,10 +216,10 @@ def make_header(
 
         encoded_topics = encode_topics(topics)
     return Header(
-        audit=plain(audit),
-        protocol=plain(encoded_protocol),
-        topics=plain(encoded_topics),
-        systems={name: plain(definition) for name, definition in systems.items()},
+        audit=as_plain_json(audit),
+        protocol=as_plain_json(encoded_protocol),
+        topics=as_plain_json(encoded_topics),
+        systems={name: as_plain_json(definition) for name, definition in systems.items()},
         seed=seed,
         hashes={
             "protocol": "" if protocol is None else _protocol_hash(protocol),
@@ -229,7 +229,7 @@ def make_header(
         created_at=stamp(clock()),
         software=software(),
         audit_commit=git_commit(folder) if folder is not None else "",
-        source=plain(source),
+        source=as_plain_json(source),
     )
 
 
@@ -279,15 +279,15 @@ def topic_value(topic: Topic) -> Json:
 
 
 def _system_hash(definition: Json) -> str:
-    return content_hash("system", plain(definition))
+    return content_hash("system", as_plain_json(definition))
 
 
-def plain(value: Any) -> Json:
+def as_plain_json(value: Any) -> Json:
     """Return `value` as it would be read back from JSON, with dicts and lists."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): as_plain_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [as_plain_json(item) for item in value]
     return value
 
 

@@ -21,7 +21,7 @@ PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction"
 Loc = tuple[str | int, ...]
 _Kind = type | tuple[type, ...]
 
-_CALLED: Mapping[_Kind, str] = {
+_TYPE_NAMES: Mapping[_Kind, str] = {
     str: "text",
     int: "a whole number",
     (int, float): "a number",
@@ -72,13 +72,13 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
     for key in _NEEDED:
         if key not in value:
             yield (), f"there is no {key!r}"
-    yield from _of_kinds(value, {**_NEEDED, **_OPTIONAL}, (), needed=_NEEDED)
+    yield from _wrong_types(value, {**_NEEDED, **_OPTIONAL}, (), needed=_NEEDED)
     for key in ("changes", "parts"):
         yield from _check_each(value.get(key), dict, (key,))
     yield from _in_audit(value.get("audit") or {}, ("audit",))
     hashes: Mapping[str, Any] = value["hashes"]
     kinds: dict[str, _Kind] = {"protocol": str, "topics": dict, "systems": dict}
-    yield from _of_kinds(hashes, kinds, ("hashes",), needed=kinds)
+    yield from _wrong_types(hashes, kinds, ("hashes",), needed=kinds)
     for key in ("topics", "systems"):
         yield from _check_each(hashes.get(key), str, ("hashes", key))
     for i, part in enumerate(value.get("parts") or ()):
@@ -86,13 +86,13 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
         if missing:
             yield ("parts", i), f"has no {missing[0]!r}"
         part_kinds = {key: _OPTIONAL[key] for key in PART if key in _OPTIONAL}
-        yield from _of_kinds(part, part_kinds, ("parts", i), needed=("software", "redaction"))
+        yield from _wrong_types(part, part_kinds, ("parts", i), needed=("software", "redaction"))
         yield from _in_audit(part["audit"] or {}, ("parts", i, "audit"))
         yield from _check_each(part.get("changes"), dict, ("parts", i, "changes"))
 
 
 def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
-    yield from _of_kinds(audit, _AUDIT, loc)
+    yield from _wrong_types(audit, _AUDIT, loc)
     trials = audit.get("trials")
     if trials is not None and not 0 <= trials <= _MOST:
         yield (*loc, "trials"), f"must be a whole number from 0 to {_MOST}"
@@ -110,21 +110,21 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
         yield from _check_each(topics, int, (*loc, "most_turns", system))
 
 
-def _of_kinds(
+def _wrong_types(
     value: Mapping[str, Any], kinds: Mapping[str, _Kind], loc: Loc, needed: Sequence[str] | Mapping[str, _Kind] = ()
 ) -> Iterator[tuple[Loc, str]]:
     """Yield the keys whose values have the wrong type. The keys in `needed` must not be null if they are present."""
     for key, kind in kinds.items():
         found = value.get(key)
         if key in value and not ((found is None and key not in needed) or _is_kind(found, kind)):
-            yield (*loc, key), f"must be {_CALLED[kind]}"
+            yield (*loc, key), f"must be {_TYPE_NAMES[kind]}"
 
 
 def _check_each(value: Any, kind: _Kind, loc: Loc) -> Iterator[tuple[Loc, str]]:
     entries = value.items() if isinstance(value, dict) else enumerate(value or ())
     for key, found in entries:
         if not _is_kind(found, kind):
-            yield (*loc, key), f"must be {_CALLED[kind]}"
+            yield (*loc, key), f"must be {_TYPE_NAMES[kind]}"
 
 
 def _is_kind(value: Json, kind: _Kind) -> bool:

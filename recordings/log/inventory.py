@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from recordings.files.digests import content_digest, linked, read_object
+from recordings.files.digests import content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, fsync_folder
 from recordings.files.json_text import line
@@ -76,7 +76,7 @@ def read_inventory(run: Path) -> Inventory | None:
         try:
             row = read_object(text) or {}
             row.pop("link", None)
-            head = linked(head, line(row))
+            head = next_link(head, line(row))
             if line({**row, "link": head.hex()}) != text + b"\n" or ("format" in row) != (number == 1):
                 raise ValueError("not what was written")
             found.take(row)
@@ -141,7 +141,7 @@ def _write_rows(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) ->
     link, added = str(last.get("link", "")), []
     head = bytes.fromhex(link) if _LINK.fullmatch(link) else b""  # damage stays, and is reported by verify
     for row in rows:
-        head = linked(head, line(dict(row)))
+        head = next_link(head, line(dict(row)))
         added.append(line({**row, "link": head.hex()}))
     try:
         view = memoryview(b"".join(added))

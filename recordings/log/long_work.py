@@ -10,7 +10,7 @@ LONG = 2**17
 _Result = TypeVar("_Result")
 
 
-async def aside(size: int, work: Callable[[], _Result]) -> _Result:
+async def run_long_work(size: int, work: Callable[[], _Result]) -> _Result:
     """Return the result of `work`, or raise its error. If `size`, the size of its input, is at least `LONG`, the work
     runs in a thread."""
     if size < LONG:

@@ -33,7 +33,7 @@ class Noted:
         return f"made from the recording {self.recording[:8]}…, about which this was noted: {self.what}"
 
 
-def read_noted(run: Path) -> tuple[Noted, ...]:
+def read_findings(run: Path) -> tuple[Noted, ...]:
     """Return the findings in the header of a run folder, or () if there are none or the header cannot be read."""
     try:
         value = json.loads(read_inside(run, "run.json"))
@@ -42,7 +42,7 @@ def read_noted(run: Path) -> tuple[Noted, ...]:
     return tuple(_read_findings(value)) if isinstance(value, dict) else ()
 
 
-def with_noted(header: Header, noted: Iterable[Noted]) -> Header:
+def with_findings(header: Header, noted: Iterable[Noted]) -> Header:
     """Return the header with additional findings, each of them once and in order."""
     every = sorted({*_read_findings(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}

@@ -18,7 +18,7 @@ from recordings.events.events import Event, Failed
 from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.digests import read_object
 from recordings.files.errors import RunError
-from recordings.files.json_text import BLOCK, Json, blocks_of, read_unended, row_of
+from recordings.files.json_text import BLOCK, Json, parse_row, read_blocks, read_unended
 from recordings.log.chain import chain_file, closed_lines
 from recordings.log.header import DISTRIBUTION, Header, topic_order
 from recordings.log.store import read_header
@@ -77,7 +77,7 @@ def is_run(path: str | PathLike[str]) -> bool:
     return (Path(path) / "run.json").is_file()
 
 
-def run_around(folder: Path) -> Path | None:
+def enclosing_run(folder: Path) -> Path | None:
     """Return the run folder that is or contains `folder`, with links resolved, or None if there is none."""
     whole = Path(os.path.realpath(folder))
     return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
@@ -100,7 +100,7 @@ def read(
     """
     folder = Path(path)
     header = read_header(folder)
-    attempts, damage = _Whole(folder, keep_rows=keep_rows, turns_of=turns_of, spoken=spoken), []
+    attempts, damage = _StrictAttempts(folder, keep_rows=keep_rows, turns_of=turns_of, spoken=spoken), []
     for lost, what in lost_events(folder):
         attempts.refuse(RunError(what, place=Place(str(lost))), None)
     for file in event_files(folder):
@@ -108,7 +108,7 @@ def read(
     return Run(folder, header, tuple(order_attempts(attempts.found.values(), header)), tuple(damage))
 
 
-class _Whole(Attempts):
+class _StrictAttempts(Attempts):
     """Accepts every line, or refuses the run with advice on how to save the rest of it."""
 
     def __init__(self, run: Path, *, keep_rows: bool, turns_of: Container[str] | None, spoken: bool) -> None:
@@ -149,7 +149,7 @@ def begun_files(run: Path) -> int:
     return count
 
 
-def extent(run: str | PathLike[str]) -> dict[str, int]:
+def event_file_sizes(run: str | PathLike[str]) -> dict[str, int]:
     """Return the size in bytes of each file of events in a run folder, by name. Files only grow, so equal sizes mean
     that nothing was recorded in between."""
     return {file.name: file.lstat().st_size for file in event_files(Path(run))}
@@ -165,7 +165,7 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
-    for number, ends, data in blocks_of(file, file.parent, size=block_size):
+    for number, ends, data in read_blocks(file, file.parent, size=block_size):
         block, whole, lines = data, bool(ends), number - 1 + ends
         if first:
             opening, end, block = data.partition(b"\n")
@@ -218,7 +218,7 @@ class _Reading:
         row: dict[str, Json] | None = None
         try:
             if ended:
-                row = row_of(data, place)
+                row = parse_row(data, place)
             else:
                 row, torn = read_unended(data, place)
                 if row is None:
@@ -277,7 +277,7 @@ def harvest_versions(run: Run) -> tuple[str, ...]:
     for file in event_files(run.path):
         with suppress(OSError, RunError):  # damage is reported when the run is read
             first = read_inside(run.path, file.name, OPENING).partition(b"\n")[0]
-            said.append(_software_of(row_of(first, Place(str(file), 1))))
+            said.append(_software_of(parse_row(first, Place(str(file), 1))))
     found = {str(one.get(DISTRIBUTION, "")) for one in said if isinstance(one, Mapping)}
     return tuple(sorted(found - {""}))
 
@@ -297,7 +297,7 @@ def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
             events = file.with_suffix(".jsonl")
             if events.name not in names and not os.path.lexists(events):
                 yield events, f"this file of events is missing, but its chain ({name}) is still here"
-        elif file.suffix == ".jsonl" and _is_empty(file) and _held_lines(file, names) and _is_empty(file):
+        elif file.suffix == ".jsonl" and _is_empty(file) and _had_lines(file, names) and _is_empty(file):
             yield file, "this file of events is empty, but a chain shows that it had lines"
 
 
@@ -309,7 +309,7 @@ def _is_empty(file: Path) -> bool:
     return stat.S_ISREG(found.st_mode) and not found.st_size
 
 
-def _held_lines(events: Path, names: list[str]) -> bool:
+def _had_lines(events: Path, names: list[str]) -> bool:
     """Return True if the chain of a file was closed, or if a later process saw lines in the file."""
     if closed_lines(chain_file(events)) is not None:
         return True

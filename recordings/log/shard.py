@@ -24,7 +24,7 @@ from topics.identity import canonical_json, derived_seed
 
 MOST_SHARDS = 1000  # more machines than anybody has, so a typo is refused
 _WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
-_PLANNED_BY = ("trials", "trials_of", "order", "groups", "arms")
+_PLANNING_KEYS = ("trials", "trials_of", "order", "groups", "arms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Shard:
             )
         return shard
 
-    def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
+    def includes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
         """Return True if a trial is in this shard. The trials of a topic are dealt to the shards in turn, and the
         seed determines the shard of the first one."""
         return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
@@ -98,7 +98,7 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
         session = definition.get("session", "fresh") if isinstance(definition, dict) else "fresh"
         for topic in topics.topics if topics else ():
             for trial in range(1, own.get(topic.id, each) + 1):
-                if shard is None or shard.takes(topic.id, trial, header.seed, session=str(session)):
+                if shard is None or shard.includes(topic.id, trial, header.seed, session=str(session)):
                     yield TrialKey(system, topic.id, trial)
 
 
@@ -136,12 +136,12 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
         )
     first, *others = audits
     for other in others:
-        for said in audits_apart((first, other), ("name", *_PLANNED_BY, *SCORED_BY)):
+        for said in audit_differences((first, other), ("name", *_PLANNING_KEYS, *SCORING_KEYS)):
             one, two = (shard_of(audit) or "the whole audit" for audit in (first, other))
-            raise other_audits(f"{said}, between {one} and {two}")
+            raise different_audits_error(f"{said}, between {one} and {two}")
 
 
-def other_audits(differing: str) -> InputError:
+def different_audits_error(differing: str) -> InputError:
     """Return the error for shards of different audits. `differing` describes the difference."""
     return InputError(
         f"these are shards of different audits: {differing}",
@@ -150,12 +150,12 @@ def other_audits(differing: str) -> InputError:
     )
 
 
-# Keys of an audit that figures depend on besides what was played; they also depend on its gold: see `gold_apart`.
-SCORED_BY = ("scoring", "thresholds")
+# Keys of an audit that figures depend on besides what was played; they also depend on its gold: see `gold_difference`.
+SCORING_KEYS = ("scoring", "thresholds")
 _LONGEST = 60  # characters of a value in a sentence
 
 
-def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
+def audit_differences(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
     """Return the differences between recorded audits, each with two values: `scoring.patience differs (50 and not
     given)`."""
     distinct = {canonical_json(audit): audit for audit in audits if isinstance(audit, dict)}
@@ -163,22 +163,22 @@ def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
     for one, two in combinations([distinct[text] for text in sorted(distinct)], 2):
         for key in keys:
             # Empty means not given: earlier versions did not write every key.
-            for path, *values in values_apart(key, one.get(key) or None, two.get(key) or None):
-                found.setdefault(path, f"{path} differs ({both(*values)})")
+            for path, *values in value_differences(key, one.get(key) or None, two.get(key) or None):
+                found.setdefault(path, f"{path} differs ({join_values(*values)})")
     return list(found.values())
 
 
-def values_apart(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, Json]]:
+def value_differences(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, Json]]:
     """Yield each difference between two values, with its path. Objects are compared key by key, at every depth."""
     if all(value is None or isinstance(value, dict) for value in (one, two)):
         first, second = (value if isinstance(value, dict) else {} for value in (one, two))
         for key in sorted({*first, *second}):
-            yield from values_apart(f"{path}.{key}", first.get(key), second.get(key))
+            yield from value_differences(f"{path}.{key}", first.get(key), second.get(key))
     elif one != two:
         yield path, one, two
 
 
-def both(one: Json, two: Json) -> str:
+def join_values(one: Json, two: Json) -> str:
     """Join two different values in an order that does not depend on which run comes first."""
     return " and ".join(sorted(map(_shorten, (one, two))))
 

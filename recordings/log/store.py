@@ -23,13 +23,13 @@ from recordings.events.events import Answered, Event, Failed, TrialEnded, TrialS
 from recordings.events.redacted_events import redacted_event, redacted_value
 from recordings.files.errors import RunError, StoreError, no_run
 from recordings.files.evidence import fsync_folder, inner_folder, refuse_links, remove_leftovers, write_safely
-from recordings.files.json_text import document, line, parse_value
+from recordings.files.json_text import encode_document, line, parse_value
 from recordings.files.lock import Lock
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import Chain, declare_chains
 from recordings.log.continuation import extend_header, refuse_differences
-from recordings.log.exhibits import kept_exhibits
+from recordings.log.exhibits import keep_exhibits
 from recordings.log.header import Header, software
 from recordings.log.inventory import CHAINED, begin_inventory
 from recordings.log.journal import Journal
@@ -108,10 +108,10 @@ class RunWriter:
         run = Path(path)
         check_worker(worker, _LONGEST)
         if run.is_dir():
-            _refuse_filled(run)  # before anything is written: this may be an ordinary folder
+            _refuse_nonempty(run)  # before anything is written: this may be an ordinary folder
         lock = _lock_run(run, make=True)
         try:
-            _refuse_filled(run)  # another process may have been faster
+            _refuse_nonempty(run)  # another process may have been faster
             redactor = Redactor(secrets)
             header = declare_chains(_redact_header(header, redactor))
             _save(run, header)
@@ -251,7 +251,7 @@ class RunWriter:
     async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
         """Store exhibits, given by name, media type and content, as `keep` does, and return their addresses by name."""
         addresses: dict[str, str] = {}
-        for exhibit in await kept_exhibits(self.run, self.redactor, exhibits):
+        for exhibit in await keep_exhibits(self.run, self.redactor, exhibits):
             addresses[exhibit.name] = exhibit.address
             if exhibit.marks:
                 self._marks_at[exhibit.address] = exhibit.marks
@@ -319,7 +319,7 @@ def _text_size(event: Event) -> int:
     return len(event.partial) if isinstance(event, Failed) else 0
 
 
-def _refuse_filled(run: Path) -> None:
+def _refuse_nonempty(run: Path) -> None:
     if (run / "run.json").exists():
         raise RunError(
             "this folder already contains a run",
@@ -357,13 +357,13 @@ def _is_left_over(name: str) -> bool:
 
 def _save(run: Path, header: Header) -> None:
     try:
-        write_safely(run / "run.json", document(header.as_json()))
+        write_safely(run / "run.json", encode_document(header.as_json()))
     except OSError as fault:
         raise StoreError(run / "run.json", fault) from fault
 
 
 def _redact_header(header: Header, redactor: Redactor) -> Header:
     value = redactor.value(header.as_json())
-    marks = marks_in(document(value).decode())
+    marks = marks_in(encode_document(value).decode())
     value["redaction"] = {"secrets": redactor.known, "too_short": redactor.ignored, "in_header": marks}
     return Header.from_json(value, Place("run.json"))

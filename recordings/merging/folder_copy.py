@@ -14,7 +14,7 @@ from typing import Any
 from recordings.events.attempts import AttemptId
 from recordings.files.errors import StoreError
 from recordings.files.evidence import evidence_fault, fsync_folder, write_safely
-from recordings.files.json_text import document, line
+from recordings.files.json_text import encode_document, line
 from recordings.judged.judgments import Layer, put_layer, read_layers, write_layer
 from recordings.log.chain import FORMAT as CHAIN_FORMAT
 from recordings.log.chain import declare_chains, write_chain
@@ -28,7 +28,7 @@ from topics.regular_file import entries, read_inside
 Numbers = Mapping[AttemptId, int]
 
 
-def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
+def renumber_layer(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
     """Return the layer with the new numbers of its attempts, and a sentence on judgments that are left out ("" if
     none is)."""
     judgments, lost = [], []
@@ -45,7 +45,7 @@ def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
     return replace(layer, judgments=tuple(judgments)), told
 
 
-def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
+def renumber_layer_file(data: bytes, numbers: Numbers) -> bytes:
     """Renumber the attempts in the file of a layer. Unchanged lines keep their bytes, and the others keep keys from
     later versions."""
     opening, *lines = data.split(b"\n")
@@ -60,7 +60,7 @@ def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
     return b"\n".join(kept)
 
 
-def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
+def renumber_replies(data: bytes, numbers: Numbers) -> bytes:
     """Renumber the attempts in a file of replies. Replies are found by their requests, and the numbers are only for
     people. So no reply is left out, and a line that cannot be read is kept as it is."""
     kept = []
@@ -93,7 +93,7 @@ DAMAGED = "damaged"
 
 
 @contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
+def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `target` when the `with` block ends and is removed if an error occurs.
     Raises StoreError if it cannot be written, or if a file elsewhere cannot be read."""
     try:
@@ -121,11 +121,11 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
     events = folder / "trials-000001.jsonl"
     opening, *others = rows
     write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
-    write_safely(folder / "run.json", document(declare_chains(header).as_json()))
+    write_safely(folder / "run.json", encode_document(declare_chains(header).as_json()))
     write_chain(events)
 
 
-def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
+def copy_contents(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
     """Copy the exhibits, judgments and replies of models into a folder, and return sentences on errors in them.
     `numbers` has the new number of every attempt, which its judgments get too; None keeps the numbers."""
     faults: list[str] = []
@@ -143,7 +143,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
         if not os.path.lexists(run.path / address):
             faults.append(f"{run.path / address}: an event refers to it, but it is missing")
     for layer in read_layers(run.path):
-        moved, lost = (layer, "") if numbers is None else renumbered(layer, numbers)
+        moved, lost = (layer, "") if numbers is None else renumber_layer(layer, numbers)
         if lost:
             faults.append(f"{layer.path or f'{run.path}: decisions of {layer.author}'}: {lost}")
             if not moved.judgments:
@@ -153,7 +153,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
             continue
         data = read_inside(run.path, Path(layer.path).relative_to(run.path))
         if numbers is not None and moved != layer:
-            data = renumbered_layer(data, numbers)
+            data = renumber_layer_file(data, numbers)
         put_layer(building, data, layer.kind, layer.author)
     replies = [file for name in ("extraction", "judge") for file in entries(run.path, name, "*", "*.jsonl")]
     for file in (*replies, *entries(run.path, DAMAGED, "*")):
@@ -164,14 +164,14 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
             faults.append(f"{file}: {fault.strerror}; it was left out")
             continue
         if to.parts[0] != DAMAGED:  # whose names are those of their content
-            data = data if numbers is None else renumbered_replies(data, numbers)
+            data = data if numbers is None else renumber_replies(data, numbers)
             digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
             to = to.with_name(f"merged-{digest}.jsonl")
         _write_copy(building / to, data)
     return faults
 
 
-def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
+def describe_missing_exhibits(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
     """Return a sentence on exhibits that events refer to and the folder does not have, or "" if there are none."""
     absent = sorted(address for address in _named_exhibits(rows) if not os.path.lexists(folder / address))
     if not absent:

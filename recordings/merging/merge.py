@@ -26,19 +26,25 @@ from recordings.judged.judgments import read_layers
 from recordings.log.continuation import differences, united_topics
 from recordings.log.header import Header
 from recordings.log.header_faults import PART
-from recordings.log.noted import Noted, noted_of, with_noted
+from recordings.log.noted import Noted, noted_of, with_findings
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import (
-    SCORED_BY,
+    SCORING_KEYS,
     Shard,
-    audits_apart,
-    both,
+    audit_differences,
+    different_audits_error,
+    join_values,
     missing_of_shards,
-    other_audits,
     shard_of,
-    values_apart,
+    value_differences,
 )
-from recordings.merging.folder_copy import carry, keep_damaged, lacking, whole_folder, write_run
+from recordings.merging.folder_copy import (
+    atomic_folder,
+    copy_contents,
+    describe_missing_exhibits,
+    keep_damaged,
+    write_run,
+)
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
@@ -102,25 +108,25 @@ def merge(
         damaged += files
     header = _unite_headers([run.header for run in runs], [run.path for run in runs], saved=salvage)
     missing = missing_of_shards(header.parts, header, chain.from_iterable(run.finished for run in runs))
-    gold = gold_apart(runs)
+    gold = gold_difference(runs)
     if gold and any(isinstance(part, dict) and shard_of(part["audit"]) for part in header.parts):
-        raise other_audits(gold)
+        raise different_audits_error(gold)
     contents = [_attempt_contents(run) for run in runs]
     rows, conflicts, numbers = _number_attempts(_united_contents(contents))
-    with whole_folder(target) as building:
+    with atomic_folder(target) as building:
         damage: list[str] = []
         noted = {one for run in runs for one in noted_of(run.header)}
         for run, own in zip(runs, contents, strict=True):
-            left_out = carry(run, building, _numbers_of(own, numbers))
+            left_out = copy_contents(run, building, _numbers_of(own, numbers))
             changed, found = _find_changes(run, damaged, left_out)
             damage += (*run.damage, *changed, *left_out)
             noted.update(found)
-        header = with_noted(header, noted)
+        header = with_findings(header, noted)
         for file in damaged:
             keep_damaged(building, file.path, map(named, file.told))
         opening = {"event": "opened", "format": FORMAT, "worker": "000001", "merged": True}
         write_run(building, header, [opening, *(row for attempt in rows for row in attempt)])
-        lost = lacking(building, chain.from_iterable(rows))
+        lost = describe_missing_exhibits(building, chain.from_iterable(rows))
     told = tuple(dict.fromkeys(map(named, damage)))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
     return Merged(
@@ -149,7 +155,7 @@ def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[s
         told.append(f"{run.path}: its chains show {pluralize(len(faults) - _NAMED, 'more fault')}")
     saved = [sentence for path, said in known.items() if path.parent == run.path for sentence in said]
     rest = [sentence for sentence in run.damage if sentence not in saved]
-    return told, list(found.noted(run.path, [*saved, *left_out], rest))
+    return told, list(found.for_new_header(run.path, [*saved, *left_out], rest))
 
 
 def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
@@ -160,7 +166,10 @@ def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
     if len(names) > 1:
         sentence = f"runs of {len(names)} audits are merged: {', '.join(names)}"
         sentence += f"; the new run has the name of the one that began first, {_audit_name(united.audit)}"
-    apart = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
+    apart = [
+        f"{said}; the new run has that of the audit that began first"
+        for said in audit_differences(audits, SCORING_KEYS)
+    ]
     if gold:
         apart.append(f"{gold}; if both judge an entity, the newer table counts")
     return sentence, tuple(apart)
@@ -192,11 +201,11 @@ def _united_contents(runs: Iterable[Mapping[AttemptId, set[_Content]]]) -> dict[
         for (trial_id, _), several in contents.items():
             found[trial_id] |= several
     for trial_id, several in found.items():
-        found[trial_id] = {one for one in several if not any(two != one and _goes_on(two, one) for two in several)}
+        found[trial_id] = {one for one in several if not any(two != one and _continues(two, one) for two in several)}
     return found
 
 
-def _goes_on(longer: _Content, content: _Content) -> bool:
+def _continues(longer: _Content, content: _Content) -> bool:
     return longer[: len(content)] == content
 
 
@@ -208,7 +217,7 @@ def _numbers_of(
         given = numbers[name[0]]
         # An attempt that another one continues is replaced by that one.
         new = {
-            given.get(one) or min(number for longer, number in given.items() if _goes_on(longer, one))
+            given.get(one) or min(number for longer, number in given.items() if _continues(longer, one))
             for one in several
         }
         if len(new) == 1:
@@ -238,7 +247,7 @@ def _number_attempts(
             if first.get("goes_on_from"):
                 earlier = {final[trial_id][other]: before for before, other in opened if other in final[trial_id]}
                 del earlier[number]
-                begun = _begun_by(rows, earlier)
+                begun = _continued_attempt(rows, earlier)
                 if begun != first["goes_on_from"]:
                     first["original_goes_on_from"], first["goes_on_from"] = first["goes_on_from"], begun
             rank = (first["system"], first["topic"], first["trial"], number, trial_id)
@@ -258,7 +267,7 @@ def _number_attempts(
     return [rows for _, rows in attempts], sorted(conflicts), final
 
 
-def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
+def _continued_attempt(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
     """Return the number of the attempt whose answered turns `rows` begin with.
 
     The recorded number may now belong to another attempt, so the turns decide. If no turn was copied, the recorded
@@ -350,21 +359,21 @@ def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
 _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
-def gold_apart(runs: Iterable[Run]) -> str:
+def gold_difference(runs: Iterable[Run]) -> str:
     """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if there
     is none. The newest tables of each two runs are compared for the topics that both have."""
     tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):
-            return f"gold differs ({both(named or None, also_named or None)})"
+            return f"gold differs ({join_values(named or None, also_named or None)})"
         if not one or not two:
             continue  # a run of a version that kept none, or one in which nothing was played yet
         changed = sorted(name for name in {*one, *two} if name[0] in topics & others and one.get(name) != two.get(name))
         if changed:
             (topic, entity), more = changed[0], len(changed) - 1
-            path, *values = next(values_apart("", one.get(changed[0]), two.get(changed[0])))
+            path, *values = next(value_differences("", one.get(changed[0]), two.get(changed[0])))
             others_too = f"; and of {pluralize(more, 'more entity')}" if more else ""
-            return f"the gold of {entity} in {topic} differs ({path[1:]}: {both(*values)}){others_too}"
+            return f"the gold of {entity} in {topic} differs ({path[1:]}: {join_values(*values)}){others_too}"
     return ""
 
 

@@ -22,9 +22,9 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json, line
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.header import software
-from recordings.log.noted import with_noted
+from recordings.log.noted import with_findings
 from recordings.log.run_folder import Run, harvest_versions
-from recordings.merging.folder_copy import carry, whole_folder, write_run
+from recordings.merging.folder_copy import atomic_folder, copy_contents, write_run
 from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.regular_file import read_inside
@@ -43,7 +43,7 @@ class Revision:
     routes: Mapping[int, Route] = field(default_factory=dict)
     outcome: Outcome | None = None
 
-    def row_now(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
+    def revised_values(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the revised values of a row by key, or {} if nothing in it was revised."""
         trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
         if row.get("event") == "turn" and turn in self.answers:
@@ -65,7 +65,7 @@ class Revision:
             row: dict[str, Any] = dict(recorded)
             if not rows:
                 row["worker"] = attempt.started.worker or attempt.worker
-            now = redactor.value(self.row_now(attempt, row))
+            now = redactor.value(self.revised_values(attempt, row))
             changed = {key: value for key, value in now.items() if row.get(key) != value}
             if changed:
                 # An earlier revision's `before` stays within this one's.
@@ -113,10 +113,10 @@ def write_revision(
     for attempt in run.attempts:
         revision = revisions.get((attempt.started.trial_id, attempt.started.attempt), Revision())
         rows += revision.rows(attempt, redactor)
-    with whole_folder(target) as building:
-        left_out = carry(run, building)
+    with atomic_folder(target) as building:
+        left_out = copy_contents(run, building)
         found = check_written(run.path)
-        header = with_noted(replace(run.header, source=source), found.noted(run.path, left_out, run.damage))
+        header = with_findings(replace(run.header, source=source), found.for_new_header(run.path, left_out, run.damage))
         write_run(building, header, rows)
     return [*run.damage, *(f"{run.path}/{fault}" for fault in (*found.faults, *found.gaps)), *left_out]
 

@@ -71,7 +71,7 @@ _OTHER_LETTERS = (
 _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _OTHER_LETTERS)}]")
 
 
-def fold(text: str) -> str:
+def fold_variants(text: str) -> str:
     """Replace full-width, accented and similar variants of ASCII characters in `text`, which keeps its length."""
     return text if text.isascii() else "".join(map(_ascii_variant, text))
 
@@ -104,7 +104,7 @@ def _bytes_by_code() -> bytes:
     return bytes(found)
 
 
-def bare(text: str) -> bytes:
+def normal_form(text: str) -> bytes:
     return _one_byte_each(text).translate(_LOWER, _DROPPED)
 
 
@@ -121,10 +121,10 @@ class _Form:
     any_case: bool = False
     around: int = 0
 
-    def stands_in(self, place: str) -> bool:
+    def is_in(self, place: str) -> bool:
         if not self.words:
             return True
-        folded = fold(place)
+        folded = fold_variants(place)
         no_width = {
             letter
             for letter in set(folded)
@@ -164,24 +164,24 @@ class BareForms:
             if len(form) >= _SHORTEST_CODE:
                 found[form] = _Form(around=5)
         core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", secret)
-        plain = bare(core)
+        plain = normal_form(core)
         if len(plain) >= _SURE and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
             found[plain] = _Form()
             found[bytes(byte for byte in plain for _ in range(2))] = _Form()  # as terminals print bold letters
             if not core.isascii():  # with its letters beyond ASCII lost, or read as Latin-1
                 for lost in (core.encode("ascii", "ignore"), core.encode("utf-8", "surrogatepass")):
-                    other = bare(lost.decode("latin-1"))
+                    other = normal_form(lost.decode("latin-1"))
                     if len(other) >= _SURE:
                         found[other] = _Form()
         elif len(plain) >= _SHORTEST and (len(core) >= 2 * _SHORTEST or len(secret) - len(core) <= 2):
-            found[plain] = _Form(fold(core), any_case=len(secret) >= _SURE)
-        out = bare(never)
+            found[plain] = _Form(fold_variants(core), any_case=len(secret) >= _SURE)
+        out = normal_form(never)
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
         """Search for the lines of a key from now on, but not for their encodings: a key has dozens of lines, and they
         do not occur alone in an encoding."""
-        self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
+        self._add({form: _Form() for form in map(normal_form, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
 
     def _add(self, forms: Mapping[bytes, _Form]) -> None:
         for form, how in forms.items():
@@ -189,11 +189,11 @@ class BareForms:
                 self._forms[form] = how
                 self._by_gram[form[:_GRAM]].append(form)
 
-    def may_stand_in(self, text: str) -> bool:
+    def may_contain(self, text: str) -> bool:
         """Return False only if `spans` would find nothing."""
         if not self._forms:
             return False
-        told = bare(text)
+        told = normal_form(text)
         if len(told) < len(self._forms):  # searching for each beginning is faster than for each form
             grams = [told[at : at + _GRAM] for at in range(len(told) - _GRAM + 1)]
             return not self._by_gram.keys().isdisjoint(grams) and any(map(told.__contains__, self._forms))
@@ -214,7 +214,7 @@ class BareForms:
         for at, form in found:
             start, end = places[at], places[at + len(form) - 1] + 1
             place, how = text[start:end], self._forms[form]
-            if APART not in place and how.stands_in(place):
+            if APART not in place and how.is_in(place):
                 if how.around:
                     start -= len(_NO_GROUP.split(text[max(0, start - how.around) : start])[-1])
                     end += len(_NO_GROUP.split(text[end : end + how.around])[0])

@@ -46,17 +46,17 @@ class SearchedText:
         """True if the text is so long that `may_hold` is faster than a search."""
         return bool(self._pairs)
 
-    def may_hold(self, literal: str) -> bool:
+    def may_contain(self, literal: str) -> bool:
         """Return False only if `literal` does not occur in the text in any mix of upper and lower case."""
         pairs = self._pairs
         return not pairs or all(pairs[pair] for pair in _pairs_of(literal))
 
-    def holds(self, literal: str) -> bool:
-        return self.may_hold(literal) and literal in self.text
+    def contains(self, literal: str) -> bool:
+        return self.may_contain(literal) and literal in self.text
 
-    def holds_in_any_case(self, literal: str) -> bool:
+    def contains_in_any_case(self, literal: str) -> bool:
         """Return True if `literal`, which is in lower case, occurs in the text as it is or in lower case."""
-        return self.may_hold(literal) and (literal in self.text or literal in self.lower)
+        return self.may_contain(literal) and (literal in self.text or literal in self.lower)
 
 
 def _pairs_in(text: str) -> bytes:
@@ -102,7 +102,7 @@ def _undo_url(escape: str) -> str:
     return bytes(int(one[-2:], 16) for one in escape.split("%")[1:]).decode("utf-8", "replace")
 
 
-def _nothing(escape: str) -> str:
+def _drop_escape(escape: str) -> str:
     return ""
 
 
@@ -141,10 +141,10 @@ _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
         re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"),
         _undo_entity,
     ),
-    ("\x1b[", re.compile(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _nothing),
-    ("\x9b", re.compile(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _nothing),
-    ("\x1b]", _LINK, _nothing),
-    ("\x9d", re.compile(r"(\x9d[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))"), _nothing),
+    ("\x1b[", re.compile(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _drop_escape),
+    ("\x9b", re.compile(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _drop_escape),
+    ("\x1b]", _LINK, _drop_escape),
+    ("\x9d", re.compile(r"(\x9d[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))"), _drop_escape),
 )
 
 
@@ -185,7 +185,7 @@ class _Step:
     escapes: re.Pattern[str]
     meanings: dict[str, str]
 
-    def led_back(self, spans: Sequence[Span]) -> list[Span]:
+    def map_to_original(self, spans: Sequence[Span]) -> list[Span]:
         stood = [match.span() for match in self.escapes.finditer(self.before)]
         lengths = [len(self.meanings[self.before[start:end]]) for start, end in stood]
         saved = [0, *accumulate([end - start - length for (start, end), length in zip(stood, lengths)])]
@@ -216,17 +216,17 @@ class Unescaped:
     def __bool__(self) -> bool:
         return bool(self._steps)
 
-    def led_back(self, spans: Sequence[Span]) -> Sequence[Span]:
+    def map_to_original(self, spans: Sequence[Span]) -> Sequence[Span]:
         """Map spans of `text` to the original text."""
-        return self._led_back(spans, len(self._steps))
+        return self._map_back(spans, len(self._steps))
 
-    def led_back_from_marked(self, spans: Sequence[Span]) -> Sequence[Span]:
+    def map_marked_to_original(self, spans: Sequence[Span]) -> Sequence[Span]:
         """Map spans of `marked` to the original text."""
-        return self._led_back(spans, self._unseen)
+        return self._map_back(spans, self._unseen)
 
-    def _led_back(self, spans: Sequence[Span], steps: int) -> Sequence[Span]:
+    def _map_back(self, spans: Sequence[Span], steps: int) -> Sequence[Span]:
         for step in reversed(self._steps[:steps] if spans else ()):
-            spans = step.led_back(spans)
+            spans = step.map_to_original(spans)
         return spans
 
     def mark(self) -> None:
@@ -252,7 +252,7 @@ def unescape(searched: SearchedText) -> Unescaped:
     text = searched.text
     found = Unescaped(text)
     if "\x1b" in text:  # its end may look like the beginning of a letter with a backslash
-        found.undo_codes(_LINK, _nothing)
+        found.undo_codes(_LINK, _drop_escape)
     if "\\" in text:
         for escape, meaning in _LETTERS.items():
             found.undo(escape, meaning)

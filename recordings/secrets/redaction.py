@@ -32,7 +32,7 @@ _FIELD = re.compile(r'"([^"\\\s]{1,40})"\s{0,4}:\s{0,4}"((?:[^"\\\n]|\\.)*+)"')
 _LINE = re.compile(r"^(data): ?([^\[{\"\r\n][^\r\n]*+)", re.MULTILINE)
 
 
-def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> str:
+def clean_stream(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> str:
     """Clean the text of a stream. `clean` gets the pieces of each field and returns as many cleaned pieces."""
     for expression in (_FIELD, _LINE):
         fields: defaultdict[str, list[str]] = defaultdict(list)
@@ -136,14 +136,14 @@ class Redactor:
         self._forms = sorted(set(self._forms))
         self._clean.clear()
 
-    def leaves(self, texts: Sequence[str]) -> bool:
+    def leaves_unchanged(self, texts: Sequence[str]) -> bool:
         """Return True if `text` would change none of these texts. Short texts without secrets are remembered, because
         names, hashes and states recur; the other texts are searched in one pass."""
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
         joined = APART.join(new)
-        if (len(joined) >= _LONG or self._possible(joined)) and self.texts(new) != new:
+        if (len(joined) >= _LONG or self._may_have_secret(joined)) and self.texts(new) != new:
             return False
         if len(self._clean) > _MOST_CLEAN:
             self._clean.clear()
@@ -152,7 +152,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return `text` with every secret replaced by its mark."""
-        if len(text) < _LONG and not self._possible(text):
+        if len(text) < _LONG and not self._may_have_secret(text):
             return text
         return self.pieces((text,))[0]
 
@@ -161,17 +161,17 @@ class Redactor:
         apart = [part for text in texts for part in (text, APART)]
         return self.pieces(apart)[::2]
 
-    def _possible(self, text: str) -> bool:
+    def _may_have_secret(self, text: str) -> bool:
         if has_codes(text) or may_match(text):
             return True
-        return bool(self._known) and any(map(self._stands_in, {text, undo_letters(text)}))
+        return bool(self._known) and any(map(self._may_contain, {text, undo_letters(text)}))
 
-    def _stands_in(self, text: str) -> bool:
+    def _may_contain(self, text: str) -> bool:
         if any(map(text.__contains__, self._forms)) or any(map(text.__contains__, self._cut.beginnings)):
             return True
         if self._any_case and any(map(to_lower(text).__contains__, self._any_case)):
             return True
-        return self._bare.may_stand_in(text)
+        return self._bare.may_contain(text)
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
         """Redact the pieces of one text. The mark of a secret is in the piece in which the secret begins."""
@@ -197,7 +197,7 @@ class Redactor:
         seen: list[Span] = []
         while begin < len(text):
             first, last = max(0, begin - _CONTEXT), begin + _STRETCH
-            until = _end_of_turn(text, first, last)
+            until = _end_of_stretch(text, first, last)
             stretch = text[first:last]
             low, high = begin - first, until - first
             if before != (stretch, low, high):
@@ -209,17 +209,17 @@ class Redactor:
 
     def _find_spans(self, text: str) -> list[Span]:
         searched = SearchedText(text)
-        found = [*self._standing(searched), *self._bare.spans(text)]
+        found = [*self._find_literally(searched), *self._bare.spans(text)]
         meant = unescape(searched)
         if meant:
-            found += meant.led_back(list(self._standing(SearchedText(meant.text))))
-            found += meant.led_back_from_marked(list(self._bare.spans(meant.marked)))
+            found += meant.map_to_original(list(self._find_literally(SearchedText(meant.text))))
+            found += meant.map_marked_to_original(list(self._bare.spans(meant.marked)))
         return found
 
-    def _standing(self, searched: SearchedText) -> Iterator[Span]:
-        for form in filter(searched.may_hold, self._forms):
+    def _find_literally(self, searched: SearchedText) -> Iterator[Span]:
+        for form in filter(searched.may_contain, self._forms):
             yield from _occurrences(searched.text, form)
-        for form in filter(searched.may_hold, self._any_case):
+        for form in filter(searched.may_contain, self._any_case):
             yield from _occurrences(searched.lower, form)
         yield from self._cut.spans(searched)
         text, lower = searched.text, "" if searched.long else searched.lower
@@ -270,11 +270,11 @@ class Redactor:
         if "form-urlencoded" in kind:
             return self.text(f"&{text}")[1:]  # the first parameter of a form has no & before it
         if "event-stream" in kind or "ndjson" in kind or "jsonl" in kind:
-            text = over_pieces(text, self.pieces)
+            text = clean_stream(text, self.pieces)
         return self.text(text)
 
 
-def _end_of_turn(text: str, first: int, last: int) -> int:
+def _end_of_stretch(text: str, first: int, last: int) -> int:
     """Return the end of the part of the stretch [first, last) in which secrets may begin; the rest is their context.
     If the text repeats itself, the next stretch begins with the same text as this one."""
     if last >= len(text):

@@ -168,7 +168,7 @@ class CutSecrets:
         """Yield the places where the beginning of a secret is followed by a cut or the end of the text."""
         text = searched.text
         for beginning, forms in self._forms.items():
-            at = text.find(beginning) if searched.may_hold(beginning) else -1
+            at = text.find(beginning) if searched.may_contain(beginning) else -1
             while at >= 0:
                 end = at + max(_common_length(text, at, form) for form in forms)
                 if end == len(text) or text.startswith(_AT_A_CUT, end):

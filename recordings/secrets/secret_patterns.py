@@ -40,9 +40,9 @@ class Pattern:
     some: tuple[str, ...] = ()
 
     def spans(self, searched: SearchedText) -> Iterator[tuple[int, int]]:
-        if not all(map(searched.holds_in_any_case if self.lowered else searched.holds, self.holds)):
+        if not all(map(searched.contains_in_any_case if self.lowered else searched.contains, self.holds)):
             return
-        if self.some and not any(map(searched.holds_in_any_case, self.some)):
+        if self.some and not any(map(searched.contains_in_any_case, self.some)):
             return
         for match in self.expression.finditer(searched.lower if self.lowered else searched.text):
             start, end = match.span("secret")
@@ -157,7 +157,7 @@ KINDS = frozenset({"cookie", *(pattern.kind for pattern in PATTERNS)})
 
 
 # Occurrences of a character up to which checking each is faster than a search for literals.
-_FEW = 64
+_FEW_OCCURRENCES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class _Literals:
     around: re.Pattern[str] | None
 
     @classmethod
-    def of(cls, rarest: str, literals: tuple[str, ...]) -> _Literals:
+    def sharing(cls, rarest: str, literals: tuple[str, ...]) -> _Literals:
         if len(literals) < 4:
             return cls(rarest, literals, None)
         ways = []
@@ -180,8 +180,8 @@ class _Literals:
             ways.append(f"(?<={re.escape(before + rarest)}){re.escape(after)}")
         return cls(rarest, literals, re.compile(f"{re.escape(rarest)}(?:{'|'.join(ways)})"))
 
-    def stand_in(self, text: str) -> bool:
-        if self.around is not None and text.count(self.rarest) <= _FEW:
+    def occur_in(self, text: str) -> bool:
+        if self.around is not None and text.count(self.rarest) <= _FEW_OCCURRENCES:
             return self.around.search(text) is not None
         return any(map(text.__contains__, self.literals))
 
@@ -191,7 +191,7 @@ def _by_rarest(literals: Iterable[str]) -> tuple[_Literals, ...]:
     for literal in dict.fromkeys(literals):
         rarest = next(character for character in (*"@_JK2?&%zIx/k-", literal[0]) if character in literal)
         found[rarest] = (*found.get(rarest, ()), literal)
-    return tuple(_Literals.of(rarest, those) for rarest, those in found.items())
+    return tuple(_Literals.sharing(rarest, those) for rarest, those in found.items())
 
 
 _AS_WRITTEN = _by_rarest(pattern.holds[0] for pattern in PATTERNS if not pattern.lowered)
@@ -213,7 +213,7 @@ def may_match(text: str) -> bool:
 
 def _holds_any(text: str, groups: tuple[_Literals, ...]) -> bool:
     for group in groups:  # noqa: SIM110 - a generator would cost as much as the looks do
-        if group.rarest in text and group.stand_in(text):
+        if group.rarest in text and group.occur_in(text):
             return True
     return False
 
@@ -242,7 +242,7 @@ def cookies(searched: SearchedText) -> list[Span]:
     """Return the places of cookie values in the headers `Cookie` and `Set-Cookie`. A reply may contain a million
     headers, of which only a few are different, so the text between two headers is searched once, however often it
     occurs."""
-    if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
+    if not (searched.contains("=") and searched.contains_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower
     begins = [0, *map(re.Match.start, _BOUNDARY.finditer(lower))]

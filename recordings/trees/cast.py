@@ -16,7 +16,7 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.log.header import trial_identity
 from recordings.trees.builder import MergeKey, TreeBuilder, merging
-from recordings.trees.node_text import cut, one_line
+from recordings.trees.node_text import one_line, shorten
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
@@ -115,7 +115,7 @@ def _read_topic(value: object, where: str, place: Place) -> tuple[str, dict[str,
 
 def _show_name(name: str) -> str:
     """Shorten a name from the file for a message, and put it on one line without terminal codes."""
-    return cut(one_line(name[:200]), 40) or repr(name)
+    return shorten(one_line(name[:200]), 40) or repr(name)
 
 
 def _read_node(value: Any, where: str, place: Place) -> _Node:

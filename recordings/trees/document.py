@@ -104,7 +104,7 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
         name: [read.whole(node, name, f"{where}.nodes[{i}]") for i, node in enumerate(nodes)]
         for name in ("parent", "symbol", "visits", "stops")
     }
-    endings = [read.wholes(node, "endings", f"{where}.nodes[{i}]") for i, node in enumerate(nodes)]
+    endings = [read.whole_numbers(node, "endings", f"{where}.nodes[{i}]") for i, node in enumerate(nodes)]
     if any(len(row) != len(outcomes) for row in endings):
         read.fail(f"{where}.nodes: endings must have one number for each of the {len(outcomes)} outcomes")
     ends = [read.whole(one, "end", f"{where}.trials[{i}]") for i, one in enumerate(trials)]
@@ -120,7 +120,7 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
             symbol=np.array(columns["symbol"], dtype=np.int32),
             visits=np.array(columns["visits"], dtype=np.int64),
             stops=np.array(columns["stops"], dtype=np.int64),
-            ends=np.array(ends if named else read.wholes(tree, "ends", where), dtype=np.int32),
+            ends=np.array(ends if named else read.whole_numbers(tree, "ends", where), dtype=np.int32),
             trials=tuple(read.trial(one, f"{where}.trials[{i}]") for i, one in enumerate(trials)),
             keys=tuple(
                 DeclaredKey(
@@ -174,7 +174,7 @@ class _Reader:
             self.fail(f"{where} has no whole number {name!r}")
         return found
 
-    def wholes(self, value: dict[str, Any], name: str, where: str) -> list[int]:
+    def whole_numbers(self, value: dict[str, Any], name: str, where: str) -> list[int]:
         found = value.get(name)
         if not isinstance(found, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in found):
             self.fail(f"{where} has no list of whole numbers {name!r}")

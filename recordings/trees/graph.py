@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recordings.trees.node_text import node_title, title, xml_safe
+from recordings.trees.node_text import node_title, tree_title, xml_safe
 from recordings.trees.tree import ConversationTree
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def as_graph(
 
     Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),
     `texts` and `merging`; edges have `visits` and `probability`. `columns` has, for each tree, figures to add to its
-    edges. `said` has sentences for each tree. Roots also have a `title`, and these sentences as `caption`.
+    edges. `said` has sentences for each tree. Roots also have a `tree_title`, and these sentences as `caption`.
     """
     import networkx
 
@@ -59,7 +59,7 @@ def as_graph(
                 ),
                 texts=int(tree.texts[node]),
                 merging=tree.merging(node),
-                **({} if node else {"title": title(tree), **({"caption": "; ".join(said[i])} if said else {})}),
+                **({} if node else {"title": tree_title(tree), **({"caption": "; ".join(said[i])} if said else {})}),
             )
             if node:
                 parent = int(tree.parent[node])

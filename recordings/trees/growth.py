@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.fingerprints import Fingerprints
-from recordings.trees.preorder import canonical, depths, levels, subtotals
+from recordings.trees.preorder import canonical_positions, depths, levels, subtotals
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
 
@@ -59,7 +59,7 @@ def assemble(raw: Raw) -> ConversationTree:
     stops = np.bincount(raw.ends, minlength=nodes).astype(np.int64)
     depth = depths(raw.parent)
     visits = subtotals(raw.parent, depth, stops)
-    place = canonical(raw.parent, symbol, visits, depth)
+    place = canonical_positions(raw.parent, symbol, visits, depth)
     back = np.empty(nodes, dtype=np.int64)
     back[place] = np.arange(nodes)
     parent = np.where(raw.parent >= 0, place[raw.parent], np.int32(-1))[back].astype(np.int32)

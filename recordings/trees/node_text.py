@@ -41,7 +41,7 @@ def xml_safe(text: str) -> str:
     return _NOT_IN_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
-def cells(text: str) -> int:
+def column_width(text: str) -> int:
     """Return the number of terminal columns that `text` occupies."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
@@ -54,9 +54,9 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def cut(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Shorten `text` to at most `width` columns, with an ellipsis at the end if something was cut off."""
-    if cells(text) <= width:
+    if column_width(text) <= width:
         return text
     room, kept = width - 1, ""
     for character in text:
@@ -83,10 +83,10 @@ def node_title(tree: ConversationTree, node: int) -> str:
 
 def _limit_length(text: str) -> str:
     """Put the text on one line and cut it to the widest terminal, without processing all of a reply of a megabyte."""
-    return cut(one_line(text[: 4 * _LONGEST]), _LONGEST)
+    return shorten(one_line(text[: 4 * _LONGEST]), _LONGEST)
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a share as whole percents. 0% is written only for exactly 0, and 100% only for exactly 1."""
     if isnan(share):
         return "n/a"
@@ -97,15 +97,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
-def title(tree: ConversationTree) -> str:
+def tree_title(tree: ConversationTree) -> str:
     """Return the title of a tree: systems, topics, keys, number of trials, and the conversations that were left out."""
     scope = tree.scope
     return " · ".join(
-        part for part in (_list_names(scope.systems), _list_names(scope.topics), *what_was_folded(tree)) if part
+        part for part in (_list_names(scope.systems), _list_names(scope.topics), *scope_phrases(tree)) if part
     )
 
 
-def what_was_folded(tree: ConversationTree) -> list[str]:
+def scope_phrases(tree: ConversationTree) -> list[str]:
     """Return phrases on the key by which a tree was merged, the number of trials, and the conversations that were
     left out."""
     parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]

@@ -36,7 +36,7 @@ def levels(depth: Nodes) -> Iterator[Index]:
         yield order[start:stop]
 
 
-def sizes(parent: Nodes, depth: Nodes) -> Nodes:
+def subtree_sizes(parent: Nodes, depth: Nodes) -> Nodes:
     """Return (N,) the number of nodes in each subtree, including its root."""
     return subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
 
@@ -63,7 +63,7 @@ def group_branches(parent: Nodes) -> tuple[Nodes, Index]:
     return branches, starts
 
 
-def canonical(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> Nodes:
+def canonical_positions(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> Nodes:
     """Return (N,) the position of every node in pre-order. Branches are sorted by descending visits, then by symbol."""
     size = subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
     # The nodes below the root by parent, visits descending, symbol.
@@ -86,8 +86,8 @@ def canonical(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth
     return place
 
 
-def out_of_order(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> bool:
-    """Return True if the nodes are not in the order of `canonical`."""
+def is_out_of_order(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> bool:
+    """Return True if the nodes are not in the order of `canonical_positions`."""
     if np.any(depth[1:] > depth[:-1] + 1):
         return True
     above: Index = np.zeros(1, dtype=np.int64)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
-from recordings.trees.preorder import depths, group_branches, out_of_order, sizes
+from recordings.trees.preorder import depths, group_branches, is_out_of_order, subtree_sizes
 
 SPEAKERS = ("system", "user")
 
@@ -176,7 +176,7 @@ class ConversationTree:
     def size(self) -> npt.NDArray[np.int32]:
         """(N,) number of nodes in the subtree of each node, including the node: the subtree of v is v … v + size[v] -
         1."""
-        return sizes(self.parent, self.depth)
+        return subtree_sizes(self.parent, self.depth)
 
     @cached_property
     def _branches(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
@@ -282,7 +282,7 @@ class ConversationTree:
         named = [(one.speaker, one.key) for one in self.symbols]
         if named != sorted(named):
             return "symbols must be sorted by speaker and key"
-        if out_of_order(self.parent, self.symbol, self.visits, self.depth):
+        if is_out_of_order(self.parent, self.symbol, self.visits, self.depth):
             return "nodes must be in pre-order, branches by visits descending, then speaker, then key"
         return ""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure
 
@@ -32,7 +32,7 @@ def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
     for one in conversations:
         for turn in one.turns:
             if turn.reply is not None and turn.reply.seconds is not None and turn.reply.asked_at:
-                began = moment(turn.reply.asked_at)
+                began = unix_seconds(turn.reply.asked_at)
                 times.setdefault(one.key.system, []).append((began, began + turn.reply.seconds))
     for system, spans in sorted(times.items()):
         begins, ends = np.sort(np.array(spans), axis=0).T

@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from recordings.trees.preorder import depths, sizes
+from recordings.trees.preorder import depths, subtree_sizes
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.stochastic import parting
@@ -122,7 +122,7 @@ def transitions(
     )
     unseen, over_topics = unseen_mass(once, twice, visits, level), False
     if _several(topics):
-        counts = parting.by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
+        counts = parting.by_topic(subtree_sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
         onward = np.zeros_like(counts)
         np.add.at(onward, parent[1:], counts[1:])
         several = parting.varies_within_topic(counts)
@@ -134,7 +134,7 @@ def transitions(
         )
         over_topics = bool(several.any())
         if sessions is not None:
-            own = parting.by_topic(sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
+            own = parting.by_topic(subtree_sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
             on = np.zeros_like(own)
             np.add.at(on, parent[1:], own[1:])
             low[1:], high[1:] = _add_distances(
@@ -200,7 +200,7 @@ def end_shares(
     if several.size:
         low[several], high[several] = _bounds(_INTERVALS[found.interval], k[several], n[several], found.level)
     if several.size and _several(topics):
-        order, size = np.argsort(places, kind="stable"), sizes(tree.parent, depths(tree.parent))
+        order, size = np.argsort(places, kind="stable"), subtree_sizes(tree.parent, depths(tree.parent))
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
 
         def counted(units: npt.ArrayLike) -> tuple[Counts, Counts]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from recordings.files.errors import RunError
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.judged.judgments import KINDS, UNSURE, Judgment, Layer, Target
 from recordings.judged.wanted import HELD
 from scoring.swan.extraction import RULES
@@ -106,7 +106,11 @@ class Judgments:
                 if not criterion.may_score(layer.kind) or layer.kind == "rule":
                     refused += counts
                     continue
-                target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
+                target = (
+                    Target.from_dialogue_judgment(judgment)
+                    if criterion.level == "dialogue"
+                    else Target.from_judgment(judgment)
+                )
                 silent = judgment.value == UNSURE or judgment.unjudged
                 given = (
                     None
@@ -205,7 +209,7 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
                 equal = authors.setdefault((where, rank), {})
                 equal[layer.author] = None
                 found[where] = NuggetLayer(layer, [], equals=tuple(sorted(equal.keys() - {layer.author})))
-            target = Target.of(judgment)
+            target = Target.from_judgment(judgment)
             if target is not None:
                 found[where].found.append((target, judgment, place))
             else:
@@ -232,7 +236,7 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
 def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
     match judgment:
         case Judgment(about={"trial": str(trial), "attempt": int(attempt), **rest}):
-            if judgment.criterion == NUGGET and Target.of(judgment) is not None:
+            if judgment.criterion == NUGGET and Target.from_judgment(judgment) is not None:
                 return trial, attempt
             if judgment.criterion == EXTRACTION and not rest:
                 return trial, attempt
@@ -274,7 +278,7 @@ def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[
     found.sort(
         key=lambda one: (
             -one[0],
-            moment(one[1].made_at),
+            unix_seconds(one[1].made_at),
             one[1].made_at,
             one[1].author,
             one[1].version,

@@ -31,7 +31,7 @@ from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.events.event_lines import encode
 from recordings.events.events import Event, events_of
-from recordings.files.json_text import document, line
+from recordings.files.json_text import encode_document, line
 from recordings.log.header import Header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
@@ -201,7 +201,7 @@ def tree_figures(folder: Path, count: int) -> list[Bounded]:
     if not run.exists():
         run.mkdir()
         header = _header()
-        (run / "run.json").write_bytes(document(header.as_json()))
+        (run / "run.json").write_bytes(encode_document(header.as_json()))
         one = b"".join(line(encode(event)) for event in next(conversations(1)))
         name = f"{1:032x}".encode()
         opening = line({"event": "opened", "format": "harvest-events/1", "worker": "000001", "pid": 1, "at": ""})

@@ -11,7 +11,7 @@ from statistics import median
 from harvest.judging.serving.questions import Question, page_question
 from harvest.judging.sheets.annotators import judgment_key, newest_judgments
 from recordings.files.json_text import Json
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.judged.decisions import Decision, DecisionBook, read_decisions
 from recordings.judged.judgments import UNSURE, Judgment, decided_layers, read_layers
 from topics.counting import pluralize
@@ -190,7 +190,7 @@ class Desk:
             person = self._people[name]
             person.states[question.id] = (value, kept.note)
             person.made[known] = question.id
-            person.times = [*person.times, moment(kept.at)][-_RECENT_JUDGMENTS:]
+            person.times = [*person.times, unix_seconds(kept.at)][-_RECENT_JUDGMENTS:]
         return {"progress": self.progress(name)}
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
@@ -232,7 +232,7 @@ class Desk:
             if place is not None:
                 person.made[decision.id] = place
                 self._known[decision.id] = (name, place, decision.value)
-        person.times = [moment(one.at) for one in decisions][-_RECENT_JUDGMENTS:]
+        person.times = [unix_seconds(one.at) for one in decisions][-_RECENT_JUDGMENTS:]
 
     def _question(self, known: Json) -> Question:
         found = self._asked.get(known) if isinstance(known, str) else None

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from harvest.judging.serving.desk import Desk, InvalidRequest
 from harvest.judging.serving.guard import BODY_SECONDS, Addresses, Guard
-from recordings.files.errors import StoreError, in_words
+from recordings.files.errors import StoreError, describe_fault
 from recordings.files.json_text import Json, line
 from topics.errors import InputError
 
@@ -189,7 +189,7 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
             return _json({"error": str(fault)}, fault.status)
         except StoreError as fault:
             troubled(fault)
-            return _json({"error": f"the decision could not be saved: {in_words(fault.fault)[0]}"}, 507)
+            return _json({"error": f"the decision could not be saved: {describe_fault(fault.fault)[0]}"}, 507)
 
     return Starlette(
         routes=[

@@ -25,7 +25,7 @@ from protocols.route import Stop
 from recordings.conversations.conversation import Conversation, Turn
 from recordings.events.attempts import AttemptId
 from recordings.files.json_text import Json
-from recordings.log.header import plain
+from recordings.log.header import as_plain_json
 from recordings.log.run_folder import Run
 from scoring.inference.attribution import Attribution, Side, Told, attribute
 from scoring.inference.interval import no_interval
@@ -305,7 +305,7 @@ def _user_inputs(run: Run, system: str) -> Json:
             }
     changes = definition.get("changes") if isinstance(definition, dict) else None
     audit = recorded_audit(run)
-    return plain({**says, "arm": changes, **{key: audit.get(key) for key in ("user_files", "endpoints")}})
+    return as_plain_json({**says, "arm": changes, **{key: audit.get(key) for key in ("user_files", "endpoints")}})
 
 
 def _software_changes(before: Run, after: Run) -> dict[str, tuple[str, str]]:

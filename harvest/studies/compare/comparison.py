@@ -20,7 +20,7 @@ from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_sy
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
 from recordings.files.json_text import Json
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run
 from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
@@ -270,7 +270,7 @@ def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Tr
     """Return the start times of trials in seconds, by system. Systems without recorded times are omitted."""
     found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
     for one in material.finished:
-        if one.key.system in found and math.isfinite(began := moment(one.started_at)):
+        if one.key.system in found and math.isfinite(began := unix_seconds(one.started_at)):
             found[one.key.system][one.key.topic, one.key.trial] = began
     return {name: own for name, own in found.items() if own}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from harvest.audits.groups import grouped_name, noise_pairs
+from harvest.audits.groups import grouped_name, null_pairs_of
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, score_material
@@ -114,7 +114,7 @@ def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
         names = dict(sorted(names.items(), key=lambda entry: order.get(entry[0], len(order))))
         protocol = run.header.played_protocol()
         grouped.append(
-            GroupedSystem(name, run, names, () if protocol is None else noise_pairs(protocol, tuple(names)), goes_on)
+            GroupedSystem(name, run, names, () if protocol is None else null_pairs_of(protocol, tuple(names)), goes_on)
         )
     return tuple(grouped)
 

@@ -17,7 +17,7 @@ from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
-from recordings.log.header import plain, topic_value
+from recordings.log.header import as_plain_json, topic_value
 from recordings.log.run_folder import Run
 from scoring.settings import SETTINGS, Settings
 from topics.counting import pluralize
@@ -177,7 +177,7 @@ def _attribute_contrasts(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
     first = next(iter(known), "")
     for attribute in dict.fromkeys(name for topics in known.values() for name in topics.attributes):
         values = {
-            name: plain({part: getattr(topics.attributes[attribute], part) for part in _ATTRIBUTE})
+            name: as_plain_json({part: getattr(topics.attributes[attribute], part) for part in _ATTRIBUTE})
             for name, topics in known.items()
             if attribute in topics.attributes
         }

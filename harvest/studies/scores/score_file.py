@@ -11,7 +11,7 @@ from harvest.studies.runs.sources import sources
 from harvest.studies.scores.bounds import Checked
 from recordings.files.errors import StoreError
 from recordings.files.evidence import remove_leftovers, write_safely
-from recordings.files.json_text import Json, document, line
+from recordings.files.json_text import Json, encode_document, line
 from recordings.log.header import software
 from recordings.log.run_folder import Run
 from scoring.notation import Term
@@ -58,7 +58,7 @@ def scores_document(
 
 
 def _member(name: str, value: Json) -> bytes:
-    return f'  "{name}": '.encode() + document(value).rstrip().replace(b"\n", b"\n  ")
+    return f'  "{name}": '.encode() + encode_document(value).rstrip().replace(b"\n", b"\n  ")
 
 
 def _row(row: ScoreRow) -> bytes:

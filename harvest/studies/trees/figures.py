@@ -7,7 +7,7 @@ from typing import Any
 
 from harvest.studies.trees.tree_scores import TreeScores
 from recordings.conversations.conversation import TrialKey
-from recordings.trees.node_text import cut, one_line, percent
+from recordings.trees.node_text import format_percent, one_line, shorten
 from recordings.trees.tree import ConversationTree
 from scoring.inference.design import INDEPENDENT, Design, too_few_sessions
 from scoring.inference.interval import too_few
@@ -81,7 +81,7 @@ class TreeFigures:
         found = []
         for count, total, value, bottom, top in zip(k, n, share, low, high):
             interval = f"[{100 * bottom:3.0f},{100 * top:4.0f}]" if not isnan(bottom) else ""
-            found.append(f"{f'{count}/{total}':>{width}} {percent(value):>4} {interval}")
+            found.append(f"{f'{count}/{total}':>{width}} {format_percent(value):>4} {interval}")
         return tuple(found)
 
     def captions(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class TreeFigures:
             one = self.named
             words = _share_words(one.k, one.n, one.k / one.n, one.low, one.high)
             for node, name, own in zip(one.ends.node.tolist(), one.ends.name, words, strict=True):
-                found.setdefault(node, []).append((cut(one_line(name), _LONGEST_END), own))
+                found.setdefault(node, []).append((shorten(one_line(name), _LONGEST_END), own))
         return found
 
     def end_lines(self) -> dict[int, list[tuple[str, str]]]:
@@ -119,7 +119,7 @@ class TreeFigures:
             one, blank = self.named, " " * max(map(len, self._score_columns()), default=0)
             shares = self._shares(one.k, one.n, one.k / one.n, one.low, one.high)
             for node, name, share in zip(one.ends.node.tolist(), one.ends.name, shares, strict=True):
-                found.setdefault(node, []).append((cut(one_line(name), _LONGEST_END), f"{share}{blank}"))
+                found.setdefault(node, []).append((shorten(one_line(name), _LONGEST_END), f"{share}{blank}"))
         return found
 
     def unseen(self) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def _session(key: TrialKey) -> tuple[str, int]:
 
 def _share_words(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (percent(value), f"{count}/{total}", "" if isnan(bottom) else f"[{100 * bottom:.0f}, {100 * top:.0f}]")
+        (format_percent(value), f"{count}/{total}", "" if isnan(bottom) else f"[{100 * bottom:.0f}, {100 * top:.0f}]")
         for count, total, value, bottom, top in zip(k, n, share, low, high, strict=True)
     )
 
@@ -211,4 +211,4 @@ def _unseen_words(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
         return ""
     once, n = int(mass.once[at]), int(mass.n[at])
     counted = f"{once} of {n} in one topic alone" if over_topics else f"{once} seen once, n={n}"
-    return f"{what}: about {percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
+    return f"{what}: about {format_percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"

@@ -13,7 +13,7 @@ import numpy as np
 
 from harvest.studies.trees.folded_trees import merging_named
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import end_name, says_how
+from recordings.conversations.endings import end_name, is_end_stated
 from recordings.trees.builder import LABEL, Merging, PathTurn, TreeBuilder, path_of
 from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
@@ -215,7 +215,7 @@ def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
     return {
         FoldedTrial(one.key, one.attempt): end_name(one.outcome)
         for one in conversations
-        if one.outcome is not None and says_how(one.outcome)
+        if one.outcome is not None and is_end_stated(one.outcome)
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from recordings.trees.node_text import percent
+from recordings.trees.node_text import format_percent
 from topics.counting import pluralize
 
 INDENT = " " * 7
@@ -40,12 +40,12 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         if place < _MOST and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST):
             rest.remove(turn)
             sides = ", ".join(
-                f"{name} {percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
+                f"{name} {format_percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
                 for side, name in enumerate((one, other))
             )
             tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
             way = " → ".join((*turn.turns, turn.branch))
-            yield f"{percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
+            yield f"{format_percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
             names = (found.first, found.second)
             for pair in turn.pairs[:1]:
                 for name, trial in zip(names, (pair.first, pair.second)):
@@ -54,7 +54,7 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
                     yield f"{COMMAND} {printable(shlex.join(words), line=True)}"
     if rest:
         together = sum(turn.share for turn in rest)
-        yield f"{percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
+        yield f"{format_percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
     if not found.tells_ends:
         yield "ends are not distinguished, because some conversations have no recorded end"
     if found.refused:

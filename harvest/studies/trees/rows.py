@@ -18,7 +18,7 @@ from harvest.tables.study_form import StudyForm
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.log.run_folder import Run
 from recordings.trees.document import STUDY_FORMAT, tree_as_json
-from recordings.trees.node_text import node_title, title
+from recordings.trees.node_text import node_title, tree_title
 from recordings.trees.tree import ConversationTree
 from scoring.inference.interval import METHOD
 
@@ -151,7 +151,7 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
     """Yield the printed lines of all trees, no wider than `width` unless a single word is. Only the first `turns` of
     conversations are printed; None means all. Notes about all trees follow after the last one."""
     for one in trees:
-        for line in wrap(title(one.tree), width):
+        for line in wrap(tree_title(one.tree), width):
             yield _line(line, "bold")
         labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
         lines = outline(

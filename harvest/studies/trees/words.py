@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harvest.studies.trees.figures import TreeFigures
 from harvest.tables.drawing.tree_drawing import TreeDrawing
-from recordings.trees.node_text import one_line, what_was_folded
+from recordings.trees.node_text import one_line, scope_phrases
 from recordings.trees.tree import ConversationTree
 from scoring.inference.interval import METHOD
 from scoring.inference.proportions import FEW
@@ -118,5 +118,5 @@ def _list_names(names: Sequence[str], most: int) -> str:
 def _play_words(tree: ConversationTree, protocol: str) -> str:
     hashes = ", ".join(one[:12] for one in tree.scope.protocols if one)
     known = " ".join(part for part in (one_line(protocol), f"({hashes})" if hashes else "") if part)
-    parts = [f"protocol {known}" if known else "imported, no protocol", *what_was_folded(tree)]
+    parts = [f"protocol {known}" if known else "imported, no protocol", *scope_phrases(tree)]
     return " · ".join(parts)

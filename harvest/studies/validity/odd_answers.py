@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harvest.pages.finding.notices import opens_as_failure
 from protocols.rules.empty import is_empty
-from recordings.conversations.conversation import Conversation, SystemTurn, ending_of
+from recordings.conversations.conversation import Conversation, SystemTurn, ending_from_finish
 from recordings.files.evidence import read_exhibit
 from topics.counting import pluralize
 
@@ -71,7 +71,7 @@ def odd_answers(
             said = f"{pluralize(len(replies), 'answer')} by {what}: {', '.join(named)}"
             yield f"{system}: {said}; all are in its figures."
         for endings, what in (("cut",), "cut by the system's own limit"), (_BY_ITSELF, "filtered by the system itself"):
-            early = Counter(reply.finish for reply in replies if ending_of(reply.finish) in endings)
+            early = Counter(reply.finish for reply in replies if ending_from_finish(reply.finish) in endings)
             if early:
                 count = f"{early.total()} of {pluralize(len(replies), 'answer')}"
                 yield f"{system}: {count} {what} ({', '.join(early)}), counted as they are."

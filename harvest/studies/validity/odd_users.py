@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import is_cut_short, says_how
+from recordings.conversations.endings import is_cut_short, is_end_stated
 from simulators.llm.prompting import names_sign
 from simulators.llm.voices import orders_a_model
 from simulators.reasons import FRUSTRATED, WITHOUT_A_CHOICE
@@ -142,7 +142,7 @@ def left_by_choice(one: Conversation) -> bool:
     return (
         outcome is not None
         and outcome.kind == "user-stopped"
-        and says_how(outcome)
+        and is_end_stated(outcome)
         and outcome.reason not in WITHOUT_A_CHOICE
     )
 

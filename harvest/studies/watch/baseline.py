@@ -26,7 +26,7 @@ from harvest.studies.trees.folded_trees import merging_named
 from harvest.studies.validity.concentrations import loss_table
 from harvest.studies.validity.user_card import joined_tables
 from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import CUT_ENDS, end_name, says_how
+from recordings.conversations.endings import CUT_ENDS, end_name, is_end_stated
 from recordings.files.json_text import Json
 from recordings.log.header import Header
 from recordings.log.run_folder import Run
@@ -271,7 +271,7 @@ def ways(conversations: Sequence[Conversation]) -> Ways:
     found: dict[str, Counter[tuple[Turn, ...]]] = {}
     for one in conversations:
         way = tuple((speaker, key) for speaker, key, _ in path_of(one, merging))
-        if one.outcome is not None and says_how(one.outcome):
+        if one.outcome is not None and is_end_stated(one.outcome):
             way = (*way, ("end", end_name(one.outcome)))
         found.setdefault(one.key.topic, Counter())[way] += 1  # type: ignore[index]
     return {topic: dict(sorted(counts.items())) for topic, counts in sorted(found.items())}

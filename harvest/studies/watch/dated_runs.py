@@ -15,7 +15,7 @@ from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.history import Look
 from recordings.files.errors import RunError
 from recordings.files.lock import is_locked
-from recordings.files.times import moment, stamp
+from recordings.files.times import stamp, unix_seconds
 from recordings.log.header import Header
 from recordings.log.run_folder import is_run, read
 from recordings.log.shard import planned_trials
@@ -85,7 +85,7 @@ def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -
     baseline, are omitted."""
     known = {one.at: one for one in looks}
     # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
-    last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")
+    last = max((one.at for one in looks if one.baseline == baseline.identity), key=unix_seconds, default="")
     for folder in sorted(runs.iterdir() if runs.is_dir() else (), reverse=True):
         if not _DATED.fullmatch(folder.name) or not folder.is_dir() or is_locked(folder):
             continue

@@ -28,7 +28,7 @@ import numpy as np
 from pydantic import Field
 
 from recordings.files.shared_file import SharedFile, shared_file
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
 from scoring.inference.watch_state import Seen, WatchState, advance
 from scoring.inference.watched_audit import JudgingRules, pooled
@@ -198,7 +198,7 @@ class History:
     def looks(self) -> tuple[Look, ...]:
         """The last look for each run and baseline, in order of time. Earlier ones do not count."""
         last = {(one.baseline, one.at): one for one in self.lines}
-        return tuple(sorted(last.values(), key=lambda one: moment(one.at)))
+        return tuple(sorted(last.values(), key=lambda one: unix_seconds(one.at)))
 
     @cached_property
     def _looks_by_run(self) -> Mapping[tuple[str, str], list[Look]]:
@@ -214,7 +214,7 @@ class History:
 
     def until(self, now: float) -> History:
         """Return the history without looks dated after `now`, in seconds."""
-        return replace(self, lines=tuple(one for one in self.lines if moment(one.at) <= now))
+        return replace(self, lines=tuple(one for one in self.lines if unix_seconds(one.at) <= now))
 
     def damage(self, path: Path, now: float) -> Iterator[str]:
         """Describe the faults in the file. A look dated after `now`, in seconds, is a fault."""
@@ -228,7 +228,7 @@ class History:
                 f"{self.bare[0]}{others}: it has no hash, so changes to it cannot be detected: an earlier version "
                 "wrote it, or somebody edited it"
             )
-        late = [one for one in self.looks if moment(one.at) > now]
+        late = [one for one in self.looks if unix_seconds(one.at) > now]
         if late:
             first, more = late[0], len(late) - 1
             others = f", and {pluralize(more, 'more look')} after it" if more else ""
@@ -321,8 +321,8 @@ def open_history(path: Path) -> Iterator[HistoryFile]:
 
 def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, ...]:
     """Return the looks against this baseline that began before `at`, in order of time."""
-    before = (one for one in looks if one.baseline == baseline and moment(one.at) < moment(at))
-    return tuple(sorted(before, key=lambda one: moment(one.at)))
+    before = (one for one in looks if one.baseline == baseline and unix_seconds(one.at) < unix_seconds(at))
+    return tuple(sorted(before, key=lambda one: unix_seconds(one.at)))
 
 
 def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
@@ -343,7 +343,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
         low, high = one.shown or (math.nan, math.nan)
         changed = before_states and one.verdict == "changed"
         seen = Seen(
-            at=moment(look.at),
+            at=unix_seconds(look.at),
             value=one.value - baseline.mean if one.difference is None else one.difference,
             low=low,
             high=high,

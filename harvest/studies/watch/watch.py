@@ -24,7 +24,7 @@ from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identit
 from harvest.studies.watch.changes import changed_topics, changed_turns
 from harvest.studies.watch.history import Look, LookSystem, WatchRules
 from harvest.studies.watch.watched import Over, Watched, WatchedFigure, WatchedSystem
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run
 from scoring.inference.drift import SAME_BUDGET, Baseline, difference
 from scoring.inference.run_effects import FEWEST_RUNS
@@ -214,7 +214,7 @@ class _Audit:
         judged = None
         if gated:
             state = past_looks.state_after(self.past, system, figure.name, known, rules)
-            judged = judge(state, known, cells, rules, at=moment(self.run.header.created_at), left=left)
+            judged = judge(state, known, cells, rules, at=unix_seconds(self.run.header.created_at), left=left)
             found = judged.difference
         else:
             found = difference(known, cells, matters=rules.matters, level=rules.level, left=left)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harvest.tables.drawing.outline import endings, texts_note
 from recordings.trees.graph import node_name
-from recordings.trees.node_text import cut, node_title, one_line, title
+from recordings.trees.node_text import node_title, one_line, shorten, tree_title
 from recordings.trees.tree import ConversationTree
 
 # Columns of a label; longer ones end in an ellipsis.
@@ -71,12 +71,12 @@ def _label(tree: ConversationTree, node: int, width: int, notes: Sequence[Sequen
     ended = f" ■ {endings(tree, node)} {int(tree.stops[node])}" if tree.stops[node] else ""
     texts = f" ({found})" if node and (found := texts_note(tree, node)) else ""
     note = notes[i][node] if notes else ""
-    words = cut(_SIDES[tree.speaker(node)] + node_title(tree, node), width)
+    words = shorten(_SIDES[tree.speaker(node)] + node_title(tree, node), width)
     return [words + texts + ended, *([f"? {one_line(note)}"] if note else [])]
 
 
 def _heading(tree: ConversationTree, said: Sequence[Sequence[str]], i: int) -> list[str]:
-    return [title(tree), *(map(one_line, said[i]) if said else ())]
+    return [tree_title(tree), *(map(one_line, said[i]) if said else ())]
 
 
 def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]], i: int) -> str:

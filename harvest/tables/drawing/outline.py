@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recordings.trees.fingerprints import MOST_TEXTS
-from recordings.trees.node_text import cells, cut, node_title, one_line, title
+from recordings.trees.node_text import column_width, node_title, one_line, shorten, tree_title
 from recordings.trees.tree import ConversationTree
 
 _NARROWEST = 14  # columns for the turn, however deep its line is indented
@@ -50,7 +50,7 @@ def outline(
     """
     apart = ends or {}
     own = (figure for lines in apart.values() for _, figure in lines)
-    room = max((cells(text) for text in (*figures, *stops, *own)), default=0)
+    room = max((column_width(text) for text in (*figures, *stops, *own)), default=0)
     open_nodes: list[tuple[int, str, str]] = [(0, "", "")]
     while open_nodes:
         node, first, rest = open_nodes.pop()
@@ -82,13 +82,13 @@ def _rails(rest: str, parts: int, *, last: bool) -> tuple[str, str]:
 def _line(
     node: int, kind: str, rails: str, mark: str, words: str, figure: str, room: int, width: int, after: str = ""
 ) -> OutlineLine:
-    most = max(width - room - 2 - cells(mark) - _NARROWEST, 4)
-    if cells(rails) > most:  # too deep for the width: keep the lines nearest to the words
+    most = max(width - room - 2 - column_width(mark) - _NARROWEST, 4)
+    if column_width(rails) > most:  # too deep for the width: keep the lines nearest to the words
         rails = "…" + rails[-(most - 1) :]
-    free = max(width - cells(rails) - cells(mark) - (room + 2 if figure else 0), 1)
-    words = cut(words, max(free - cells(after), 1)) + after
+    free = max(width - column_width(rails) - column_width(mark) - (room + 2 if figure else 0), 1)
+    words = shorten(words, max(free - column_width(after), 1)) + after
     if figure:
-        words += " " * (free - cells(words)) + "  " + " " * (room - cells(figure))
+        words += " " * (free - column_width(words)) + "  " + " " * (room - column_width(figure))
     return OutlineLine(node, kind, rails, mark, words, figure)
 
 
@@ -117,4 +117,4 @@ def outline_text(
 ) -> str:
     """Return the title and the lines of a tree as one text."""
     lines = outline(tree, figures, stops=stops, notes=notes, width=width)
-    return "\n".join([title(tree), *map(str, lines)]) + "\n"
+    return "\n".join([tree_title(tree), *map(str, lines)]) + "\n"

@@ -8,7 +8,7 @@ from harvest.tables.drawing.layout import Shown, places, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from harvest.tables.drawing.svg import break_lines, plain, room
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
-from recordings.trees.node_text import node_title, percent
+from recordings.trees.node_text import format_percent, node_title
 from recordings.trees.tree import ConversationTree
 from topics.counting import plural
 
@@ -179,7 +179,7 @@ class _Drawing:
 
     def _fold_words(self, node: int) -> str:
         one = self.chosen.folded[node]
-        visits, share = one.visits, percent(one.visits / int(self.tree.visits[node]))
+        visits, share = one.visits, format_percent(one.visits / int(self.tree.visits[node]))
         what, together = plural("other" if one.drawn else "branch"), " together"
         if one.branches == 1:
             what, together = "other" if one.drawn else "branch", ""

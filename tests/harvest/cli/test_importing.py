@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from recordings.formats.importers import IMPORTERS, Found, Importer, Request, importer
+from recordings.formats.importers import IMPORTERS, Found, Importer, Request, find_importer
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import read
 from topics.errors import InputError
@@ -126,7 +126,7 @@ def test_an_importer_of_others_that_fails_is_named_and_harvest_is_not_blamed(
     entry = EntryPoint("pairs", f"{__name__}:{function}", "harvest.importers")
     monkeypatch.setattr("topics.plug_ins.entry_points", lambda group: [entry] if group == entry.group else [])
     with pytest.raises(InputError) as refused:  # the command knows its formats from when it was imported
-        importer("pairs").read(Request((tmp_path / "a.txt",)))
+        find_importer("pairs").read(Request((tmp_path / "a.txt",)))
     assert f"the importer 'pairs' of {__name__}:{function} {said}" in str(refused.value)
 
 
@@ -249,7 +249,7 @@ def test_an_importer_of_others_that_gives_no_outcome_is_told_what_that_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") * 2)
-    monkeypatch.setattr("harvest.cli.importing.importer", lambda name: Importer(without_outcomes, "pairs of lines"))
+    monkeypatch.setattr("harvest.cli.importing.find_importer", lambda name: Importer(without_outcomes, "pairs of lines"))
     code, said = harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
     assert (code, "2 have no outcome (interrupted: in no figure)" in said) == (0, True)
 

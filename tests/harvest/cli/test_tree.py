@@ -24,7 +24,7 @@ from recordings.log.header import make_header, trial_identity
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.trees.document import read_trees
-from recordings.trees.node_text import cells, entity_names
+from recordings.trees.node_text import column_width, entity_names
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from tests.support.checkout import DATA
 from tests.support.recorded_run import record
@@ -131,7 +131,7 @@ def test_text_fits_its_width_and_names_keys_and_reasons(
     lines = text.splitlines()
     drawn = [line for line in lines if re.match(r"[│├└ ]*[US■?] ", line) and not line.startswith("U user")]
     assert len(drawn) > 10
-    assert max(map(cells, drawn)) <= width
+    assert max(map(column_width, drawn)) <= width
     assert lines[0].startswith("A · M002 · merged by ")
     assert "system turns are one branch by" in text
     assert "■ completed" in text

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials
 from recordings.log.store import read_header
@@ -74,7 +74,7 @@ def refused(folder: Path, out: str, *options: str, told: str) -> None:
 def smallest_gap(run: Run) -> float:
     """Seconds between two turns that went out, whoever sent them; those that were cut off are in no reply."""
     replies = [turn.reply for one in run.conversations for turn in one.turns if turn.reply is not None]
-    sent = sorted({moment(reply.asked_at) for reply in replies})
+    sent = sorted({unix_seconds(reply.asked_at) for reply in replies})
     return min(later - earlier for earlier, later in pairwise(sent))
 
 

@@ -20,7 +20,7 @@ from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCa
 from protocols.interpreter import retrace
 from protocols.library import load_protocol
 from protocols.route import Say
-from recordings.conversations.conversation import SystemTurn, ending_of
+from recordings.conversations.conversation import SystemTurn, ending_from_finish
 from tests.servers.local_http import STREAM_HEAD, Asked, response, serving
 from topics.library import load_topics
 from topics.links import Link
@@ -306,7 +306,7 @@ def test_a_reply_on_a_page_is_the_same_record_as_far_as_a_page_shows_it(
     name: str, read_off: Mapping[str, SystemTurn]
 ) -> None:
     assert read_off[name].answer == _on_a_page(name)
-    cut = ending_of(SHAPES[name].finish) == "cut"
+    cut = ending_from_finish(SHAPES[name].finish) == "cut"
     assert (read_off[name].ending == "cut") == cut
 
 

@@ -82,7 +82,7 @@ def on_the_page(row: Row, one: Assessed) -> list[tuple[str, list[list[str]]]]:
 
 def spans_in_a_sheet(path: Path, rows: list[Row], one: Assessed, schema: Schema, value: str) -> list[Target | None]:
     write_rows(({**row, "value": value} for row in rows), COLUMNS, path)
-    return [Target.of(judgment) for judgment in read_sheet(path, [one], schema).judgments]
+    return [Target.from_judgment(judgment) for judgment in read_sheet(path, [one], schema).judgments]
 
 
 @given(marked())

@@ -100,11 +100,11 @@ def test_a_judgment_is_spread_to_where_the_same_person_judged_nothing(months: Se
     given = {(run, layer.author, layer.version, layer.source): layer for run in layers for layer in layers[run]}
     assert set(given) == {(run, person, "g1", SOURCE) for run in (0, 1) for person in ("anna", "ben")}
     anna, ben = given[0, "anna", "g1", SOURCE], given[0, "ben", "g1", SOURCE]
-    assert [Target.of(one) for one in anna.judgments] == places[2:6]
+    assert [Target.from_judgment(one) for one in anna.judgments] == places[2:6]
     assert {one.value for one in anna.judgments} == {0.5}
-    assert [Target.of(one) for one in ben.judgments] == [*places[:2], *places[3:6]]
+    assert [Target.from_judgment(one) for one in ben.judgments] == [*places[:2], *places[3:6]]
     assert {one.value for one in ben.judgments} == {None}
-    assert [Target.of(one) for one in given[1, "anna", "g1", SOURCE].judgments] == places[6:]
+    assert [Target.from_judgment(one) for one in given[1, "anna", "g1", SOURCE].judgments] == places[6:]
 
 
 def test_what_one_person_judged_in_two_ways_is_left_as_it_is(months: Sequence[Path]) -> None:

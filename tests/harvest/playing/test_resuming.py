@@ -21,9 +21,9 @@ from protocols.protocol import Protocol
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.events.event_lines import encode
 from recordings.events.events import Asked, Event, TrialEnded, TrialStarted
-from recordings.files.json_text import blocks_of
+from recordings.files.json_text import read_blocks
 from recordings.log.header import trial_identity
-from recordings.log.run_folder import extent, read
+from recordings.log.run_folder import event_file_sizes, read
 from recordings.log.store import RunWriter
 from tests.harvest.playing.test_empty_runs import AUDIT
 from tests.recordings.log.test_store import header, play, started
@@ -57,9 +57,9 @@ def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored
 
     def counting(path: Path, folder: Path | None = None, **options: Any) -> Iterator[Any]:
         opened[path.name] += 1
-        return blocks_of(path, folder, **options)
+        return read_blocks(path, folder, **options)
 
-    monkeypatch.setattr(recordings.log.run_folder, "blocks_of", counting)
+    monkeypatch.setattr(recordings.log.run_folder, "read_blocks", counting)
     with pytest.raises(SystemExit) as done:
         main(["run", "audit.yaml", "--out", "run"])
     assert done.value.code == 0
@@ -128,11 +128,11 @@ async def test_of_attempts_that_ended_only_the_end_is_kept_where_no_more_is_want
 
 async def test_the_extent_of_a_run_changes_with_each_event(tmp_path: Path) -> None:
     async with RunWriter.create(tmp_path / "run", header()) as writer:
-        seen = [extent(tmp_path / "run")]
+        seen = [event_file_sizes(tmp_path / "run")]
         await writer.append(started(1))
-        seen.append(extent(tmp_path / "run"))
+        seen.append(event_file_sizes(tmp_path / "run"))
     RunWriter.resume(tmp_path / "run")._lock.release()
-    seen.append(extent(tmp_path / "run"))
+    seen.append(event_file_sizes(tmp_path / "run"))
     assert len({str(one) for one in seen}) == 3
 
 

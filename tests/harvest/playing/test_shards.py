@@ -14,7 +14,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.playing.play import play, play_audit
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.log.run_folder import read
 from recordings.log.shard import Shard
 from recordings.merging.merge import merge
@@ -333,7 +333,7 @@ def test_three_shards_at_once_ask_nothing_twice_and_each_keeps_its_share_of_the_
         assert max(asked.values()) <= 2
         for index in (1, 2, 3):
             replies = [turn.reply for one in read(f"{index}").conversations for turn in one.turns]
-            sent = sorted(moment(reply.asked_at) for reply in replies if reply is not None)
+            sent = sorted(unix_seconds(reply.asked_at) for reply in replies if reply is not None)
             assert sent[-1] - sent[0] >= (len(sent) - 2) * spacing - 0.1  # the one that was resumed began twice
         play("counted.yaml", "whole")
     assert content(merged) == content(read("whole", keep_rows=True))

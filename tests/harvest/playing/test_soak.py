@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from recordings.conversations.conversation import Conversation
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run, read
 from tests.servers.failing_chat import TOKEN
 from tests.support.checkout import ROOT
@@ -163,7 +163,7 @@ def check(killed: Killed, planned: int) -> dict[str, int]:
     last: dict[str, float] = defaultdict(float)
     for line in log:
         last[json.dumps(line["trial"])] = line["at"]
-    late = [one for one in valid if moment(one.ended_at) < last[json.dumps(said[tokens(one)[-1]]["trial"])]]
+    late = [one for one in valid if unix_seconds(one.ended_at) < last[json.dumps(said[tokens(one)[-1]]["trial"])]]
     assert late == [], "a finished trial was asked again"
     outcomes = Counter("interrupted" if one.outcome is None else one.outcome.kind for one in run.conversations)
     failed = Counter(one.outcome.reason for one in run.conversations if one.outcome and not one.outcome.valid)

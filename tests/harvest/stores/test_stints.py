@@ -12,12 +12,12 @@ import pytest
 from obstore.store import MemoryStore
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.playing.play import first_of, play_audit
+from harvest.playing.play import first_error, play_audit
 from harvest.playing.stored_play import play_stored
 from harvest.stores.merging import local_copies, merge_stored
 from harvest.stores.stint import Sender, TakenOver, take_up
 from harvest.stores.store import Store, StoreFault, open_store
-from harvest.stores.stored_run import Stint, StoredRun, piece
+from harvest.stores.stored_run import Stint, StoredRun, piece_name
 from recordings.checking.chain_check import check_recording
 from recordings.files.errors import RunError, StoreError
 from recordings.files.lock import Lock, Locked
@@ -82,7 +82,7 @@ def played(stored: StoredRun, folder: Path, trials: int = 1) -> Run:
     try:
         asyncio.run(play_stored(audit(trials), folder, stored, worker="shard1"))
     except* HarvestError as group:
-        raise first_of(group) from None
+        raise first_error(group) from None
     return read(folder, keep_rows=True)
 
 
@@ -252,9 +252,9 @@ def test_a_piece_that_comes_while_its_stint_is_being_ended_is_found(stored: Stor
     end = stored.stints()[1].end
 
     def quicker(name: str) -> None:
-        if name == f"1-of-2/{piece(1, 'trials', end)}":
+        if name == f"1-of-2/{piece_name(1, 'trials', end)}":
             store.before = lambda name: None
-            assert stored.put_new(piece(1, "trials", end), late)
+            assert stored.put_new(piece_name(1, "trials", end), late)
 
     store.before = quicker
     take_up(stored, tmp_path / "west", anybody)
@@ -274,7 +274,7 @@ def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored:
     half = StoredRun(Counting(), "1-of-2")
     half.claim()
     some = file.read_bytes().partition(b"\n")[0] + b"\n"
-    half.put_new(piece(1, "trials", 0), some)
+    half.put_new(piece_name(1, "trials", 0), some)
     Sender(half, tmp_path / "east", Stint(1)).send()
     assert half.stints()[1].end == file.stat().st_size
 
@@ -299,7 +299,7 @@ def test_what_is_large_is_sent_in_pieces_of_whole_lines(stored: StoredRun, tmp_p
     stored = replace(stored, largest_piece=1000)
     played(stored, tmp_path / "east")
     (file,) = event_files(tmp_path / "east")
-    pieces = [stored.get(piece(1, "trials", at)) for at in sorted(stored.stints()[1].trials)]
+    pieces = [stored.get(piece_name(1, "trials", at)) for at in sorted(stored.stints()[1].trials)]
     assert len(pieces) > 5
     assert all(one.endswith(b"\n") and (len(one) <= 1000 or one.count(b"\n") == 1) for one in pieces)
     assert b"".join(pieces) == file.read_bytes()
@@ -474,12 +474,12 @@ def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> N
         stored.fetch(tmp_path / "copy")
     lost = StoredRun(Counting(), "1-of-2")
     lost.put_new("stints/000001/run.json", b"{}")
-    lost.put_new(piece(1, "trials", 40), b"{}\n")
+    lost.put_new(piece_name(1, "trials", 40), b"{}\n")
     with pytest.raises(RunError, match="00000000000000000000 is missing"):
         lost.fetch(tmp_path / "lost")
     odd = StoredRun(Counting(), "1-of-2")
     odd.put_new("stints/000001/run.json", b"{}")
-    odd.put_new(piece(1, "trials", 0), b'{"event":"opened","worker":"../../x"}\n')
+    odd.put_new(piece_name(1, "trials", 0), b'{"event":"opened","worker":"../../x"}\n')
     with pytest.raises(RunError, match="does not name its worker"):
         odd.fetch(tmp_path / "odd")
 
@@ -625,7 +625,7 @@ def test_a_piece_that_is_gone_or_empty_is_named_with_what_helps(tmp_path: Path, 
     stored = StoredRun(open_store(url), "1-of-2")
     played(stored, tmp_path / "east")
     end = sum(getattr(stored.stints()[1], kind).values())
-    stored.put_new(piece(1, kind, end), b"{}\n")  # all before may have been sent at once
+    stored.put_new(piece_name(1, kind, end), b"{}\n")  # all before may have been sent at once
     pieces = tmp_path / "store" / "1-of-2" / "stints" / "000001" / kind
     first, *others = sorted(pieces.iterdir())
 

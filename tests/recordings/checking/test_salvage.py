@@ -22,7 +22,7 @@ from recordings.conversations.conversation import Conversation, Outcome, SystemT
 from recordings.events.event_lines import FORMAT, encode
 from recordings.events.events import Answered, Asked, Event, Routed, TrialEnded, TrialStarted
 from recordings.files.errors import RunError
-from recordings.files.json_text import document
+from recordings.files.json_text import encode_document
 from recordings.files.json_text import line as line_of
 from recordings.log.run_folder import Run, read
 from recordings.log.store import RunWriter
@@ -61,7 +61,7 @@ def record(run: Path, order: Sequence[int]) -> list[Name | None]:
     opening: dict[str, object] = {"event": "opened", "format": FORMAT, "worker": "000001"}
     rows = [opening, *map(encode, written)]
     (run / "trials-000001.jsonl").write_bytes(b"".join(map(line_of, rows)))
-    (run / "run.json").write_bytes(document(header(protocol={"name": "p"}).as_json()))
+    (run / "run.json").write_bytes(encode_document(header(protocol={"name": "p"}).as_json()))
     return [None, *((event.trial_id, event.attempt) for event in written)]
 
 

@@ -14,7 +14,7 @@ from recordings.events.event_lines import decode, encode
 from recordings.events.events import Answered, Asked, Event, Failed, Routed, TrialEnded, TrialStarted
 from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.errors import RunError
-from recordings.files.json_text import line, row_of
+from recordings.files.json_text import line, parse_row
 from topics.errors import Place
 from topics.links import Link
 
@@ -83,7 +83,7 @@ VALUES = st.one_of(
 
 def slow(data: bytes) -> Event | None:
     try:
-        return decode(row_of(data, Place("f", 1)), Place("f", 1))
+        return decode(parse_row(data, Place("f", 1)), Place("f", 1))
     except RunError:
         return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.files.times import instant, other_instant
+from recordings.files.times import normalise_time, parse_foreign_time
 from recordings.formats.messages import Messages, read_messages
 
 NOON = "2026-01-31T12:00:00.000000+00:00"
@@ -29,7 +29,7 @@ SECONDS = 1769860800
     ids=str,
 )
 def test_one_instant_in_every_notation(written: object) -> None:
-    assert instant(other_instant(written)) == NOON
+    assert normalise_time(parse_foreign_time(written)) == NOON
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_one_instant_in_every_notation(written: object) -> None:
     ids=str,
 )
 def test_what_is_no_instant_or_may_be_several_is_none(written: object) -> None:
-    assert other_instant(written) == ""
+    assert parse_foreign_time(written) == ""
 
 
 def read(folder: Path, *told: dict[str, object], said: str = "Hi") -> Messages:
@@ -80,4 +80,4 @@ def test_a_conversation_that_comes_twice_is_known_by_its_id_or_time_however_it_i
     found = read(tmp_path, one, other)
     assert (len(found.conversations), found.left_out) == (count, ())
     begun = {conversation.started_at for conversation in found.conversations}
-    assert begun == {""} or {instant(each) for each in begun} == {NOON}
+    assert begun == {""} or {normalise_time(each) for each in begun} == {NOON}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from recordings.files.times import moment, seconds, stamp, utc_now
+from recordings.files.times import seconds, stamp, unix_seconds, utc_now
 from tests.support.checkout import ROOT
 
 PACKAGES = ("topics", "protocols", "simulators", "recordings", "scoring", "harvest")
@@ -24,12 +24,16 @@ def test_an_instant_is_written_in_utc_to_the_microsecond_wherever_it_was_taken()
 def test_an_instant_reads_back_as_the_same() -> None:
     now = utc_now()
     assert now.tzinfo is UTC
-    assert moment(stamp(now)) == now.timestamp()
+    assert unix_seconds(stamp(now)) == now.timestamp()
 
 
 def test_times_of_different_zones_compare_as_what_they_are_and_a_text_that_is_none_comes_first() -> None:
-    assert moment("2024-05-01T14:00:00+02:00") == moment("2024-05-01T12:00:00Z") == moment("2024-05-01T12:00:00")
-    assert moment("yesterday") == moment("") == -math.inf
+    assert (
+        unix_seconds("2024-05-01T14:00:00+02:00")
+        == unix_seconds("2024-05-01T12:00:00Z")
+        == unix_seconds("2024-05-01T12:00:00")
+    )
+    assert unix_seconds("yesterday") == unix_seconds("") == -math.inf
 
 
 def test_a_duration_is_rounded_to_microseconds() -> None:

@@ -71,7 +71,7 @@ def test_a_log_of_the_organisers(tmp_path: Path) -> None:
         "workshop",
         [CRITERION] * 3,
     )
-    assert [(Target.of(one), one.value) for one in layer.judgments] == [
+    assert [(Target.from_judgment(one), one.value) for one in layer.judgments] == [
         (Target(first.trial_id, 1, 1), {"O": 1, "T": 0, "X": 2}),
         (Target(first.trial_id, 1, 2), {"O": 1, "T": 1, "X": 1}),
         (Target(second.trial_id, 1, 1), {"O": 1, "T": 2, "X": 0}),

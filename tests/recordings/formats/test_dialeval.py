@@ -54,7 +54,7 @@ def test_each_annotator_gives_a_type_to_every_block_and_a_score_to_the_dialogue(
     trial = found.conversations[0].trial_id
     first, second = found.layers
     assert [(one.kind, one.author) for one in found.layers] == [("human", "annotator 01"), ("human", "annotator 02")]
-    assert [(Target.of(one), one.criterion, one.value) for one in first.judgments[:3]] == [
+    assert [(Target.from_judgment(one), one.criterion, one.value) for one in first.judgments[:3]] == [
         (Target(trial, 1, 1, "user"), "Customer nugget", "CNUG0"),
         (Target(trial, 1, 1), "Helpdesk nugget", "HNUG*"),
         (Target(trial, 1, 2, "user"), "Customer nugget", "CNUG*"),

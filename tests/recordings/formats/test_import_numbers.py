@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recordings.files.errors import RunError
-from recordings.formats.importers import Request, importer
+from recordings.formats.importers import Request, find_importer
 from recordings.formats.imports import import_header, record
 from recordings.formats.messages import read_messages
 from recordings.log.run_folder import is_run, read
@@ -37,7 +37,7 @@ def write(file: Path, *rows: dict[str, object]) -> Path:
 def imported(run: Path, *files: Path) -> list[tuple[int, str]]:
     """The trials and the answers in a run after a command."""
     recorded = read(run).conversations if is_run(run) else ()
-    found = importer("messages").read(Request(files, recorded=recorded))
+    found = find_importer("messages").read(Request(files, recorded=recorded))
     record(run, found.conversations, import_header(found.conversations, found.topics))
     told = [(one.key.trial, turn.reply.answer.text) for one in read(run).finished for turn in one.turns if turn.reply]
     return sorted(told)

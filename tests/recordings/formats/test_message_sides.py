@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recordings.formats.message_sides import sides_of
+from recordings.formats.message_sides import split_sides
 
 ASK, TELL = {"role": "user", "content": "Rain?"}, {"role": "assistant", "content": "Yes."}
 BETWEEN: dict[str, list[dict[str, Any]]] = {
@@ -35,7 +35,7 @@ BETWEEN: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("program", BETWEEN)
 def test_what_a_system_says_to_its_tools_is_passed_over_and_counted(program: str) -> None:
     between = BETWEEN[program]
-    found = sides_of([ASK, *between, TELL])
+    found = split_sides([ASK, *between, TELL])
     assert found.turns == [("Rain?", "Yes.")]
     assert sum(found.passed.values()) == len(between)
     assert (found.last, found.unread) == ("assistant", {})
@@ -43,7 +43,7 @@ def test_what_a_system_says_to_its_tools_is_passed_over_and_counted(program: str
 
 def test_text_beside_what_is_no_text_is_kept() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:"}}
-    found = sides_of(
+    found = split_sides(
         [
             {"role": "user", "content": [picture, {"type": "text", "text": "What is this?"}]},
             {
@@ -59,12 +59,12 @@ def test_text_beside_what_is_no_text_is_kept() -> None:
 
 
 def test_a_last_answer_without_text_is_not_an_end_by_the_user() -> None:
-    assert sides_of([ASK, BETWEEN["OpenAI"][0]]).last == "assistant"
-    assert sides_of([ASK, TELL, ASK]).last == "user"
+    assert split_sides([ASK, BETWEEN["OpenAI"][0]]).last == "assistant"
+    assert split_sides([ASK, TELL, ASK]).last == "user"
 
 
 def test_keys_of_messages_that_nothing_reads_are_named() -> None:
-    found = sides_of([ASK, {**TELL, "weight": 0, "logprobs": None, "sources": ["a"]}])
+    found = split_sides([ASK, {**TELL, "weight": 0, "logprobs": None, "sources": ["a"]}])
     assert set(found.unread) == {"messages[].weight", "messages[].sources"}
 
 
@@ -83,5 +83,5 @@ def test_keys_of_messages_that_nothing_reads_are_named() -> None:
 )
 def test_parts_are_texts_of_their_own_unless_they_go_on_with_a_sentence(parts: list[Any], text: str) -> None:
     for role in ("user", "assistant"):
-        (turn,) = sides_of([{"role": role, "content": parts}]).turns
+        (turn,) = split_sides([{"role": role, "content": parts}]).turns
         assert text in turn

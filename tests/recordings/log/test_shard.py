@@ -16,7 +16,7 @@ TRIALS = range(1, 11)
 def _dealt(of: int, seed: int, session: str) -> dict[tuple[str, int], list[int]]:
     shards = [Shard(index, of) for index in range(1, of + 1)]
     return {
-        (topic, trial): [one.index for one in shards if one.takes(topic, trial, seed, session=session)]
+        (topic, trial): [one.index for one in shards if one.includes(topic, trial, seed, session=session)]
         for topic in TOPICS
         for trial in TRIALS
     }

@@ -28,7 +28,7 @@ from recordings.log.chain import chain_file
 from recordings.log.header import Header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
-from recordings.merging.folder_copy import whole_folder
+from recordings.merging.folder_copy import atomic_folder
 from recordings.merging.merge import merge
 from tests.support.faulty_disk import FaultyDisk, faulty_disk
 from topics.errors import InputError
@@ -288,7 +288,7 @@ def test_a_disk_that_fails_at_any_moment_of_a_merge_is_told_of_the_new_folder(tm
 
 def test_a_run_that_another_process_puts_there_meanwhile_stays(tmp_path: Path) -> None:
     target = tmp_path / "both"
-    with pytest.raises(StoreError, match=f"^cannot write {target}: something else exists"), whole_folder(target):
+    with pytest.raises(StoreError, match=f"^cannot write {target}: something else exists"), atomic_folder(target):
         make(target, ())
     assert read(target).conversations == ()
     assert list(tmp_path.iterdir()) == [target]

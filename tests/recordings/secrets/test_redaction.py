@@ -374,7 +374,7 @@ def test_what_a_cut_leaves_is_found_in_each_of_many_texts() -> None:
     secret = "zebra-Quartz-9174-lemon"
     texts = ["one", f"two {secret[:14]}", "three"]
     assert Redactor([secret]).texts(texts) == ["one", "two [redacted:secret]", "three"]
-    assert not Redactor([secret]).leaves(texts)
+    assert not Redactor([secret]).leaves_unchanged(texts)
 
 
 def test_the_password_of_a_secret_url_is_a_secret() -> None:

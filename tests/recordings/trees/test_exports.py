@@ -20,11 +20,11 @@ from harvest.studies.trees.figures import tree_figures
 from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
 from recordings.conversations.conversation import Conversation, Outcome
-from recordings.files.json_text import document
+from recordings.files.json_text import encode_document
 from recordings.trees.builder import LABEL, exact_form, fold, merge_trees
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
-from recordings.trees.node_text import cells, cut, node_title, one_line, xml_safe
+from recordings.trees.node_text import column_width, node_title, one_line, shorten, xml_safe
 from recordings.trees.tree import ConversationTree, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of
 from topics.errors import InputError, Place
@@ -46,12 +46,12 @@ def _tree() -> ConversationTree:
 @given(recordings())
 def test_json_gives_back_the_same_trees(conversations: list[Conversation]) -> None:
     trees = (tree_of(conversations), tree_of(conversations, LABEL))
-    assert trees_from_json(json.loads(document(trees_as_json(trees))), PLACE) == trees
+    assert trees_from_json(json.loads(encode_document(trees_as_json(trees))), PLACE) == trees
 
 
 def test_a_file_of_trees_of_trials_without_names_is_read_back(tmp_path: Path) -> None:
     tree = fold(np.array([[0, 1], [0, -1], [0, 1]]), [Symbol("user", "a"), Symbol("system", "b")])
-    (tmp_path / "trees.json").write_bytes(document(trees_as_json([tree])))
+    (tmp_path / "trees.json").write_bytes(encode_document(trees_as_json([tree])))
     (found,) = read_trees(tmp_path / "trees.json")
     assert found == tree
     assert found.ends.tolist() == tree.ends.tolist()
@@ -59,7 +59,7 @@ def test_a_file_of_trees_of_trials_without_names_is_read_back(tmp_path: Path) ->
 
 def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
     with pytest.raises(InputError, match=r"has .* characters and is not the path of a file") as caught:
-        read_trees(document(trees_as_json([_tree()] * 20)).decode())
+        read_trees(encode_document(trees_as_json([_tree()] * 20)).decode())
     assert len(str(caught.value)) < 300
 
 
@@ -87,7 +87,7 @@ def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
     ],
 )
 def test_a_document_that_holds_no_trees_is_refused_with_its_file_and_what_is_wrong(change: Any, said: str) -> None:
-    value = json.loads(document(trees_as_json([_tree()])))
+    value = json.loads(encode_document(trees_as_json([_tree()])))
     change(value)
     with pytest.raises(InputError, match=said) as caught:
         trees_from_json(value, PLACE)
@@ -103,7 +103,7 @@ def test_a_document_says_how_each_trial_ended_and_one_from_before_it_did_is_read
             conversation([("list", "two")], 3, outcome="completed"),
         ]
     )
-    value = json.loads(document(trees_as_json([tree])))
+    value = json.loads(encode_document(trees_as_json([tree])))
     assert [one["outcome"] for one in value["trees"][0]["trials"]] == ["breakdown", "completed", "completed"]
     for one in value["trees"][0]["trials"]:
         one.pop("outcome")
@@ -206,7 +206,7 @@ def test_every_line_of_an_outline_fits_the_width_and_figures_stand_at_the_right(
     lines = list(outline(tree, figures, width=width))
     assert len(lines) == len(tree) - 1 + int((tree.stops > 0).sum())
     for line in lines:
-        assert cells(line.rails + line.mark + line.words + line.figures) == width
+        assert column_width(line.rails + line.mark + line.words + line.figures) == width
     assert {line.node for line in lines} == set(range(1, len(tree)))
 
 
@@ -263,10 +263,10 @@ def test_an_outline_says_how_many_texts_a_key_put_together() -> None:
 
 
 def test_words_are_cut_by_the_columns_they_take() -> None:
-    assert cut("abcdef", 4) == "abc…"
-    assert cut("一二三", 4) == "一…"
-    assert cut("e\u0301e\u0301", 2) == "e\u0301e\u0301"
-    assert cut("abc", 0) == ""
+    assert shorten("abcdef", 4) == "abc…"
+    assert shorten("一二三", 4) == "一…"
+    assert shorten("e\u0301e\u0301", 2) == "e\u0301e\u0301"
+    assert shorten("abc", 0) == ""
 
 
 def test_a_reply_of_a_megabyte_is_a_short_label_and_a_whole_text() -> None:
@@ -304,7 +304,7 @@ def test_graphviz_reads_back_what_was_said(text: str, tmp_path: Path) -> None:
     done = subprocess.run([program, "-Tjson0"], input=written.encode(), capture_output=True, check=True)
     assert done.stderr == b""
     names = {one["name"]: one["label"] for one in json.loads(done.stdout)["objects"]}
-    shown = cut("S " + node_title(tree, 2), WIDTH).replace("&", "&amp;").replace("\\", "\\\\")
+    shown = shorten("S " + node_title(tree, 2), WIDTH).replace("&", "&amp;").replace("\\", "\\\\")
     assert names["t0n2"] == f"{shown} ■ completed 1"
     assert len(names) == 1 + len(tree)
 

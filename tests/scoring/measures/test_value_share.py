@@ -12,7 +12,7 @@ import pytest
 from recordings.conversations.conversation import Conversation
 from recordings.files.errors import RunError
 from recordings.formats.dialeval import read_helpdesk
-from recordings.formats.importers import made_of
+from recordings.formats.importers import make_topics
 from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.library import understand
 from scoring.material import Judged
@@ -54,7 +54,7 @@ def layer(author: str, one: Conversation, *values: str | None, adjudicates: bool
 
 def shares(one: Conversation, *layers: Layer, folding: str | None = None) -> dict[str, tuple[float, int]]:
     """Of the customer's values: the share, and n."""
-    topics = made_of([one])
+    topics = make_topics([one])
     judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.asked(None, None, folding)))
     names = parse_all("share_of(Customer_nugget)")
     table = score([one], topics, None, Settings(), np.random.default_rng(0), measures=names, only=True, judged=judged)

@@ -46,8 +46,8 @@ def told(
 
 def test_a_target_comes_back_from_its_judgment() -> None:
     for target in (FIRST, TURN, Target("t", 2, 3, "user", 0, 4)):
-        assert Target.of(Judgment(target.about(), "c", 1)) == target
-    assert Target.of(Judgment({"topic": "T", "entity": "e"}, "gold", {})) is None
+        assert Target.from_judgment(Judgment(target.about(), "c", 1)) == target
+    assert Target.from_judgment(Judgment({"topic": "T", "entity": "e"}, "gold", {})) is None
     assert "speaker" not in FIRST.about()
 
 

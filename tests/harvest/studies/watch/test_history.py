@@ -20,7 +20,7 @@ from harvest.studies.watch.history import (
     state_after,
     whole_history,
 )
-from recordings.files.times import moment
+from recordings.files.times import unix_seconds
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import JudgingRules
@@ -56,7 +56,7 @@ def test_lines_of_an_earlier_version_are_read_and_come_to_states() -> None:
         *("changed", "changed", "perhaps back"),
     ]
     changed = state(every[:5])
-    assert (changed.since, changed.confirmed) == (moment(every[1].at), moment(every[2].at))
+    assert (changed.since, changed.confirmed) == (unix_seconds(every[1].at), unix_seconds(every[2].at))
     assert changed.change == pytest.approx(-0.305, abs=0.01)
     assert changed.levels == (0.0, 0.0), "what it went on collecting against the baseline is closed"
 
@@ -152,7 +152,7 @@ def test_a_line_that_breaks_off_anywhere_is_passed_over_and_stays(cut: int, name
         path.write_bytes(torn)
         history = whole_history(path)
         assert ([one.run for one in history.looks], [str(place) for place in history.torn]) == (["01"], [f"{path}:2"])
-        (said,) = history.damage(path, moment("2026-02-01T00:00:00Z"))
+        (said,) = history.damage(path, unix_seconds("2026-02-01T00:00:00Z"))
         assert said.startswith(f"{path}:2: this line is incomplete")
         written(path, dated("03"))
         assert path.read_bytes().startswith(torn + b"\n")
@@ -205,7 +205,7 @@ def test_a_line_that_was_changed_is_no_look_until_somebody_stands_for_it(tmp_pat
     own = json.loads(text)["hash"]
     path.write_text(text.replace(was, now).replace(f',"hash":"{own}"', ""))
     assert len(read_history(path)) == 1
-    (said,) = whole_history(path).damage(path, moment("2027-01-01T00:00:00Z"))
+    (said,) = whole_history(path).damage(path, unix_seconds("2027-01-01T00:00:00Z"))
     assert "h.jsonl:1: it has no hash, so changes to it cannot be detected" in said
     path.write_text(json.dumps(json.loads(text), indent=None, separators=(" , ", " : ")) + "\n")
     assert len(read_history(path)) == 1, "it is of what the line says, and not of how it is written"
@@ -221,17 +221,17 @@ def test_looks_on_one_line_are_read_one_by_one(tmp_path: Path, glue: Callable[[s
     path.write_text(f"{second}{glue(first.rstrip(), second)}")
     history = whole_history(path)
     assert [len(history.lines), len(history.torn)] == [3 - torn, torn]
-    said = list(history.damage(path, moment("2027-01-01T00:00:00Z")))
+    said = list(history.damage(path, unix_seconds("2027-01-01T00:00:00Z")))
     assert f"{path}:2: this line has several looks; each of them counts" in said
 
 
 def test_a_look_from_the_future_is_named_and_is_not_the_last_one(tmp_path: Path) -> None:
     path = written(tmp_path / "h.jsonl", dated("01"), dated("09", alarm=True, waits=True))
-    history, now = whole_history(path), moment("2026-01-05T00:00:00Z")
+    history, now = whole_history(path), unix_seconds("2026-01-05T00:00:00Z")
     (said,) = history.damage(path, now)
     assert "the look at 09 is dated 2026-01-09T00:00, which is in the future" in said
     assert alarm_waits(history.looks)
     assert not alarm_waits(history.until(now).looks)
-    assert list(history.damage(path, moment("2026-01-09T00:00:00Z"))) == []
-    (said,) = history.damage(path, moment("2025-12-31T00:00:00Z"))
+    assert list(history.damage(path, unix_seconds("2026-01-09T00:00:00Z"))) == []
+    (said,) = history.damage(path, unix_seconds("2025-12-31T00:00:00Z"))
     assert "the look at 01 is dated 2026-01-01T00:00, and 1 more look after it, which is in the future" in said

@@ -28,7 +28,7 @@ from harvest.tables.drawing.picture import picture
 from harvest.tables.drawing.svg import break_lines, fit_text, room
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.trees.builder import LABEL, fold
-from recordings.trees.node_text import cells
+from recordings.trees.node_text import column_width
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.notation import parse
 from tests.support.tree_examples import conversation, recordings, tree_of
@@ -472,6 +472,6 @@ def test_ends_of_several_kinds_after_one_turn_are_several_ends_in_the_picture() 
         assert f"{count}/{n}" in said
     assert said.count("turn-limit") == 1
     assert not any(one.startswith("ended (") for one in said)
-    assert max(cells(one) for one in said if one.startswith("user-stopped")) <= 80
+    assert max(column_width(one) for one in said if one.startswith("user-stopped")) <= 80
     lone = words(drawn(tree_of([conversation([("ask", "tell")], trial, outcome="breakdown") for trial in (1, 2)])))
     assert lone.count("breakdown") == 1
