@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class ArmEntry(StrictModel):
-    """An arm as written in the audit file. `wording` has rates of `simulators.wrappers.paraphrasing`, which are
-    applied to every user turn. `texts` is a file of wordings that replace those of the protocol. `users` has options
-    that replace those of the protocol's simulated users, by name."""
+    """An arm as written in the audit file. `wording` has rates of `simulators.wrappers.paraphrasing`, which are applied
+    to every user turn. `texts` is a file of wordings that replace those of the protocol. `users` has options that
+    replace those of the protocol's simulated users, by name."""
 
     wording: dict[str, Any] | None = None
     texts: str | None = None
@@ -50,8 +50,8 @@ class Arm:
     """An arm, ready to be played.
 
     `protocol` is the audit's protocol with the simulated users of this arm. `user` plays the protocol, including any
-    rewording. `rewords` is True if the protocol's own turns may be reworded. `definition` identifies the arm.
-    `levels` has the level of each factor if the arm is a combination of levels.
+    rewording. `rewords` is True if the protocol's own turns may be reworded. `definition` identifies the arm. `levels`
+    has the level of each factor if the arm is a combination of levels.
     """
 
     name: str
@@ -87,8 +87,8 @@ def read_arms(
 
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Raise InputError at the second of two names that look alike in tables. `loc` is the location of the mapping
-    that has these names as keys."""
+    """Raise InputError at the second of two names that look alike in tables. `loc` is the location of the mapping that
+    has these names as keys."""
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),
@@ -157,8 +157,7 @@ def read_arm(
 
 
 def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
-    """Read a file of wordings. An error has its place in the file, or, if it concerns the whole file, the place of
-    its name."""
+    """Read a file of wordings. An error in the whole file has the place of the file's name in the audit."""
     from simulators.wrappers.given_words import read_wordings
 
     path = Path(document.path).parent / name

@@ -44,17 +44,16 @@ class Audit:
     """An audit with all names resolved, as returned by `load_audit`.
 
     `gold` is None if nothing is judged, and `gold_source` is the name or path of the gold as written, or "". `trials`
-    is the number of trials of each topic with each system, from 1; `trials_of` has the numbers that differ from it,
-    by topic id. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the scoring
+    is the number of trials of each topic with each system, from 1; `trials_of` has the numbers that differ from it, by
+    topic id. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the scoring
     settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
     `drivers`, by system name, are built but not yet opened. `users` are the simulated users of the protocol by name,
     and `endpoints` the models that word their turns. Every system meets each of the `groups` of users. `order` is the
-    order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each
-    trial draws a user from the `population`. With `placebo`, `harvest reaudit` also plays a placebo, a system with
-    known answers. `exposures` describe what each system and each endpoint makes this machine do. `harm` is "declared"
-    if the audit declares that its users ask for harm. `imports` is True if the code that the audit names was
-    imported. `shard` is the part of the trials to play, with the limits of one of several machines; it is None for
-    all trials.
+    order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each trial
+    draws a user from the `population`. With `placebo`, `harvest reaudit` also plays a placebo, a system with known
+    answers. `exposures` describe what each system and each endpoint makes this machine do. `harm` is "declared" if the
+    audit declares that its users ask for harm. `imports` is True if the code that the audit names was imported. `shard`
+    is the part of the trials to play, with the limits of one of several machines; it is None for all trials.
     """
 
     document: Document
@@ -188,8 +187,8 @@ class Audit:
     def _fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the defaults of the systems' drivers that the audit does not set, and a hash of each of their files.
 
-        They are stored in the header of a run, so that it is not resumed with another program, function, certificate
-        or site under the old name. Older headers do not have them, and their runs are resumed without this check.
+        They are stored in the header of a run, so that it is not resumed with another program, function, certificate or
+        site under the old name. Older headers do not have them, and their runs are resumed without this check.
         """
         defaults: dict[str, Any] = {}
         files: dict[str, Any] = {}
@@ -240,12 +239,12 @@ def load_audit(
 ) -> Audit:
     """Read an audit and resolve all names in it. The arguments override the file.
 
-    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of
-    every topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to
-    play. `shard` is the part of the trials to play. `keys_in_clear` allows keys to be sent to other machines over
-    plain http. With `imports=False`, which suits callers that play nothing, the code that the audit names is not
-    imported. `show` is called with everything that the audit makes this machine do, before any of it is done. Raises
-    InputError, with file, line and column.
+    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of every
+    topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to play.
+    `shard` is the part of the trials to play. `keys_in_clear` allows keys to be sent to other machines over plain http.
+    With `imports=False`, which suits callers that play nothing, the code that the audit names is not imported. `show`
+    is called with everything that the audit makes this machine do, before any of it is done. Raises InputError, with
+    file, line and column.
     """
     document, file = read_audit(name_or_path)
     exposures = read_exposures(document, file)
@@ -348,7 +347,6 @@ def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics
 
 
 def _build_drivers(audit: Audit) -> None:
-    """Build all drivers, and refuse endpoints or systems that do not meet the needs of the protocol and its users."""
     document = audit.document
     with document.placing(("protocol",)):
         for protocol in audit.protocols:

@@ -87,8 +87,8 @@ class Threshold(StrictModel):
     """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`.
 
     `judge` says whether the figure's `interval` (the default) or its point `estimate` is compared with the bound.
-    `estimand` says whether the interval is for topics `like-these` or for `these`; by default it is that of the
-    audit's scoring.
+    `estimand` says whether the interval is for topics `like-these` or for `these`; by default it is that of the audit's
+    scoring.
     """
 
     measure: str

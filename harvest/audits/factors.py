@@ -95,7 +95,6 @@ def _combined_arm(
     *,
     grouped: bool,
 ) -> Arm:
-    """Read the arm of one combination of levels. Errors have the places of these levels in the audit."""
     value: dict[str, Any] = {}
     set_by: dict[Loc, str] = {}
     loc: Loc = ("arms", name)

@@ -1,7 +1,7 @@
 """Preconditions of the probes in an audit.
 
-Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`.
-A user who comes back in a new session must be recognisable as the same person there, so the system must allow that.
+Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`. A
+user who comes back in a new session must be recognisable as the same person there, so the system must allow that.
 """
 
 from __future__ import annotations

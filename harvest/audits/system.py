@@ -53,8 +53,7 @@ class System:
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
-        """Return the identity of the system. If it changes, a different system is under audit. Limits are not part of
-        it."""
+        """Return the identity of the system, without its limits. If it changes, a different system is under audit."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage
@@ -69,8 +68,7 @@ class System:
 
 
 def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[System, ...]:
-    """Read the systems of an audit file. Raises InputError, with its place, for a repeated name or an unreadable
-    rate."""
+    """Read the systems of an audit file. Raises InputError, with its place, for a repeated name or an invalid rate."""
     systems: list[System] = []
     for i, entry in enumerate(entries):
         loc: Loc = ("systems", i)

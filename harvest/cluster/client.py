@@ -86,8 +86,7 @@ def trusted_in_clear(address: str) -> str:
 
 
 def count_threads(client: Any, address: str) -> int:
-    """Return the number of tasks that the workers can run at the same time. Raises InputError if there are no
-    workers."""
+    """Return the number of tasks that the workers can run at the same time. Raises InputError without workers."""
     found = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
     if not found:
         raise InputError(f"the scheduler at {address} has no workers", advice="start one: dask worker ADDRESS")

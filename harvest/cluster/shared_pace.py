@@ -1,15 +1,15 @@
 """One pace for all workers: a worker that sends a turn holds the system's semaphore until the next turn may be sent.
 
-The gap is timed by the clock of the sending worker, from sending the turn to returning the semaphore to the
-scheduler. So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker
-dies while it holds a semaphore, the scheduler takes it back when its lease expires, by default after 30 seconds
+The gap is timed by the clock of the sending worker, from sending the turn to returning the semaphore to the scheduler.
+So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker dies while
+it holds a semaphore, the scheduler takes it back when its lease expires, by default after 30 seconds
 (`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
 
-When a system complains to a worker (429), the worker writes the complaint on a board in the scheduler. The next
-worker that gets the semaphore keeps it for as long as the system asked, and widens the gap for all. If it dies
-meanwhile, the next worker waits. Each worker writes only its own complaints, and only the holder writes which ones
-were heeded, so no two workers write the same entry. A system without a pace needs no semaphore until it complains,
-which workers check now and then.
+When a system complains to a worker (429), the worker writes the complaint on a board in the scheduler. The next worker
+that gets the semaphore keeps it for as long as the system asked, and widens the gap for all. If it dies meanwhile, the
+next worker waits. Each worker writes only its own complaints, and only the holder writes which ones were heeded, so no
+two workers write the same entry. A system without a pace needs no semaphore until it complains, which workers check now
+and then.
 """
 
 import asyncio
@@ -106,8 +106,7 @@ class SharedGate(Gate):
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
     async def _heed_complaints(self) -> float:
-        """Wait as long as the system asked any worker to wait, and return the next gap. The caller must hold the
-        semaphore."""
+        """Wait as long as the system asked any worker to, and return the next gap. The semaphore must be held."""
         found = await asyncio.to_thread(self._board.read)
         before = _last_pace(found, self._spacing)
         pace, heeded = before
@@ -169,8 +168,8 @@ def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict
 
 
 class SharedGates:
-    """The gates of one run. `shared` returns the cluster's semaphore and board with a given name. `named` has the
-    shared name of each system."""
+    """The gates of one run. `shared` returns the semaphore and board with a given name; `named` has each
+    system's name."""
 
     def __init__(self, shared: Shared, named: dict[str, str]) -> None:
         self._shared, self._named = shared, named

@@ -1,9 +1,8 @@
 """Audits played by the workers of a Dask cluster, and the merging of their recordings.
 
-The audit is divided into shards (`recordings.log.shard`), with one task for each. There are more shards than are
-played at the same time, so that a worker that dies costs little and a quick one gets more. Nothing is stored in the
-cluster. If any part of it dies, the same command continues from the folders of the shards, or from the store that
-contains them.
+The audit is divided into shards (`recordings.log.shard`), with one task for each. There are more shards than are played
+at the same time, so that a worker that dies costs little and a quick one gets more. Nothing is stored in the cluster.
+If any part of it dies, the same command continues from the folders of the shards, or from the store that contains them.
 """
 
 import secrets
@@ -33,10 +32,10 @@ def spread(
 ) -> tuple[Merged, dict[str, str]]:
     """Play an audit on the cluster with the scheduler at `address`, and merge its shards into the new run `out`.
 
-    `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are
-    chosen here. `tell` is called with progress messages. Returns the result of the merge, and the systems that were
-    given up, with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the
-    store fails. The shards can then be resumed.
+    `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are chosen
+    here. `tell` is called with progress messages. Returns the result of the merge, and the systems that were given up,
+    with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the store fails.
+    The shards can then be resumed.
     """
     if out.exists():
         raise InputError(

@@ -66,8 +66,8 @@ class Lease:
         return self._session
 
     async def renew(self, turns: int) -> str:
-        """Close the session, so that the next turn opens a new one without history, and return its name. `turns` is
-        the number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
+        """Close the session, so that the next turn opens a new one without history, and return its name. `turns` is the
+        number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
         await self.settle()
         await self.close()
         self._session, self._renewed = None, self._renewed + 1
@@ -93,8 +93,8 @@ class Played:
     """The state of an attempt in progress.
 
     `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
-    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer;
-    they are written together with the next events, because a separate write would take as long as a turn.
+    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer; they
+    are written together with the next events, because a separate write would take as long as a turn.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
@@ -283,8 +283,8 @@ class Player:
         size: int = 0,
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
         """Return the user's next action, its memory, and the evidence of how the turn was worded. An error in a user
-        makes the attempt invalid, and nothing of it is sent or recorded. `size` is the number of characters that the
-        system has answered so far."""
+        makes the attempt invalid, and nothing of it is sent or recorded. `size` counts the characters answered so far.
+        """
         with catch_unforeseen("user-fault"):
             action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
             check_turn(action, turn, user.name)

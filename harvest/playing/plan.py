@@ -27,10 +27,10 @@ from topics.topic import Topic
 class Work:
     """A trial to play.
 
-    `attempt` is the number of its next attempt in the recording. `group` is the group of its user. `arm` is its arm,
-    or the arm of the population's `member` that it meets. If the system keeps no state, `carried` has the answered
-    turns of the interrupted attempt number `carried_from`, and the next attempt continues after them. `lost` is the
-    number of attempts that ended, all of them invalid.
+    `attempt` is the number of its next attempt in the recording. `group` is the group of its user. `arm` is its arm, or
+    the arm of the population's `member` that it meets. If the system keeps no state, `carried` has the answered turns
+    of the interrupted attempt number `carried_from`, and the next attempt continues after them. `lost` is the number of
+    attempts that ended, all of them invalid.
     """
 
     key: TrialKey
@@ -51,13 +51,12 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Trials played one after the other in one session: a single trial in fresh sessions, all topics in continued
-    ones.
+    """Trials played one after the other in one session: a single trial in fresh sessions, all topics in continued ones.
 
-    When a run is resumed, `history` has the exchanges that the session already had in the recording, and `place` is
-    the number of conversations they took. Only a driver with editable history can restore them; others start a new
-    session. `block` is the trial and, for fresh sessions, the position of its topic. The sittings of a block, one for
-    each group or arm, are matched.
+    When a run is resumed, `history` has the exchanges that the session already had in the recording, and `place` is the
+    number of conversations they took. Only a driver with editable history can restore them; others start a new session.
+    `block` is the trial and, for fresh sessions, the position of its topic. The sittings of a block, one for each group
+    or arm, are matched.
     """
 
     works: tuple[Work, ...]
@@ -68,9 +67,9 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The unplayed part of an audit. `sittings` are by system name. `planned` and `recorded` are the numbers of
-    trials in the audit and of finished trials. `most_turns` is the largest possible number of user turns, and
-    `most_requests` includes all allowed retries and attempts."""
+    """The unplayed part of an audit. `sittings` are by system name. `planned` and `recorded` are the numbers of trials
+    in the audit and of finished trials. `most_turns` is the largest possible number of user turns, and `most_requests`
+    includes all allowed retries and attempts."""
 
     sittings: dict[str, tuple[Sitting, ...]]
     planned: int
@@ -146,8 +145,8 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """Order the sittings of one system in all its groups and arms, block by block, with each block in random order.
-    The order of the remaining sittings does not depend on those that were played."""
+    """Order the sittings of one system in all its groups and arms, block by block, with each block in random order. The
+    order of the remaining sittings does not depend on those that were played."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

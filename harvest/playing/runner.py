@@ -1,9 +1,8 @@
 """Runner of a plan: all systems are played in parallel and in step, each with as many sessions as its limits allow.
 
 The runner uses users, drivers and the store only through their interfaces, and knows nothing about scores. After an
-invalid attempt, the trial is tried again in a new session at the end of the queue, because a system that fails now
-may recover. All groups of users of a system share its driver, queue, pace, session limit, and count of invalid
-attempts.
+invalid attempt, the trial is tried again in a new session at the end of the queue, because a system that fails now may
+recover. All groups of users of a system share its driver, queue, pace, session limit, and count of invalid attempts.
 """
 
 import asyncio
@@ -27,8 +26,8 @@ from topics.identity import derived_seed
 
 
 class Steps:
-    """Hands out sittings so that no system gets more than one trial ahead. `queues` are by system; a system whose
-    queue is empty or that was given up does not hold up the others."""
+    """Hands out sittings so that no system gets more than one trial ahead. `queues` are by system; a system whose queue
+    is empty or that was given up does not hold up the others."""
 
     def __init__(self, queues: Mapping[str, deque[Sitting]]) -> None:
         self._queues = queues
@@ -70,8 +69,7 @@ class Watcher(Seam):
         ...
 
     def asked_less(self, system: str, why: str) -> None:
-        """Report that a system is asked less often than the audit allows. `why` completes a sentence that begins with
-        the system's name."""
+        """Report that a system is asked less often than allowed. `why` continues a sentence after its name."""
         ...
 
 
@@ -82,8 +80,7 @@ async def _close_driver(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """The waiting sittings of one system with all its groups. `left` says why the system was given up; it is "" if it
-    was not."""
+    """The waiting sittings of one system with all its groups. `left` says why it was given up; "" if it was not."""
 
     system: System
     driver: Driver
@@ -99,8 +96,8 @@ class _Desk:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` are by
-    the name of the system that is asked, and are closed when `play` ends. `gates` set the pace of each system."""
+    """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` are by the
+    name of the system that is asked, and are closed when `play` ends. `gates` set the pace of each system."""
 
     player: Player
     systems: tuple[System, ...]
@@ -135,7 +132,6 @@ class Runner:
                 self.watcher.system_left(asked, desk.left, unplayed)
 
     async def _play_sitting(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
-        """Play one sitting in one session. After an invalid attempt, the rest of the sitting is returned."""
         lease, history = self._make_lease(desk, sitting)
         try:
             for i, work in enumerate(sitting.works):

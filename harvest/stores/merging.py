@@ -17,17 +17,15 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Local folders of runs to merge. `folders` are the run folders. `fetched` has the stored run and its stints by
-    the folder into which they were fetched. `unbegun` has addresses of runs that were claimed but have nothing in the
-    store yet."""
+    """Local folders of runs to merge. `folders` are the run folders. `fetched` has the stored run and its stints by the
+    folder into which they were fetched. `unbegun` has addresses of claimed runs without any recording."""
 
     folders: list[Path] = field(default_factory=list)
     fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
     unbegun: list[str] = field(default_factory=list)
 
     def named(self, text: str) -> str:
-        """Replace local folders in a sentence with the original addresses, and add the object that contains a named
-        line."""
+        """Replace local folders in a sentence with the original addresses, and add the object that has a named line."""
         for folder, (run, stints) in self.fetched.items():
 
             def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
@@ -40,8 +38,8 @@ class Copies:
 
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
-    """Merge runs, each given as a folder, as the address of a run in a store, or as an address below which several
-    runs are.
+    """Merge runs, each given as a folder, as the address of a run in a store, or as an address below which several runs
+    are.
 
     Results and errors name these addresses. Runs without any recording are reported as missing. Raises the errors of
     `merge`, and StoreFault.
@@ -82,8 +80,8 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
     """Yield local folders of runs. Those in stores are fetched into a folder next to `near`, which is removed at the
     end.
 
-    An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if the
-    copies cannot be written.
+    An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if the copies
+    cannot be written.
     """
     with ExitStack() as stack:
         copies = Copies()

@@ -109,8 +109,8 @@ def _store_errors(folder: Path, doing: str, *, playing: bool = False) -> Iterato
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
-    """Send the unsent records of a dead process, or nothing if any file in the folder belongs to another store.
-    Returns the events already in the store, by stint number."""
+    """Send the unsent records of a dead process, or nothing if any file in the folder belongs to another store. Returns
+    the events already in the store, by stint number."""
     stints = stored.stints()
     left: list[Stint] = []
     there: dict[int, bytes] = {}
@@ -137,8 +137,8 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
 
 def _belongs_to_stint(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
     """Return True if a file of events was recorded in this stint, of which the store already has the events `there`.
-    Other shards and stores have stints with the same numbers. Their files differ in the first line, or, before it was
-    sent, only in the claim."""
+    Other stores have stints with the same numbers; their files differ in the first line, or, before it was sent, in the
+    claim."""
     here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
@@ -147,8 +147,8 @@ def _belongs_to_stint(stored: StoredRun, folder: Path, name: str, stint: Stint, 
 
 
 class Sender:
-    """Sends the records of one stint in a folder: each exhibit before the event that names it, and each line once it
-    is complete. It may be used in any thread, one at a time. `stint` is the part that is already in the store."""
+    """Sends the records of one stint in a folder: each exhibit before the event that names it, and each line once it is
+    complete. It may be used in any thread, one at a time. `stint` is the part that is already in the store."""
 
     def __init__(self, stored: StoredRun, folder: Path, stint: Stint) -> None:
         self._stored, self._folder, self._number = stored, folder, stint.number

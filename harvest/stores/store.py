@@ -50,8 +50,7 @@ class StoreFault(HarvestError):
 
 
 class Store:
-    """The objects below one address. `url` is the address as the user gave it, without credentials. `backend` is an
-    obstore store."""
+    """The objects below one address. `url` is the user's address without credentials. `backend` is an obstore store."""
 
     def __init__(self, url: str, backend: Any) -> None:
         self.url, self._backend = url, backend
@@ -83,8 +82,8 @@ class Store:
             raise StoreFault(self.url, "read", _in_words(fault)) from None
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """Return the names below `prefix` and their sizes in bytes. Hidden files, which file managers leave in
-        folders, are left out. Raises StoreFault."""
+        """Return the names below `prefix` and their sizes in bytes. Hidden files, which file managers leave in folders,
+        are left out. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -107,8 +106,7 @@ class Store:
         return sorted(str(path).rpartition("/")[2] for path in found)
 
     def remove(self, name: str) -> None:
-        """Remove a message that was written here for other machines. Recordings are never removed. Raises
-        StoreFault."""
+        """Remove a message that was written here for other machines, never a recording. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -129,8 +127,8 @@ def open_store(url: str, *, reading: bool = False) -> Store:
     """Return the store at `url`, without contacting it.
 
     With `reading`, nothing will be written, so the folder of a `file:` address is not created. Credentials come only
-    from the environment (see docs/commands.md). Raises InputError for an invalid address, an address with
-    credentials, and a missing folder to read.
+    from the environment (see docs/commands.md). Raises InputError for an invalid address, an address with credentials,
+    and a missing folder to read.
     """
     parts = _check_url(url)
     try:

@@ -41,8 +41,8 @@ _CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.
 
 @dataclass(slots=True)
 class Stint:
-    """The part of a stint that is in the store. `trials` and `chain` have the sizes of the pieces of its two files,
-    by their first byte. `header` is True if it has written a header."""
+    """The part of a stint that is in the store. `trials` and `chain` have the sizes of the pieces of its two files, by
+    their first byte. `header` is True if it has written a header."""
 
     number: int
     trials: dict[int, int] = field(default_factory=dict)
@@ -65,8 +65,8 @@ def piece_name(number: int, file: str, at: int) -> str:
 
 
 def find_piece(stints: Mapping[int, Stint], file: Path, line: int) -> str:
-    """Return the name of the object that contains a line of a fetched file of events, or "" if the file belongs to
-    none of the stints."""
+    """Return the name of the object that contains a line of a fetched file of events, or "" if no stint has
+    the file."""
     found = FILE.fullmatch(file.name)
     stint = stints.get(int(found[1])) if found else None
     if stint is None:
@@ -244,14 +244,12 @@ class StoredRun:
 
 
 def shard_counts(names: Iterable[str]) -> set[int]:
-    """Return the numbers of shards into which the folders in the store divide the audit. More than one number is a
-    mistake."""
+    """Return the numbers of shards in the names of the store's folders. More than one number is a mistake."""
     return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raise InputError if the store has shards of a division into other than `of` parts, or if it is the address of a
-    run."""
+    """Raise InputError if the store has shards of a division into other than `of` parts, or is the address of a run."""
     names = store.folders()
     if "stints" in names:
         raise InputError(
@@ -271,8 +269,7 @@ def refuse_other_division(store: Store, of: int) -> None:
 
 
 def refuse_other_audit(stored: StoredRun, header: Header) -> None:
-    """Raise RunError if another shard in the store was recorded with other settings than `header`, so that the shards
-    could not be merged."""
+    """Raise RunError if another shard in the store cannot be merged because its settings differ from `header`."""
     for name in stored.store.folders():
         if name == stored.name or not _SHARD.fullmatch(name):
             continue

@@ -16,8 +16,8 @@ _PERSON = "human"  # the name of a person at the terminal in recordings (`simula
 @dataclass(frozen=True, slots=True)
 class ActTurn:
     """One user turn. `act` is what the user did. `answer` is the system's next turn as the user sees it: a label (`o`
-    or `x`) or a system act, and None if there was no answer or it is unknown. `said` is the user's text, "" if
-    unknown; it is ignored in comparisons."""
+    or `x`) or a system act, and None if there was no answer or it is unknown. `said` is the user's text, "" if unknown;
+    it is ignored in comparisons."""
 
     act: str
     answer: str | None = None
@@ -28,12 +28,11 @@ class ActTurn:
 class Dialogue:
     """The acts of one user in one conversation, in order; there is at least one turn.
 
-    `ended` is True if the user left after the last turn. It is False if the dialogue was cut off there by a turn
-    limit, by the system or by the end of the log, so that nobody knows how the user would have continued (a censored
-    end). `person` is whoever acted as the user, "" if unknown; dialogues of one person are not independent. `draws`
-    names the random streams of a simulated user; dialogues with equal draws come from one user that was played
-    several times. `system` and `topic` are "" if there is none. `score` rates the whole dialogue; it is NaN if there
-    is no score.
+    `ended` is True if the user left after the last turn. It is False if the dialogue was cut off there by a turn limit,
+    by the system or by the end of the log, so that nobody knows how the user would have continued (a censored end).
+    `person` is whoever acted as the user, "" if unknown; dialogues of one person are not independent. `draws` names the
+    random streams of a simulated user; dialogues with equal draws come from one user that was played several times.
+    `system` and `topic` are "" if there is none. `score` rates the whole dialogue; it is NaN if there is no score.
     """
 
     id: str
@@ -47,8 +46,8 @@ class Dialogue:
 
     @property
     def unit(self) -> str:
-        """The unit of resampling, splitting and leaving out: the person if known, else the draws of a simulated user,
-        else the dialogue itself."""
+        """The unit of resampling and splitting: the person if known, else a simulated user's draws, else the
+        dialogue."""
         if self.person:
             return f"person {self.person}"
         return f"draws {self.draws}" if self.draws else f"dialogue {self.id}"
@@ -70,12 +69,12 @@ class Dialogues:
 def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
     """Return the acts in a recorded conversation, or None if it is invalid or has no user turn.
 
-    The act of a turn is the act of the protocol's simulated user if there was one, else the protocol state of the
-    turn. The answer is the label of the turn, or None if no rule judged it. The user left if the outcome is
-    `user-stopped`, `completed` or `breakdown`. Every other end is censored, and so is a stop at which a simulated
-    user had no choice, such as `no-branch`. The score is the share of `o` among the labelled answers. `seed` is the
-    seed of a played run; it is None for imports and chats, in which the users are people. The draws of a simulated
-    user depend on the seed, user, topic and trial, but never on the system.
+    The act of a turn is the act of the protocol's simulated user if there was one, else the protocol state of the turn.
+    The answer is the label of the turn, or None if no rule judged it. The user left if the outcome is `user-stopped`,
+    `completed` or `breakdown`. Every other end is censored, and so is a stop at which a simulated user had no choice,
+    such as `no-branch`. The score is the share of `o` among the labelled answers. `seed` is the seed of a played run;
+    it is None for imports and chats, in which the users are people. The draws of a simulated user depend on the seed,
+    user, topic and trial, but never on the system.
     """
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):
@@ -97,8 +96,8 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
 
 
 def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
-    """Return one dialogue for each trial. If a trial has several attempts, the first valid one is used, or without
-    one the last that was cut off. `seed` is passed on to `dialogue_of`."""
+    """Return one dialogue for each trial. If a trial has several attempts, the first valid one is used, or without one
+    the last that was cut off. `seed` is passed on to `dialogue_of`."""
     best: dict[TrialKey, Dialogue] = {}
     lost: dict[TrialKey, str] = {}
     finished: set[TrialKey] = set()

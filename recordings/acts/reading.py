@@ -92,7 +92,6 @@ def _dialogue_in_iard(name: str, row: Json, place: Place, level: Level) -> Dialo
 
 
 def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:
-    """Return the annotated intents in the order of the file. OTH is included only if there is no other intent."""
     found = said.get(key)
     if not isinstance(found, list) or not found or not all(isinstance(intent, str) and intent for intent in found):
         raise InputError(f"{where} has no {key!r}", place=place, allowed='["GiveFeedback", …]')
@@ -132,8 +131,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
-    """Write the dialogues to a file of acts, whose first line names their sources. Raises FileExistsError if the file
-    exists."""
+    """Write the dialogues to a new file of acts, whose first line names their sources. Raises FileExistsError."""
     data = [line({"format": FORMAT, "source": source})]
     for dialogue in dialogues:
         row: dict[str, Json] = {
@@ -198,9 +196,8 @@ _RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `sc
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
-    """Read the dialogues at `path`, which may have any of the supported forms. `level` selects the intents that are
-    read from the IARD file. Raises InputError if the form is unknown, if there is no dialogue, or if an act has a
-    reserved name."""
+    """Read the dialogues at `path` in any supported form. `level` selects the intents that are read from the IARD file.
+    Raises InputError if the form is unknown, if there is no dialogue, or if an act has a reserved name."""
     place, where = Place.of(path), Path(path)
     if where.is_dir():
         if not is_run(where):
@@ -237,8 +234,8 @@ _WORD = re.compile(r"\w+")
 
 
 def query_act(query: str, before: str | None) -> str:
-    """Return the act of a search query, judged by how its words differ from those of the previous query, `before`.
-    The act is `query` if there is no previous one."""
+    """Return the act of a search query, judged by how its words differ from those of the previous query, `before`. The
+    act is `query` if there is no previous one."""
     if before is None:
         return "query"
     now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))
@@ -263,8 +260,8 @@ def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
-    """Return the search sessions in the JSON value of their file. Raises InputError if it has another form or if a
-    session is empty."""
+    """Return the search sessions in the JSON value of their file. Raises InputError for another form or an empty
+    session."""
     if not isinstance(value, dict) or not is_queries(value):
         raise InputError("this file has no search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())

@@ -1,11 +1,10 @@
-"""Checks of a recording: each file is compared with its chain, its name, the inventory, or the events that refer to
-it.
+"""Checks of a recording: each file is compared with its chain, its name, the inventory, or the events that refer to it.
 
 There are three kinds of findings. A *fault* is something that was changed after it was written. A *gap* is something
-that should be protected but is not, such as a file whose chain is missing, or a listed layer that is missing. A
-*note* is something that was never protected, such as the last lines of a killed process. The hashes have no key, so
-they prove nothing against people who can write to the folder and want to deceive. A copy of the recording's hash that
-is kept or signed elsewhere proves more.
+that should be protected but is not, such as a file whose chain is missing, or a listed layer that is missing. A *note*
+is something that was never protected, such as the last lines of a killed process. The hashes have no key, so they prove
+nothing against people who can write to the folder and want to deceive. A copy of the recording's hash that is kept or
+signed elsewhere proves more.
 """
 
 import hashlib
@@ -40,8 +39,8 @@ _AGAIN = "an earlier inventory was missing when this one was started, so other m
 class Checked:
     """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of it cannot be
     read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later file
-    protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are
-    explained in the module's docstring. `gone` lists missing files, each of which also has a sentence in `gaps`."""
+    protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are explained
+    in the module's docstring. `gone` lists missing files, each of which also has a sentence in `gaps`."""
 
     hash: str
     lines: int = 0
@@ -191,8 +190,8 @@ def _without_folder(what: str, run: Path) -> str:
 
 
 def recording_hash(run: Path) -> str:
-    """Hash `run.json` and every file of events. The events name the evidence by its content, so it is covered as
-    well. Judgments are not included, because they may be added later. Raises OSError."""
+    """Hash `run.json` and every file of events. The events name the evidence by its content, so it is covered as well.
+    Judgments are not included, because they may be added later. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-run")
     for file in (run / "run.json", *event_files(run)):
         digest.update(f"{file.name} {content_digest(file)}\n".encode())
@@ -240,7 +239,6 @@ def check_written(run: Path) -> Checked:
 
 
 def _check_journal(run: Path) -> tuple[Checked, set[str]]:
-    """Return the findings, and the addresses of all evidence that the events name."""
     found = Checked(recording_hash(run))
     files = event_files(run)
     inventory = read_inventory(run)

@@ -2,10 +2,10 @@
 
 A reader accepts every recording of format 1, and some contain less than Harvest writes: an import may know neither
 routes nor answers. A conversation that Harvest played is always written in the same way, so a missing or changed line
-often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number. Every
-answer is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A
-valid attempt has an answer to every turn and no failure except one of the simulated user. An invalid attempt has a
-recorded failure.
+often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number. Every answer
+is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A valid
+attempt has an answer to every turn and no failure except one of the simulated user. An invalid attempt has a recorded
+failure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -105,8 +105,7 @@ class Contradictions:
             yield f"{then}, but the answer to turn {last.number} has no route"
 
     def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
-        """Check that the attempt goes on in the state `to`, as its last route says. If the next state asks the user,
-        the user may leave instead."""
+        """Check that the attempt goes on in the state `to`, as its last route says, unless the user leaves instead."""
         if not self._by_protocol or self._reread or last.route is None:
             return
         target = last.route.target

@@ -33,8 +33,7 @@ from topics.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A damaged file of events, or the chain of a lost one. `told` has sentences on the damage and on the affected
-    attempts."""
+    """A damaged file of events, or the chain of a lost one. `told` has sentences on the damage and its effects."""
 
     path: Path
     told: tuple[str, ...]
@@ -129,8 +128,8 @@ class _Trusted(Attempts):
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
-        """Return True if one process may have written both `attempt`, in this file, and `known`, in the other file.
-        The first line of a file names its process; a file without that line may be from any process."""
+        """Return True if one process may have written both `attempt`, in this file, and `known`, in the other file. The
+        first line of a file names its process; a file without that line may be from any process."""
         one, two = self._writer(attempt), other._writer(known)
         return one is None or two is None or one == two
 

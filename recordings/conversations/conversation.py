@@ -47,8 +47,7 @@ LARGEST_NUMBER = 10**9 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """The name of a trial: playing number `trial` (1 to LARGEST_NUMBER) of the run's protocol on `topic` with
-    `system`."""
+    """The name of a trial: playing number `trial` (1 to LARGEST_NUMBER) of the protocol on `topic` with `system`."""
 
     system: str
     topic: str
@@ -63,12 +62,12 @@ class SystemTurn:
     `first_seconds` and `seconds` are the times from sending to the first and to the last piece; None if unknown.
     `finish` is the system's own finish reason (`stop`, `length`, …); "" if unknown. `tokens` has the counts that the
     system reported (`prompt`, `completion`, …). `pieces` lists, for streams, the seconds since sending and the number
-    of characters received so far. `evidence` has addresses in the run's `evidence/` folder, by kind. `ended` is True
-    if the system closed the conversation with this turn. `sends` counts how often the turn was sent; it is more than
-    1 only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the user's
-    text as it was sent if a page changed it, else "". `model` is the system's name for the model that answered, with
-    its fingerprint if it has one; "" if unknown. `notes` are sentences on how the reply came, for readers of the
-    figures; the same cause always has the same sentence.
+    of characters received so far. `evidence` has addresses in the run's `evidence/` folder, by kind. `ended` is True if
+    the system closed the conversation with this turn. `sends` counts how often the turn was sent; it is more than 1
+    only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the user's text
+    as it was sent if a page changed it, else "". `model` is the system's name for the model that answered, with its
+    fingerprint if it has one; "" if unknown. `notes` are sentences on how the reply came, for readers of the figures;
+    the same cause always has the same sentence.
     """
 
     answer: Answer
@@ -123,11 +122,11 @@ class Turn:
 class Outcome:
     """How an attempt ended.
 
-    `kind` is the first of these that applies: `invalid` (the infrastructure failed), `system-ended`, the protocol's
-    own end (`completed`, `breakdown` or `no-match`), `user-stopped`, `turn-limit`. `reason` is a short slug for
-    counting (`timeout`, `http-503`, `script-ended`). `detail` is a sentence for a person. `missing` is the number of
-    user turns that would have followed (see `recordings.conversations.endings`); it is None if unknown, and then the
-    protocol may determine it. `choice` has the options of a simulated user that left; otherwise it is None.
+    `kind` is the first of these that applies: `invalid` (the infrastructure failed), `system-ended`, the protocol's own
+    end (`completed`, `breakdown` or `no-match`), `user-stopped`, `turn-limit`. `reason` is a short slug for counting
+    (`timeout`, `http-503`, `script-ended`). `detail` is a sentence for a person. `missing` is the number of user turns
+    that would have followed (see `recordings.conversations.endings`); it is None if unknown, and then the protocol may
+    determine it. `choice` has the options of a simulated user that left; otherwise it is None.
     """
 
     kind: str
@@ -188,8 +187,7 @@ class Conversation:
         )
 
     def label(self, turn_number: int) -> str:
-        """Return the label of user turn `turn_number` (from 1), `o` or `x`, or `-` if there is no such turn or no
-        label."""
+        """Return the label of user turn `turn_number` (from 1): `o`, `x`, or `-` if there is no turn or label."""
         for turn in self.turns:
             if turn.number == turn_number and turn.label:
                 return turn.label

@@ -29,8 +29,8 @@ NO_REPLY = "no-reply"
 
 def end_name(outcome: Outcome) -> str:
     """Return the name of an end as a branch of a tree. The name is the kind of end. If the user left, the reason is
-    added, because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons
-    of other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
+    added, because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of
+    other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
     if outcome.kind == "user-stopped" and outcome.reason and is_end_stated(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind
@@ -96,8 +96,7 @@ CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
 
 
 def missing_turns(conversation: Conversation) -> int:
-    """Return the number of user turns, at least 0, that would have followed the last one if the end had not
-    been bad."""
+    """Return the number of user turns that would have followed if the conversation had not ended badly."""
     outcome = conversation.outcome
     if outcome is None or not ended_badly(outcome):
         return 0

@@ -51,10 +51,10 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
     `run` is the name of the run in each row. The columns are run (None if not given), system, topic, trial, attempt,
     valid, turn (from 1), state, act, said, answer (None if no complete answer came), label (`o`, `x`, or None if no
-    decision was recorded), links (their number; None without an answer), sources, calls, offers and attachments
-    (their numbers), thoughts (text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if unknown),
-    language (a code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from sending
-    to the first and to the last piece), finish, model, sends, ended.
+    decision was recorded), links (their number; None without an answer), sources, calls, offers and attachments (their
+    numbers), thoughts (text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if unknown), language (a
+    code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from sending to the first
+    and to the last piece), finish, model, sends, ended.
     """
     return [
         {

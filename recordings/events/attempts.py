@@ -112,8 +112,8 @@ class Attempt:
                 raise self._wrong(place, "a second trial-started")
 
     def take_lines(self, rows: list[Line], first: int) -> int:
-        """Add the lines from index `first` on, as long as they belong to this attempt and continue it in a valid
-        order. Returns the index of the first line that was not added."""
+        """Add the lines from index `first` on, as long as they belong to this attempt and continue it in a valid order.
+        Returns the index of the first line that was not added."""
         if self._outcome is not None:
             return first
         name, attempt, turns = self.started.trial_id, self.started.attempt, self._turns
@@ -219,8 +219,8 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 class Attempts:
     """Collects the attempts of a run while its files are read one after the other.
 
-    With `keep_rows`, the lines of each attempt are kept for copying. `turns_of` lists the systems whose ended
-    attempts keep their turns; None means all. With `spoken`, ended attempts keep only the text of their turns.
+    With `keep_rows`, the lines of each attempt are kept for copying. `turns_of` lists the systems whose ended attempts
+    keep their turns; None means all. With `spoken`, ended attempts keep only the text of their turns.
     """
 
     def __init__(
@@ -234,8 +234,7 @@ class Attempts:
         """Begin another file of events, whose first line is `opening`. This class has nothing to do here."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
-        """Add an event from the file of `worker`. `row` is its line, or {} if rows are not kept. Raises RunError with
-        the place."""
+        """Add an event from the file of `worker`. `row` is its line, or {} if rows are not kept. Raises RunError."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):
@@ -271,8 +270,8 @@ class Attempts:
 
     def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
         """Add lines from the file of `worker`, from index `first` on, as long as they continue one attempt in a valid
-        order. Returns the index of the first line that was not added. If that is `first`, the caller passes the line
-        to `take`."""
+        order. Returns the index of the first line that was not added; if that is `first`, the caller passes it to
+        `take`."""
         attempt = self.found.get((rows[first].id, rows[first].attempt))
         if attempt is None or attempt.worker != worker:
             return first
@@ -282,6 +281,5 @@ class Attempts:
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        """Handle a line that cannot be added; this class raises `fault`. `row` is the line's JSON object, or None if
-        it has none."""
+        """Handle a line that cannot be added; this class raises `fault`. `row` is its JSON object, or None."""
         raise fault

@@ -30,8 +30,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def event_line(row: dict[str, Any]) -> bytes:
-    """Encode a row as a line with its line end. Raises ValueError for NaN and infinities, and TypeError for values
-    that JSON cannot express."""
+    """Encode a row as a line with its line end. Raises ValueError for NaN, and TypeError for values outside JSON."""
     try:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
@@ -167,8 +166,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
 
 
 def decode(row: Mapping[str, Json], place: Place) -> Event | None:
-    """Return the event in a line, or None if its kind is unknown, as in a later version 1.x. Raises RunError with the
-    place."""
+    """Return the event in a line, or None if its kind is unknown, as in a later version 1.x. Raises RunError."""
     kind = row.get("event")
     if not isinstance(kind, str):
         raise RunError("the line has no event", place=place, allowed=", ".join(LINES))
@@ -182,8 +180,7 @@ def decode(row: Mapping[str, Json], place: Place) -> Event | None:
 
 
 def check_format(found: Json, expected: str, place: Place) -> None:
-    """Raise RunError if a format has another name or another major version than `expected` (`name/major`). Minor
-    versions are ignored."""
+    """Raise RunError if a format differs from `expected` (`name/major`) in its name or its major version."""
     name, _, major = expected.partition("/")
     text = found if isinstance(found, str) else ""
     found_name, _, version = text.partition("/")

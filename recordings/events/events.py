@@ -79,8 +79,8 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failed`: the connection to the system broke at user turn `turn`, or, if it is 0, before any turn was asked.
-    The partial reply is kept and never scored."""
+    """`failed`: the connection to the system broke at user turn `turn`, or, if it is 0, before any turn was asked. The
+    partial reply is kept and never scored."""
 
     trial_id: str
     attempt: int
@@ -94,8 +94,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """`trial-ended`: the last event of an attempt. `redacted` counts the marks `[redacted:…]` in its lines and
-    evidence."""
+    """`trial-ended`: the last event. `redacted` counts the marks `[redacted:…]` in the attempt's lines and evidence."""
 
     trial_id: str
     attempt: int

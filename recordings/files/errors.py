@@ -63,8 +63,7 @@ class RunError(InputError):
 
 
 def no_run(path: str | os.PathLike[str]) -> RunError:
-    """Return the error for a `path` that is not a run folder. If the folder contains runs, the advice names one of
-    them."""
+    """Return the error for a `path` that is not a run folder. If it contains runs, the advice names one of them."""
     folder, place = Path(path), Place(os.fspath(path))
     if not os.path.lexists(folder):
         return RunError("there is no such folder", place=place, advice=missing_advice(folder))

@@ -70,8 +70,7 @@ def _address(kept: bytes, extension: str) -> str:
 
 
 def address_of(data: bytes, media_type: str) -> str:
-    """Return the address of `data`, `evidence/<2 hex>/<40 hex>.<extension>`. The digits are its blake2b hash of 20
-    bytes."""
+    """Return the address of `data`, `evidence/<2 hex>/<40 hex>.<extension>`, from its blake2b hash of 20 bytes."""
     return _address(*_kept_as(data, media_type))
 
 
@@ -114,8 +113,8 @@ def refuse_links(run: Path) -> None:
 
 
 def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
-    """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or if
-    its content does not match its name."""
+    """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or if its
+    content does not match its name."""
     path = run / address
     try:
         data = read_inside(run, address)
@@ -146,8 +145,7 @@ def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
 
 
 def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write `data` to `path` completely or not at all: write and fsync a temporary file, rename it, and fsync the
-    folder."""
+    """Write `data` to `path` completely or not at all: fsync a temporary file, rename it, and fsync the folder."""
     temporary = None
     try:
         temporary, file = new_temporary(path)

@@ -1,10 +1,9 @@
-r"""JSON in the files of a run: strict UTF-8 without NaN, one object in a line. See `topics.json_file` for users'
-files.
+r"""JSON in the files of a run: strict UTF-8 without NaN, one object in a line. See `topics.json_file` for users' files.
 
 A reply may contain lone surrogates, which UTF-8 cannot encode. They are written as JSON escapes such as `\ud83d`, so
 that every file is valid UTF-8 and valid JSON and nothing is lost. Two adjacent surrogates that form a character are
-read back as that character. NUL and other control characters are escaped. U+2028 and U+0085 are not, because lines
-end only at the byte 0x0A.
+read back as that character. NUL and other control characters are escaped. U+2028 and U+0085 are not, because lines end
+only at the byte 0x0A.
 """
 
 import json
@@ -26,8 +25,8 @@ _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 
 def line(value: Json) -> bytes:
-    """Encode `value` as a line of UTF-8 with its line end. Raises ValueError for NaN and infinities, and TypeError
-    for values that JSON cannot express."""
+    """Encode `value` as a line of UTF-8 with its line end. Raises ValueError for NaN and infinities, and TypeError for
+    values that JSON cannot express."""
     return _encode_text(_LINE.encode(value)) + b"\n"
 
 
@@ -95,8 +94,8 @@ def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) ->
     """Yield the complete lines of a file in blocks of about `size` bytes: the number of the first line, the number of
     line ends, and the lines with their line ends.
 
-    A last line without a line end, left by a killed writer, is a block of its own. No link below `folder` is
-    followed. Raises RunError if the file cannot be read.
+    A last line without a line end, left by a killed writer, is a block of its own. No link below `folder` is followed.
+    Raises RunError if the file cannot be read.
     """
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
@@ -137,8 +136,7 @@ def parse_row(data: bytes, place: Place) -> dict[str, Json]:
 
 
 def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
-    """Parse the JSON object in a last line without a line end. If it is incomplete, return None and a
-    sentence on it."""
+    """Parse the JSON object in a last line without a line end, or return None and a sentence on it."""
     try:
         return parse_row(data, place), ""
     except RunError:
@@ -150,8 +148,8 @@ def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place
     """Return the objects of a JSONL file with their places, and a sentence on an incomplete last line ("" if it is
     complete).
 
-    A last line without a line end is read if its object is complete, and otherwise left out. No link below `folder`
-    is followed. Raises RunError if another line is not a JSON object, or if the file cannot be read.
+    A last line without a line end is read if its object is complete, and otherwise left out. No link below `folder` is
+    followed. Raises RunError if another line is not a JSON object, or if the file cannot be read.
     """
     rows: list[tuple[Place, dict[str, Json]]] = []
     torn = ""

@@ -42,8 +42,7 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 
 class Lock:
     """The lock of a run, held from its creation until `release` or the end of the process. Raises Locked, naming the
-    process that holds it; RunError if `lock` is not a lock file of Harvest; and StoreError if the folder cannot be
-    written."""
+    process that holds it; RunError if `lock` is not a lock file of Harvest; and StoreError if it cannot be written."""
 
     def __init__(self, run: Path) -> None:
         path = run / "lock"

@@ -35,7 +35,7 @@ def stamp(time: datetime) -> str:
 
 
 def unix_seconds(written: str) -> float:
-    """Return the seconds since 1970 of an instant in ISO 8601, or -inf for any other text. UTC is assumed if there is
+    """Return the seconds since 1970 of a time in ISO 8601, or -inf for other text. UTC is assumed if there is
     no zone."""
     try:
         found = datetime.fromisoformat(written)
@@ -45,8 +45,7 @@ def unix_seconds(written: str) -> float:
 
 
 def normalise_time(written: str) -> str:
-    """Reformat an instant in ISO 8601 as `stamp` does, assuming UTC if there is no zone. Any other text is
-    unchanged."""
+    """Reformat a time in ISO 8601 as `stamp` does, assuming UTC if there is no zone. Other text is unchanged."""
     try:
         found = datetime.fromisoformat(written)
         return stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
@@ -55,8 +54,8 @@ def normalise_time(written: str) -> str:
 
 
 def parse_foreign_time(value: object) -> str:
-    """Convert an instant that another program wrote to ISO 8601; an instant in ISO 8601 is unchanged. Returns "" for
-    other values, and for ambiguous ones: a time of day, or a date whose day and month may be in either order.
+    """Convert a time that another program wrote to ISO 8601; a time in ISO 8601 is unchanged. Returns "" for other
+    values, and for ambiguous ones: a time of day, or a date whose day and month may be in either order.
 
     The value may be text in ISO 8601, in the format of mail headers (RFC 2822) or in those of logs; a number or
     digits for the seconds since 1970, or for thousandths and smaller units; or an object of a database, such as

@@ -34,8 +34,8 @@ HIDDEN_KEPT = "hidden messages of the user"
 
 @dataclass(slots=True)
 class Path:
-    """A path from the first message of a conversation to a last one. `keys` are the keys of its message nodes.
-    `passed` counts, by kind, the messages that are left out because the page never showed them."""
+    """A path from the first message of a conversation to a last one. `keys` are the keys of its message nodes. `passed`
+    counts, by kind, the messages that are left out because the page never showed them."""
 
     keys: list[str] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -54,8 +54,8 @@ class Path:
 
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
-    """Return the complete paths of a conversation, and an error that names the missing messages of the others, if
-    there are any. An empty conversation has one path without messages."""
+    """Return the complete paths of a conversation, and an error that names the missing messages of the others, if there
+    are any. An empty conversation has one path without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())
@@ -90,8 +90,7 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
 
 
 def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several: bool) -> Sequence[dict[str, Any]]:
-    """Return each path as an object with `messages`. If the conversation has several paths, each has an id of its
-    own."""
+    """Return each path as an object with `messages`. Each of several paths has an id of its own."""
     further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
     name = conversation_id(value)
     return [
@@ -138,8 +137,8 @@ def _is_hidden(message: Any) -> bool:
 
 
 def _message(message: Json) -> dict[str, Any]:
-    """Return the message with a role and content, or {} for a message of the system. Parts other than text keep only
-    their kind."""
+    """Return the role and the content of a message, or {} for a system message. Other parts than text keep only their
+    kind."""
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":
         return {}

@@ -54,9 +54,9 @@ _SYSTEM = "S"
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """Dialogues read from files of the challenges. `conversations` are in the order of the files; the trial of each
-    is its number among the dialogues of its system, and its session is the dialogue's id. `layers` has at most one
-    layer, of the kind `human`. `warnings` are sentences on parts that were left out."""
+    """Dialogues read from files of the challenges. `conversations` are in the order of the files; the trial of each is
+    its number among the dialogues of its system, and its session is the dialogue's id. `layers` has at most one layer,
+    of the kind `human`. `warnings` are sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -73,8 +73,8 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn as in the file. `speaker` is S or U, and `number` the index in the file. `counts` has the numbers of O,
-    T and X; it is None if nobody annotated the turn."""
+    """A turn as in the file. `speaker` is S or U, and `number` the index in the file. `counts` has the numbers of O, T
+    and X; it is None if nobody annotated the turn."""
 
     speaker: str
     number: int
@@ -84,8 +84,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class SpokenDialogue:
-    """All turns of a dialogue, including openings by the system. `system` is the compact file's subset or the folder
-    of a log."""
+    """All turns of a dialogue, including openings by the system. `system` is the subset or folder of the file."""
 
     name: str
     system: str
@@ -265,9 +264,9 @@ def write_dialogues(
 ) -> int:
     """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return the number of files.
 
-    The files have the official form of the challenges, which `read_dialogues` reads. The counts of annotators for O,
-    T and X become that number of annotations. Turns without counts have no annotations, as in files to which a
-    detector is applied. Raises InputError if `folder` exists, and the errors of `write_export`.
+    The files have the official form of the challenges, which `read_dialogues` reads. The counts of annotators for O, T
+    and X become that number of annotations. Turns without counts have no annotations, as in files to which a detector
+    is applied. Raises InputError if `folder` exists, and the errors of `write_export`.
     """
     top = Path(folder)
     if top.exists():

@@ -49,8 +49,6 @@ class Helpdesk:
 
 @dataclass
 class _Exchange:
-    """A customer's block and the reply, which is None if the helpdesk did not answer."""
-
     user: str
     reply: SystemTurn | None = None
 
@@ -58,8 +56,8 @@ class _Exchange:
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
     """Read the dialogues in the files. `system` names the helpdesk; "" uses the name of the file.
 
-    Raises InputError with file:line:column for a repeated dialogue, for two blocks of one side in a row, and for
-    wrong numbers, types or levels.
+    Raises InputError with file:line:column for a repeated dialogue, for two blocks of one side in a row, and for wrong
+    numbers, types or levels.
     """
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []

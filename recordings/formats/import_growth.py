@@ -34,8 +34,7 @@ class Draft:
 
 
 class Identity:
-    """Computes the identity of conversations without a number. The recording stores it, so it never depends on
-    secrets."""
+    """Computes the identity of conversations without a number. It never depends on secrets, because it is stored."""
 
     def __init__(self) -> None:
         self._redactor = Redactor()
@@ -50,8 +49,7 @@ class Identity:
 
 
 def identity_of(system: str, topic: str, *names: str, words: Words = ()) -> str:
-    """Return the identity of a conversation, a hash of its names and its text. Secrets must have been redacted from
-    the text."""
+    """Return the identity of a conversation, a hash of its names and its text, which must have been redacted."""
     return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": list(map(list, words))})
 
 
@@ -88,9 +86,9 @@ class RecordedImports:
     def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
         """Compare a draft with the conversations in the run, and return the draft to import.
 
-        The returned draft has the run's identity and its notation of times. If the draft is the beginning of a
-        recorded conversation, the recorded one is returned. If it continues a recorded conversation that counts, None
-        is returned and the error is passed to `refuse`.
+        The returned draft has the run's identity and its notation of times. If the draft is the beginning of a recorded
+        conversation, the recorded one is returned. If it continues a recorded conversation that counts, None is
+        returned and the error is passed to `refuse`.
         """
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
@@ -149,8 +147,6 @@ class RecordedImports:
         return ()
 
     def _as_next_attempt(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
-        """Return the conversation as an attempt at the recorded trial, or None if another attempt of the trial is
-        valid."""
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)
         for known in earlier:
@@ -176,8 +172,8 @@ class RecordedImports:
 
 
 def drop_beginnings(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """Return the drafts that are not the beginning of another draft with the same id or time, and the number of the
-    others."""
+    """Drop drafts that are the beginning of another draft with the same id or time, and return how many were
+    dropped."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):

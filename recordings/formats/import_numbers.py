@@ -40,8 +40,8 @@ class Numbered:
 def number_drafts(
     drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
 ) -> Numbered:
-    """Number the drafts after the conversations in `recorded`, which are already in the run. A draft that is already
-    in the run keeps its number.
+    """Number the drafts after the conversations in `recorded`, which are already in the run. A draft that is already in
+    the run keeps its number.
 
     A draft is left out, and its error passed to `refuse`, if it continues a recorded conversation or contradicts an
     earlier draft, for example by other text under the same number or other labels under the same id.
@@ -110,8 +110,7 @@ def _assign_numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -
 
 
 def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
-    """Return a sentence on new conversations that have the text of recorded ones and differ from them only in their
-    file."""
+    """Return a sentence on new conversations that differ from recorded ones only in their file."""
     there = {one.trial_id for one in recorded}
     words = {_word_key(one) for one in recorded}
     redactor = Redactor()

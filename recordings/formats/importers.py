@@ -41,10 +41,10 @@ class Request:
     """The input of an importer.
 
     There is at least one file. `system`, `trial` and `topic` apply to conversations that have none of their own. If
-    `system` is "", the name of the file is used; if `topic` is "", every conversation has its own. `topics` is None
-    if the topics are made from the files or if the format has its own. `counts` and `breakdown` matter if people
-    annotated breakdowns: they select the annotation that gives the labels, and whether a possible breakdown counts as
-    one. `recorded` has the conversations that are already in the run, for formats that continue their numbers. With
+    `system` is "", the name of the file is used; if `topic` is "", every conversation has its own. `topics` is None if
+    the topics are made from the files or if the format has its own. `counts` and `breakdown` matter if people annotated
+    breakdowns: they select the annotation that gives the labels, and whether a possible breakdown counts as one.
+    `recorded` has the conversations that are already in the run, for formats that continue their numbers. With
     `strict`, one unreadable conversation makes the import fail.
     """
 
@@ -67,10 +67,10 @@ class Found:
     """The content of the imported files.
 
     Each of the `conversations` has an `outcome`; without one it counts as interrupted and is used in no figure.
-    `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user turns, by
-    system and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an entity, by
-    (topic, entity). `warnings` are sentences for the person who imports. `layers` are other judgments that are kept
-    with the run. `left_out` has the error of each conversation that could not be read.
+    `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user turns, by system
+    and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an entity, by (topic,
+    entity). `warnings` are sentences for the person who imports. `layers` are other judgments that are kept with the
+    run. `left_out` has the error of each conversation that could not be read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -130,8 +130,7 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
         raise TypeError("the entry point is not a function")
 
     def guarded(request: Request) -> Found:
-        """Call the plug-in. It may fail in any way, and the error names it, so that the fault is not ascribed to
-        Harvest."""
+        """Call the plug-in. The error names it, so that its faults are not ascribed to Harvest."""
         what = f"the importer {entry.name!r} of {source(entry)}"
         try:
             found = read(request)
@@ -271,7 +270,6 @@ def make_topics(conversations: Iterable[Conversation]) -> TopicSet:
 
 
 def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
-    """Unite the judgments of all files. Two files that disagree on an entity are refused, because one must be wrong."""
     found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
     for file, transcript in zip(files, transcripts, strict=True):
         for entry in transcript.gold:

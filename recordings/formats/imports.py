@@ -48,9 +48,9 @@ def import_header(
 ) -> Header:
     """Make the header of a run of imported conversations. It has the names of the systems and no protocol.
 
-    Only the topics that occur are kept, in the order of the set. `most_turns` is the protocol's maximum number of
-    user turns by (system, topic), if known. Raises InputError for system names that are not allowed, and for invalid
-    topic ids, which could not be read again.
+    Only the topics that occur are kept, in the order of the set. `most_turns` is the protocol's maximum number of user
+    turns by (system, topic), if known. Raises InputError for system names that are not allowed, and for invalid topic
+    ids, which could not be read again.
     """
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
@@ -144,8 +144,8 @@ def _describe_trial(conversation: Conversation) -> str:
 
 
 def _comparable_part(conversation: Conversation, known: Conversation | None = None) -> Conversation:
-    """Reduce an imported conversation to the fields that all versions of Harvest import alike. Earlier versions did
-    not count missing turns, and read a last user turn as one with a lost reply."""
+    """Reduce an imported conversation to the fields that all versions of Harvest import alike. Earlier versions did not
+    count missing turns, and read a last user turn as one with a lost reply."""
     outcome = conversation.outcome
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:
@@ -160,9 +160,8 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum number of user turns of a conversation, by (system, topic id). It comes from the run's
-    protocol, or without one from the import and from the longest of the system's `conversations`, including its
-    missing turns."""
+    """Return the maximum number of user turns of a conversation, by (system, topic id): from the run's protocol, or
+    without one from the import and the longest of the system's `conversations`, including its missing turns."""
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
@@ -181,8 +180,7 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
 
 
 def stated_most_turns(header: Header) -> dict[tuple[str, str], int]:
-    """Return the maximum numbers of user turns that were given on import, by (system, topic), or {} if there are
-    none."""
+    """Return the maximum numbers of user turns that were given on import, by (system, topic)."""
     audit = _object(header.audit)
     return {
         (system, topic): most
@@ -253,8 +251,8 @@ def check_system_name(name: str) -> None:
 
 
 def describe_odd_names(systems: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence on each system name with surrounding white space or with invisible characters, and on names
-    that look the same, which are kept as separate systems."""
+    """Yield a sentence on each system name with surrounding white space or with invisible characters, and on names that
+    look the same, which are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(set(systems)):
         shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})

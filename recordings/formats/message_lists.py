@@ -33,8 +33,8 @@ _MOST_LISTS = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageList:
-    """A list of messages in a record. `path` has the keys that lead to it, and `owner` is the object that contains
-    it. `said` has the side and the text of each message."""
+    """A list of messages in a record. `path` has the keys that lead to it, and `owner` is the object that contains it.
+    `said` has the side and the text of each message."""
 
     path: tuple[str | int, ...]
     messages: Sequence[Json]
@@ -130,8 +130,7 @@ def _is_contained(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
 
 
 def _outside_answer_key(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
-    """Return a key outside the messages whose name suggests an answer that is not among them, or "" if there
-    is none."""
+    """Return a key outside the messages whose name suggests a further answer, or "" if there is none."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}

@@ -151,8 +151,7 @@ class Metadata:
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
-        """Return the label of each answer, followed by marks for turns without an answer, or [] if the line has no
-        labels."""
+        """Return the label of each answer, followed by marks for turns without one, or [] if there are no labels."""
         labels = self._texts("labels")
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
@@ -229,8 +228,8 @@ class Metadata:
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
-        """Return the outcome that the line states, or else the one that its shape suggests; None if it was
-        interrupted. `last` is the side that spoke last, with or without text."""
+        """Return the outcome that the line states, or else the one that its shape suggests; None if it was interrupted.
+        `last` is the side that spoke last, with or without text."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
             self.checked(check_outcome, kind)
@@ -262,8 +261,7 @@ def _normalise_key(key: str) -> str:
 
 
 def _name_text(value: object) -> str:
-    """Return an id as text. It may be text, a whole number, or either in an object of a database (`{"$oid": …}`);
-    anything else gives ""."""
+    """Return an id as text: text or a whole number, also in an object of a database (`{"$oid": …}`); otherwise ""."""
     while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
         value = value.get("$binary", value.get("base64", next(iter(value.values()))))
     if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing

@@ -26,8 +26,8 @@ _MOST_COMPARED = 500
 @dataclass(frozen=True, slots=True)
 class Record:
     """One conversation of a file. `value` is an object with a list of `messages`, and `at` its place in the file.
-    `topic` is used if neither the conversation nor the caller names a topic. `passed` counts the parts that were left
-    out, by kind."""
+    `topic` is used if neither the conversation nor the caller names one. `passed` counts the parts left out, by kind.
+    """
 
     value: Mapping[str, Any]
     at: JsonValue
@@ -48,9 +48,9 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
     """Return the conversations in a JSON value: the value itself, its elements if it is a list, or all that an object
     contains by name, in lists, or in inner objects.
 
-    Some of them may be unreadable. The keys of an object that have other content are added to `unread`. `alone` is
-    True if the file contains only this value. Otherwise an object with several conversations counts as one record,
-    and its lists are parts of one conversation (see `recordings.formats.message_lists`).
+    Some of them may be unreadable. The keys of an object that have other content are added to `unread`. `alone` is True
+    if the file contains only this value. Otherwise an object with several conversations counts as one record, and its
+    lists are parts of one conversation (see `recordings.formats.message_lists`).
     """
     found = value.value
     if isinstance(found, list) and found and not are_messages(found):
@@ -101,8 +101,7 @@ def _are_separate(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
 
 
 def _has_continuation(several: Sequence[JsonValue]) -> bool:
-    """Return True if one of several conversations is the beginning of another. More than `_MOST_COMPARED` are not
-    compared."""
+    """Return True if one conversation is the beginning of another. More than `_MOST_COMPARED` are not compared."""
     if len(several) > _MOST_COMPARED:
         return False
     said = [words for one in several if (words := _said_words(one.value))]

@@ -1,7 +1,7 @@
 """The turns of the two sides in the messages of a log. Everything except text is left out.
 
-Logs of assistants with tools contain tool calls, their results, reasoning and pictures. These are left out and
-counted by kind, because a user does not see them as an answer.
+Logs of assistants with tools contain tool calls, their results, reasoning and pictures. These are left out and counted
+by kind, because a user does not see them as an answer.
 """
 
 from collections import Counter
@@ -36,8 +36,8 @@ class Sides:
     """The turns in a list of messages.
 
     `turns` are pairs of the user's text and the answer; only the last answer may be missing. `prompts` are the system
-    prompts. `last` is the side that spoke last (`user`, `assistant` or ""), even if its message was not text.
-    `passed` counts the parts that were left out, by kind. `unread` has the unused keys of messages.
+    prompts. `last` is the side that spoke last (`user`, `assistant` or ""), even if its message was not text. `passed`
+    counts the parts that were left out, by kind. `unread` has the unused keys of messages.
     """
 
     turns: list[tuple[str, str | None]] = field(default_factory=list)
@@ -48,8 +48,7 @@ class Sides:
 
 
 def split_sides(messages: Sequence[Json]) -> Sides:
-    """Return the turns in a list of messages. Raises InputError, without a place, for an unknown role or missing
-    content."""
+    """Return the turns in a list of messages. Raises InputError for an unknown role or missing content."""
     found = Sides()
     turns = found.turns
     for i, message in enumerate(messages, 1):
@@ -92,8 +91,8 @@ def is_message(message: Json) -> bool:
 
 
 def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
-    """Return the side (`user` or `assistant`) and the text of each message, in a form in which lists of messages can
-    be compared. Messages with other roles are left out."""
+    """Return the side (`user` or `assistant`) and the text of each message, in a form in which lists of messages can be
+    compared. Messages with other roles are left out."""
     found: list[tuple[str, str]] = []
     for message in messages:
         side = "user" if _role(message) in _USER_ROLES else "assistant" if _role(message) in _ASSISTANT_ROLES else ""

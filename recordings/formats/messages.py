@@ -49,8 +49,8 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """The decoded text of a file, with `mark` in place of each byte that is not text. `mark` is "" if there is no
-    such byte. `faults` has the first error of each line."""
+    """The decoded text of a file, with `mark` in place of each byte that is not text. `mark` is "" if there is no such
+    byte. `faults` has the first error of each line."""
 
     text: str
     path: str
@@ -137,8 +137,8 @@ def read_messages(
     `system` and `topic` apply to conversations whose metadata name none. If `system` is "", the name of the file is
     used; if `topic` is "", every conversation must name its own. `topics` are the allowed topics. `recorded` are the
     conversations already in the run (see `recordings.formats.import_numbers`). `clock` serves to detect times in the
-    future. Raises InputError, with file:line, for the first conversation that cannot be read, or, if not `strict`,
-    only if none can be read.
+    future. Raises InputError, with file:line, for the first conversation that cannot be read, or, if not `strict`, only
+    if none can be read.
     """
     left_out: list[InputError] = []
 
@@ -169,9 +169,6 @@ def read_messages(
 
 @dataclass(slots=True)
 class _File:
-    """A file of conversations. `name` is its path and `digest` the hash of its bytes. `system` applies to
-    conversations that name none. `from_zero` is True if its trials begin at 0."""
-
     name: str
     system: str
     digest: str
@@ -235,8 +232,8 @@ class _Reading:
         return found
 
     def count_from_zero(self, files: Sequence[_File]) -> None:
-        """Mark the files whose trial numbers begin at 0, and all files that number trials of the same systems,
-        because a log may continue in the next file."""
+        """Mark the files whose trial numbers begin at 0, and all files that number trials of the same systems, because
+        a log may continue in the next file."""
         for file in files:
             file.from_zero = any(told.values.get("trial") == 0 for _, told in file.read)
         counting = [file for file in files if file.from_zero]

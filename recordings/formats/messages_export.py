@@ -1,5 +1,4 @@
-"""Export of conversations as messages, one conversation in each line. `recordings.formats.messages` can read them
-back."""
+"""Export of conversations as messages, one in each line. `recordings.formats.messages` can read them back."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike

@@ -47,9 +47,9 @@ _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The content of a transcript file. `gold` has the judged entities. `notes` are the annotator's remarks by
-    (topic, entity). `warnings` describe inconsistencies, with file:line. `most_turns` is the protocol's maximum
-    number of user turns by (system, topic), if the file gives it."""
+    """The content of a transcript file. `gold` has the judged entities. `notes` are the annotator's remarks by (topic,
+    entity). `warnings` describe inconsistencies, with file:line. `most_turns` is the protocol's maximum number of user
+    turns by (system, topic), if the file gives it."""
 
     conversations: tuple[Conversation, ...]
     gold: GoldTable
@@ -63,8 +63,8 @@ def read_transcript(
 ) -> Transcript:
     """Read the conversations and judgments in the file at `path`. Raises InputError with file:line:column.
 
-    `system` and `trial` apply to conversations without a line from Harvest. `topics` gives the names of the topics,
-    the way to identify entities, and the number of groups in each attribute set. Without it, canonical URLs identify
+    `system` and `trial` apply to conversations without a line from Harvest. `topics` gives the names of the topics, the
+    way to identify entities, and the number of groups in each attribute set. Without it, canonical URLs identify
     entities.
     """
     text = decode(read_bytes(path), fspath(path), "a transcript")

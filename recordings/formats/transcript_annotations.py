@@ -24,15 +24,13 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 
 
 def entity_key(topic: Topic | None, href: str) -> str:
-    """Return the key of the entity behind a URL if the URL is of the kind that the topic asks for, else the canonical
-    URL."""
+    """Return the key of the entity behind a URL if the topic's type defines one, else the canonical URL."""
     kind = topic.type.url if topic else None
     return (kind.key(href) if kind else None) or canonical_url(href)
 
 
 def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> AttributeSet:
-    """Return the attribute set called `name`. Raises InputError, at `place`, if there is none or if it does not have
-    `size` groups."""
+    """Return the attribute set `name`. Raises InputError, at `place`, unless it exists and has `size` groups."""
     known = topics.attributes.get(name)
     if known is None:
         names = ", ".join(topics.attributes)
@@ -69,8 +67,7 @@ class _Judged:
 
 class Annotations:
     """The annotations of one file. Each describes the last URL before it in its turn, or the URL named by `#URL:`.
-    `topics` gives the way to identify entities and the groups of attribute sets. `warnings` describe inconsistencies,
-    with file:line."""
+    `topics` gives the way to identify entities and the groups of attribute sets. `warnings` have file:line."""
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
         self.path, self.topics = path, topics
@@ -87,8 +84,7 @@ class Annotations:
         self._mention = self._current = None
 
     def note_url(self, lines: list[str], words: int) -> None:
-        """Remember the last URL in the last of the turn's `lines`. `words` is the number of words in the conversation
-        before that line."""
+        """Remember the last URL in the last of the turn's `lines`. `words` counts the words before that line."""
         line = lines[-1]
         for url in find_urls(line)[-1:]:
             position = words + len(line[: url.end].split())
@@ -116,8 +112,8 @@ class Annotations:
         return True
 
     def gold(self, further: Iterable[GoldEntry]) -> tuple[GoldTable, dict[tuple[str, str], str]]:
-        """Return all judgments, and the annotator's remarks by (topic, entity). `further` are judged entities that no
-        reply mentions."""
+        """Return all judgments, and the annotator's remarks by (topic, entity). No reply mentions the entities in
+        `further`."""
         entries: list[GoldEntry] = []
         notes: dict[tuple[str, str], str] = {}
         for (topic_id, entity), judged in self._judged.items():
@@ -162,7 +158,6 @@ class Annotations:
             self.warnings.append(f"{place}: wc= {count}, but {words} of the conversation")
 
     def _point_at(self, href: str, lines: list[str], words: int) -> None:
-        """Apply the following annotations to this URL, at its first mention in the nearest line above."""
         for i in range(len(lines) - 1, -1, -1):
             words -= len(lines[i].split())
             for url in find_urls(lines[i]):
@@ -202,8 +197,7 @@ class Annotations:
         raise self._error(f"{text!r} is not a share", column=column, allowed="0, 1, 1/2, 0.25")
 
     def _refuse_misspelt(self, line: str, exact: bool) -> None:
-        """Refuse an invalid grade. If it were read as text, its words would be counted, and its URL would have no
-        grade."""
+        """Refuse an invalid grade. As text, its words would be counted, and its URL would have no grade."""
         if _LIKE_GRADE.fullmatch(line):
             way_out = "put a backslash before it" if exact else "remove its #"
             allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"
@@ -215,8 +209,7 @@ class Annotations:
 
 
 def _title(before: str, lines: list[str]) -> str:
-    """Return the title of an entity: the text before its URL on the line, or else the line above; "" if there is
-    none."""
+    """Return the title of an entity: the text before its URL, or else the line above; "" for neither."""
     urls = find_urls(before)
     text = before[urls[-1].end :] if urls else before
     if not text.strip(" \t-–:*•|[](<") and lines[:-1]:

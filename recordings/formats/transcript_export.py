@@ -1,9 +1,9 @@
 """Writer of annotated transcripts, which `recordings.formats.transcript` reads back exactly.
 
-A transcript contains the identity of each conversation, its texts, links, states, labels, speakers, outcome, start
-and end times, and the gold of the topics. These give every figure that needs no judgments by people or models. A
-transcript is for reading and annotating, so it leaves out such judgments, the times of turns, tokens, evidence, and
-the reasons of routes, which are in the run folder.
+A transcript contains the identity of each conversation, its texts, links, states, labels, speakers, outcome, start and
+end times, and the gold of the topics. These give every figure that needs no judgments by people or models. A transcript
+is for reading and annotating, so it leaves out such judgments, the times of turns, tokens, evidence, and the reasons of
+routes, which are in the run folder.
 """
 
 import json
@@ -32,8 +32,7 @@ def write_transcript(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Write the result of `transcript_text` to `path`, completely or not at all. Raises the errors of
-    `write_export`."""
+    """Write the result of `transcript_text` to `path`, completely or not at all. Raises as `write_export` does."""
     text = transcript_text(conversations, gold=gold, topics=topics, most_turns=most_turns)
     write_export(path, text.encode())
 
@@ -45,9 +44,9 @@ def transcript_text(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> str:
-    """Return the conversations as annotated text. The annotations come from `gold`; entities that no reply mentions
-    are listed at the end. `topics` serves to identify entities. `most_turns` is the protocol's maximum number of user
-    turns by (system, topic)."""
+    """Return the conversations as annotated text. The annotations come from `gold`; entities that no reply mentions are
+    listed at the end. `topics` identify entities. `most_turns` has the protocol's maximum of user turns by (system,
+    topic)."""
     known, table = most_turns or {}, gold or GoldTable()
     lines: list[str] = []
     about: dict[str, set[str]] = {}

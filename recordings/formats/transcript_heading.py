@@ -41,10 +41,9 @@ def percent_encode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The content of such a line. `own` has all its values by name. `links` has the links of answers, by turn, if the
-    answer's text does not contain them. `speakers` has the simulated user of each turn and its act. `choices` has the
-    user's choice at each turn, and under 0 its choice when it left. `judged` is the entity that a line of gold
-    describes."""
+    """The content of such a line. `own` has all its values by name. `links` has the links of answers, by turn, if their
+    text does not contain them. `speakers` has the simulated user of each turn and its act. `choices` has the user's
+    choice at each turn, and under 0 its choice when it left. `judged` is the entity in a line of gold."""
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
@@ -85,8 +84,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
-    """Return the line above a conversation. `most_turns` is the protocol's maximum number of user turns, 0 if
-    unknown."""
+    """Return the line above a conversation. `most_turns` is the protocol's maximum of user turns, 0 if unknown."""
     key, outcome = conversation.key, conversation.outcome
     speakers = []
     for turn in conversation.turns:

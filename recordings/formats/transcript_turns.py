@@ -37,8 +37,8 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation that is being read. `heading` is the line from Harvest above it. `exact` is True if its texts
-    are escaped, so that they are not trimmed."""
+    """A conversation that is being read. `heading` is the line from Harvest above it. `exact` is True if its texts are
+    escaped, so that they are not trimmed."""
 
     system: str
     topic_id: str

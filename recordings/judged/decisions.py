@@ -62,8 +62,8 @@ class Decision:
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """The decisions of a run. `standing` has those that were not taken back, in the order in which they were made; a
-    later one on the same thing replaces an earlier one. `ids` has the id of every line, including lines that take
-    back a decision and lines that were taken back."""
+    later one on the same thing replaces an earlier one. `ids` has the id of every line, including lines that take back
+    a decision and lines that were taken back."""
 
     standing: tuple[Decision, ...] = ()
     ids: frozenset[str] = frozenset()
@@ -122,8 +122,8 @@ def is_target(about: object) -> bool:
 
 @dataclass(slots=True)
 class DecisionBook:
-    """Records the decisions of one process at a time, in a file of its own, which is created with the first line.
-    After a failed write, only decisions that are known to be on the disk count, and the next line starts a new file."""
+    """Records the decisions of one process at a time, in a file of its own, which is created with the first line. After
+    a failed write, only decisions that are known to be on the disk count, and the next line starts a new file."""
 
     run: Path
     clock: Now = utc_now
@@ -153,8 +153,8 @@ class DecisionBook:
             raise
 
     async def decide(self, decision: Decision) -> Decision:
-        """Write a decision to disk and return it as stored, with its time and a redacted note. A decision with a
-        known id is not written again. Raises StoreError."""
+        """Write a decision to disk and return it as stored, with its time and a redacted note. A decision with a known
+        id is not written again. Raises StoreError."""
         kept = Decision(
             decision.id,
             decision.by,
@@ -201,8 +201,8 @@ class DecisionBook:
         self._unsafe.pop(known, None)
 
     async def _give_up(self, journal: Journal) -> None:
-        """Abandon a file that may end in half a line. The ids of lines that may be missing in it are forgotten, so
-        that they are written again if they are sent again. The same line in two files counts as one decision."""
+        """Abandon a file that may end in half a line. The ids of lines that may be missing in it are forgotten, so that
+        they are written again if they are sent again. The same line in two files counts as one decision."""
         lost = [known for known, written in self._unsafe.items() if written is journal]
         for known in lost:
             del self._unsafe[known]
@@ -255,7 +255,7 @@ async def _close(journal: Journal, *, whole: bool) -> None:
 
 
 def _sync_file(file: Path) -> None:
-    """Sync a file of a killed process to the disk. Its last lines may not be there yet, but are acknowledged if sent
+    """Sync a file of a killed process to the disk. Its last lines may be missing there, but are acknowledged if sent
     again."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

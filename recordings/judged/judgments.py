@@ -1,8 +1,8 @@
 """Layers of judgments in a run's `judgments/` folder: opinions of people, rules or models on a nugget or a turn.
 
-A layer is one file: a header line with the kind (gold, human, rule, model), the author and its version, followed by
-one judgment in each line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends
-in the hash of its content, so that a merge of runs keeps every layer once. Decisions that people make one at a time
+A layer is one file: a header line with the kind (gold, human, rule, model), the author and its version, followed by one
+judgment in each line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends in
+the hash of its content, so that a merge of runs keeps every layer once. Decisions that people make one at a time
 (`recordings.judged.decisions`) are read as layers too.
 """
 
@@ -114,8 +114,8 @@ class Layer:
 
     `kind` is one of `KINDS`. `version` is the version of the rule, model or guideline. `source` is the origin of the
     judgments (a file, the hash of a prompt, a publication). `made_at` is the time in UTC, ISO 8601; "" if unknown.
-    `adjudicates` is True if the author saw others' judgments of the same things and decided between them. `path` is
-    the file that the layer was read from, if any; the judgment with index i is in line i + 2.
+    `adjudicates` is True if the author saw others' judgments of the same things and decided between them. `path` is the
+    file that the layer was read from, if any; the judgment with index i is in line i + 2.
     """
 
     kind: str
@@ -170,8 +170,8 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
-    """Write `layer` and return its file. An empty layer is not written, and neither is one that equals the newest
-    layer of the same kind, author, version, source and adjudication; None is returned. Raises StoreError."""
+    """Write `layer` and return its file. An empty layer is not written, and neither is one that equals the newest layer
+    of the same kind, author, version, source and adjudication; None is returned. Raises StoreError."""
 
     def name(one: Layer) -> tuple[str, str, str, str, bool]:
         return (one.kind, one.author, one.version, one.source, one.adjudicates)
@@ -299,8 +299,7 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def layer_fault(path: Path) -> str:
-    """Return the error in the content of a layer's file, or "" if it matches the hash in the file's name or the name
-    has none."""
+    """Return the error in the content of a layer's file, or "" if it matches the hash in the file's name, if any."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"

@@ -41,9 +41,9 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """The content of a file of nuggets. `wanted` has judgments on the nuggets of topics, and `held` judgments on the
-    nuggets in conversations. `topics` and `conversations` count the lines of each kind. `left_out` has sentences on
-    lines that were left out."""
+    """The content of a file of nuggets. `wanted` has judgments on the nuggets of topics, and `held` on those in
+    conversations. `topics` and `conversations` count the lines of each kind. `left_out` has sentences on other lines.
+    """
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]
@@ -58,8 +58,8 @@ def read_wanted(
     conversations: Iterable[Conversation],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """Read a file of created or of assigned nuggets, for the topics and valid conversations of the run. `known` has
-    the importance of each known nugget, by topic. Raises InputError, with file:line:column."""
+    """Read a file of created or of assigned nuggets, for the topics and valid conversations of the run. `known` has the
+    importance of each known nugget, by topic. Raises InputError, with file:line:column."""
     cleaner = Redactor()
     of = {(f"{one.key.system}/{one.key.trial}", one.key.topic): one for one in conversations}
     names, wanted = frozenset(topics), dict(known)
@@ -134,8 +134,6 @@ def read_wanted(
 
 
 def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
-    """Return the importance of each nugget by its text, in the order of the file. Nuggets whose importance failed are
-    left out."""
     found: dict[str, str] = {}
     for one in record["nuggets"].elements():
         text = cleaner.text(one["text"].text())
@@ -228,8 +226,7 @@ def write_assigned(
     requests: Mapping[str, str],
     path: str | PathLike[str],
 ) -> int:
-    """Write each conversation with assigned nuggets, and return the number of conversations. Raises the errors of
-    `write_export`."""
+    """Write each conversation with assigned nuggets, and return their number. Raises as `write_export` does."""
     rows: list[dict[str, Json]] = []
     for one in conversations:
         said = held.get((one.trial_id, one.attempt))

@@ -1,9 +1,9 @@
 """The hash chain of a file of events. `trials-000001.chain` belongs to `trials-000001.jsonl`.
 
 Its first line records the content of the folder when the file was begun: the hash of `run.json`, and the hashes of
-earlier files of events whose writers were stopped before they could close them. Then follows one hash for each line
-of events, which covers the line and the previous hash. When the file is closed, the last line records the number of
-lines and the layers of judgments. So every hash depends on all lines before it, and a change is found at its line
+earlier files of events whose writers were stopped before they could close them. Then follows one hash for each line of
+events, which covers the line and the previous hash. When the file is closed, the last line records the number of lines
+and the layers of judgments. So every hash depends on all lines before it, and a change is found at its line
 (`recordings.checking.chain_check`). Files of decisions have chains of the same kind.
 
 A line of events is on the disk before its hash. A killed process leaves at most `FLUSH` lines without a hash, and the
@@ -43,14 +43,13 @@ def run_of(chained: Path) -> Path:
 
 
 def declare_chains(header: Header) -> Header:
-    """Return the header of a new run, which declares that its files have chains. Runs of earlier versions do not
-    declare it."""
+    """Return the header of a new run, which declares that its files have chains, unlike those of earlier versions."""
     return replace(header, extra={**header.extra, CHAINED: FORMAT})
 
 
 def closed_lines(chain: Path) -> int | None:
-    """Return the number of lines that a file of events had when it was closed, from the last line of its chain.
-    Returns None if it was not closed or if the chain cannot be read."""
+    """Return the number of lines that a file of events had when it was closed, from the last line of its chain. Returns
+    None if it was not closed or if the chain cannot be read."""
     try:
         with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
             file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))
@@ -76,8 +75,8 @@ class Chain:
 
     @classmethod
     def create(cls, events: Path) -> Chain:
-        """Start the chain of a new file, in a run that already has its `run.json`, and list the file in the
-        inventory. Raises OSError, and StoreError if the file cannot be listed."""
+        """Start the chain of a new file, in a run that already has its `run.json`, and list the file in the inventory.
+        Raises OSError, and StoreError if the file cannot be listed."""
         opening = line(_opening_line(events))
         descriptor = os.open(
             chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666
@@ -98,15 +97,14 @@ class Chain:
             self._lines += 1
 
     def flush(self) -> None:
-        """Write the hashes of all lines added so far. After a failed write no more hashes are written, because they
-        would be on wrong lines."""
+        """Write the hashes of all lines added so far, but none after a failed write, because they would be on wrong
+        lines."""
         if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
             self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
 
     def close(self, *, whole: bool) -> None:
-        """Close the chain. `whole` is True if every line of the file of events is on the disk. A second call has no
-        effect."""
+        """Close the chain, once. `whole` is True if every line of the file of events is on the disk."""
         if self._descriptor < 0:
             return
         try:
@@ -159,8 +157,8 @@ def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
 
 
 def write_chain(events: Path) -> None:
-    """Write the chain of a file of events that was written at once, and list the file as closed. The rest of the
-    folder must be complete. Raises OSError and StoreError."""
+    """Write the chain of a file of events that was written at once, and list the file as closed. The rest of the folder
+    must be complete. Raises OSError and StoreError."""
     opening = line(_opening_line(events))
     with events.open("rb") as file:
         lines = list(file)

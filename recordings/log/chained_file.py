@@ -17,8 +17,7 @@ _CLOSED = b'{"closed":true,'
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A part of a file that was changed. `file` is its path in the run. `line` counts from 1; None is the
-    whole file."""
+    """A changed part of a file. `file` is its path in the run. `line` counts from 1; None is the whole file."""
 
     file: str
     line: int | None
@@ -33,8 +32,8 @@ class ChainedFile:
     """The findings on one file.
 
     `name` is its path in the run. `opening`, `hashes` and `closing` are the parts of its chain, empty if they are
-    missing. `lines` is the number of complete lines, and `covered` the number of lines that its chain or the chain of
-    a later file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`.
+    missing. `lines` is the number of complete lines, and `covered` the number of lines that its chain or the chain of a
+    later file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`.
     """
 
     name: str
@@ -95,8 +94,7 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
-        """Yield the places where lines and hashes disagree. The change of one line or hash does not affect later
-        ones."""
+        """Yield the places where lines and hashes disagree. A change of one line or hash does not affect others."""
         hashes = self.hashes
         for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
             own = next_link(head, data)
@@ -122,8 +120,8 @@ class ChainedFile:
 
 
 def reports_in_later_chains(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return, for each file, what the chains of later files report on it. A report is {} if the file was already
-    closed when the later one was begun."""
+    """Return, for each file, what the chains of later files report on it. A report is {} if the file was already closed
+    when the later one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         before = _read_chain(file)[0].get("before")
@@ -189,7 +187,6 @@ def check_gone(file: Path) -> ChainedFile:
 
 
 def _check_unclosed(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
-    """Compare an unclosed file with what later processes reported about it."""
     found.covered = found.lines
     digest = content_digest(file)
     if not found.faults and any(said.get("hash") != digest for said in later):
@@ -198,7 +195,6 @@ def _check_unclosed(file: Path, later: Sequence[Mapping[str, Any]], found: Chain
 
 
 def _read_chain(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
-    """Return the first line, the hashes, and the last line of a chain. A missing line is {}."""
     path = chain_file(events)
     if not path.is_file():
         return {}, [], {}

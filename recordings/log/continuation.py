@@ -1,8 +1,8 @@
 """Rules for resuming a run: headers are compared, extended and united.
 
 Another protocol, seed, topic or system under the same name would mix two experiments, so it is refused with a diff.
-Topics, systems and trials may be added. Those that an audit no longer names stay in the header, because recorded
-trials refer to them.
+Topics, systems and trials may be added. Those that an audit no longer names stay in the header, because recorded trials
+refer to them.
 """
 
 import difflib
@@ -28,9 +28,9 @@ _MOST_DIFFS = 3  # of topics, systems, …: nobody needs forty diffs for forty c
 
 
 def differences(old: Header, new: Header) -> list[str]:
-    """Return the reasons why a run with the header `old` cannot continue as `new`, as readable lines, or [] if it
-    can. The seed and the protocol are compared, and every topic, system, endpoint, file of a user or system, and
-    default of a driver that both headers have."""
+    """Return the reasons why a run with the header `old` cannot continue as `new`, as readable lines, or [] if it can.
+    The seed and the protocol are compared, and every topic, system, endpoint, file of a user or system, and default of
+    a driver that both headers have."""
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
@@ -50,8 +50,7 @@ def differences(old: Header, new: Header) -> list[str]:
 
 
 def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-    """Return both mappings with only the options that both have. A new option, or one that is recorded for the first
-    time, changes nothing."""
+    """Return both mappings with only their common options. A new option changes nothing."""
     kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
     for name in old.keys() & new.keys():
         one, other = old[name], new[name]
@@ -62,7 +61,6 @@ def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[d
 
 
 def _protocol_diff(old: Json, new: Json) -> list[str]:
-    """Return a diff of two protocols with the same name, or a sentence with both names if they differ."""
     if old == new:
         return []
     names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
@@ -127,8 +125,7 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
 
 
 def added_names(old: Header, new: Header) -> dict[str, list[str]]:
-    """Return the names that `new` has and `old` does not have, under `topics` and `systems`. Kinds without new names
-    are left out."""
+    """Return the names that only `new` has, under `topics` and `systems`. Kinds without new names are left out."""
     found = {
         kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
         for kind in ("topics", "systems")
@@ -160,8 +157,7 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
 
 
 def _topic_clusters(header: Header) -> dict[str, Json]:
-    """Return the cluster of each topic by its id (None if it has no cluster), without the slower decoding of the
-    topics."""
+    """Return the cluster of each topic by its id, or None, without the slower decoding of the topics."""
     topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
     return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
 
@@ -181,9 +177,9 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     """Return the topics of both headers.
 
-    With `keep_order`, the topics of `one` come first, then the additions of `two`, in the clusters of `two`.
-    Otherwise unequal topic sets are sorted by id, and two topics are in one cluster if they are in either set, so
-    that the order of the runs does not matter.
+    With `keep_order`, the topics of `one` come first, then the additions of `two`, in the clusters of `two`. Otherwise
+    unequal topic sets are sorted by id, and two topics are in one cluster if they are in either set, so that the order
+    of the runs does not matter.
     """
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:

@@ -31,8 +31,8 @@ class _Clean:
 
 
 async def keep_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[KeptExhibit]:
-    """Write exhibits, given by name, media type and content. Raises StoreError. Short ones are redacted at once, and
-    no thread is used if all were written before, as most headers were."""
+    """Write exhibits, given by name, media type and content. Raises StoreError. Short ones are redacted at once, and no
+    thread is used if all were written before, as most headers were."""
     if not exhibits:
         return []
     if sum(len(data) for _, _, data in exhibits) >= _SMALL:

@@ -23,8 +23,8 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
 
 
 def refuse_target(path: str | PathLike[str]) -> Path:
-    """Return the path of a file that may be written. Raises InputError if `path` does not name a file, is not a
-    regular file (a device would be replaced by a file), or is inside a run folder."""
+    """Return the path of a file that may be written. Raises InputError if `path` does not name a file, is not a regular
+    file (a device would be replaced by a file), or is inside a run folder."""
     name = os.fspath(path)
     target = Path(name)
     if not name or not target.name:

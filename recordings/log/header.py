@@ -87,9 +87,9 @@ class Header:
     """The content of `run.json`.
 
     `audit` is the resolved audit. `protocol` and `topics` come from `encode_protocol` and `encode_topics`; they are
-    None if unknown, as in imports. `systems` has the definitions by name. `hashes` has the content hashes: a string
-    for `protocol`, and hashes by name for `topics` and `systems`. `source` is the origin of an import. `redaction`
-    counts the known secrets, those that are too short to search for, and the marks in the header. `changes` lists the
+    None if unknown, as in imports. `systems` has the definitions by name. `hashes` has the content hashes: a string for
+    `protocol`, and hashes by name for `topics` and `systems`. `source` is the origin of an import. `redaction` counts
+    the known secrets, those that are too short to search for, and the marks in the header. `changes` lists the
     additions by later commands, with their times. `parts` summarises the headers of merged runs. `path` is the file,
     for messages.
     """
@@ -204,8 +204,7 @@ def make_header(
     source: Json = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Return the header of a new run. `systems` has the definitions by name, without secrets. `folder` contains the
-    audit file."""
+    """Return the header of a new run. `systems` has the definitions, without secrets. `folder` has the audit file."""
     encoded_protocol, encoded_topics = None, None
     if protocol is not None:
         from protocols.library import encode_protocol
@@ -240,8 +239,7 @@ def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, 
 
 
 def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
-    """Return the `trial_identity` of many topics and trials of one protocol with one system, which are hashed only
-    once."""
+    """Return `trial_identity` for one protocol with one system, which are hashed only once for all trials."""
     shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
 
     def identity(topic: Topic | str, trial: int) -> str:
@@ -263,8 +261,7 @@ def _topic_hash(topic: Topic) -> str:
 
 def topic_value(topic: Topic) -> Json:
     """Return the part of the topic that identifies it. Attribute sets, the cluster and URL patterns are left out,
-    because they do not matter while playing. Empty fields are left out, so that new fields do not change earlier
-    hashes."""
+    because they do not matter while playing. So are empty fields, so that new fields do not change earlier hashes."""
     value = {
         "id": topic.id,
         "type": topic.type.name,

@@ -1,7 +1,7 @@
 """Values of the wrong type in a `run.json`, and their places in the file.
 
-Unknown keys are ignored, as everywhere in a recording. The scoring part of an audit is checked by scoring; here it
-only has to be an object.
+Unknown keys are ignored, as everywhere in a recording. The scoring part of an audit is checked by scoring; here it only
+has to be an object.
 """
 
 from __future__ import annotations
@@ -113,7 +113,6 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
 def _wrong_types(
     value: Mapping[str, Any], kinds: Mapping[str, _Kind], loc: Loc, needed: Sequence[str] | Mapping[str, _Kind] = ()
 ) -> Iterator[tuple[Loc, str]]:
-    """Yield the keys whose values have the wrong type. The keys in `needed` must not be null if they are present."""
     for key, kind in kinds.items():
         found = value.get(key)
         if key in value and not ((found is None and key not in needed) or _is_kind(found, kind)):

@@ -61,8 +61,7 @@ class Inventory:
 
 
 def read_inventory(run: Path) -> Inventory | None:
-    """Read the inventory of a run folder. Returns None if it has none or if its first line is missing. Raises
-    OSError."""
+    """Read the inventory of a run folder, or return None if it or its first line is missing. Raises OSError."""
     try:
         data = read_inside(run, INVENTORY)
     except FileNotFoundError:
@@ -90,8 +89,8 @@ def begin_inventory(run: Path, files: Origin = "recorded") -> None:
     """Start the inventory of a run that has none, with the current content of the run. Raises StoreError.
 
     `files` is the origin of the content. If the files were "recorded" here and declare an inventory, the earlier
-    inventory is missing. If they were "copied", the inventory of the original was not copied; a run that never had
-    one gets none. If they are "new", they were written just now.
+    inventory is missing. If they were "copied", the inventory of the original was not copied; a run that never had one
+    gets none. If they are "new", they were written just now.
     """
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return
@@ -113,8 +112,7 @@ def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
 
 
 def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded") -> None:
-    """Append a line, preceded by the first line if there is no inventory yet. Several processes may do so at the same
-    time."""
+    """Append a line, after the first line of a new inventory. Several processes may do so at the same time."""
     path = run / INVENTORY
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)

@@ -19,9 +19,9 @@ from recordings.log.chain import FLUSH, Chain
 class Journal:
     """One file, opened once and only appended to.
 
-    `syncs` is the number of fsyncs so far. `chain` is the hash chain of the lines; it gets a few lines at a time,
-    after they are in the file, so that few of them have no hash if the process is killed. After a failed write no
-    more lines are accepted, because the file may end in half a line.
+    `syncs` is the number of fsyncs so far. `chain` is the hash chain of the lines; it gets a few lines at a time, after
+    they are in the file, so that few of them have no hash if the process is killed. After a failed write no more lines
+    are accepted, because the file may end in half a line.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:

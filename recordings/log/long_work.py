@@ -1,5 +1,4 @@
-"""Work whose duration grows with a reply. It runs outside the event loop, so that one long reply does not delay
-others."""
+"""Work whose duration grows with a reply. It runs outside the event loop, so that other replies are not delayed."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,8 +10,7 @@ _Result = TypeVar("_Result")
 
 
 async def run_long_work(size: int, work: Callable[[], _Result]) -> _Result:
-    """Return the result of `work`, or raise its error. If `size`, the size of its input, is at least `LONG`, the work
-    runs in a thread."""
+    """Return the result of `work`, which runs in a thread if `size`, the size of its input, is at least `LONG`."""
     if size < LONG:
         return work()
     import asyncio  # late: reading a run needs no event loop

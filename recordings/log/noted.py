@@ -1,8 +1,8 @@
 """Findings on the recordings from which a run was made, kept in its `run.json`.
 
 A run that is merged or reread from others has chains of its own, which do not show changes in the originals. So it
-keeps the findings on them, each with the hash of the recording that it concerns, so that the order of merging does
-not matter.
+keeps the findings on them, each with the hash of the recording that it concerns, so that the order of merging does not
+matter.
 """
 
 import json

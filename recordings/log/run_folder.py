@@ -32,9 +32,8 @@ class Run:
     """A run as read from its folder.
 
     `path` is the folder. `header` is the content of `run.json`: audit, systems, topics, protocol and seed. `attempts`
-    are ordered by system, topic, trial and attempt; systems and topics are in the order of the header, with other
-    names after them. `damage` describes incomplete last lines and unknown events in sentences; it is () for an intact
-    run.
+    are ordered by system, topic, trial and attempt; systems and topics are in the order of the header, with other names
+    after them. `damage` describes incomplete last lines and unknown events in sentences; it is () for an intact run.
     """
 
     path: Path
@@ -158,9 +157,9 @@ def event_file_sizes(run: str | PathLike[str]) -> dict[str, int]:
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
     """Add the events of a file to `attempts`, reading `block_size` bytes at a time.
 
-    Lines that cannot be read are passed to `attempts`. Other errors are returned as sentences: an incomplete last
-    line, an empty file, unknown events. Raises RunError if the file cannot be read, if it has an unknown version, or
-    if `attempts` raises it.
+    Lines that cannot be read are passed to `attempts`. Other errors are returned as sentences: an incomplete last line,
+    an empty file, unknown events. Raises RunError if the file cannot be read, if it has an unknown version, or if
+    `attempts` raises it.
     """
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
@@ -310,7 +309,6 @@ def _is_empty(file: Path) -> bool:
 
 
 def _had_lines(events: Path, names: list[str]) -> bool:
-    """Return True if the chain of a file was closed, or if a later process saw lines in the file."""
     if closed_lines(chain_file(events)) is not None:
         return True
     for name in names:

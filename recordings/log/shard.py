@@ -50,8 +50,8 @@ class Shard:
         return shard
 
     def includes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
-        """Return True if a trial is in this shard. The trials of a topic are dealt to the shards in turn, and the
-        seed determines the shard of the first one."""
+        """Return True if a trial is in this shard. The trials of a topic are dealt to the shards in turn, and the seed
+        determines the shard of the first one."""
         return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
@@ -103,9 +103,9 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
-    """Return sentences on trials that are missing in a run merged from the shards `parts`, which are the entries of a
-    merged header. The list is empty if no trial is missing or if no part is a shard. Raises InputError if they are
-    not shards of one audit."""
+    """Return sentences on trials that are missing in a run merged from the shards `parts`, the entries of a merged
+    header. The list is empty if no trial is missing or no part is a shard. Raises InputError for shards of different
+    audits."""
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
     if not shards:
@@ -156,8 +156,7 @@ _LONGEST = 60  # characters of a value in a sentence
 
 
 def audit_differences(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
-    """Return the differences between recorded audits, each with two values: `scoring.patience differs (50 and not
-    given)`."""
+    """Return the differences between recorded audits, such as `scoring.patience differs (50 and not given)`."""
     distinct = {canonical_json(audit): audit for audit in audits if isinstance(audit, dict)}
     found: dict[str, str] = {}
     for one, two in combinations([distinct[text] for text in sorted(distinct)], 2):

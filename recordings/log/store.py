@@ -134,9 +134,9 @@ class RunWriter:
         """Continue the run in `path`.
 
         `header` is the header of the audit as it is now, whose new topics and systems are merged into run.json; None
-        keeps the recorded header. `check` may look at the recording while no other process can write; if it raises,
-        the run stays as it was. Raises RunError, with a diff, if the seed, the protocol, or a topic or system that
-        both headers have differs from the recorded one, and also if the folder of evidence or judgments is a link.
+        keeps the recorded header. `check` may look at the recording while no other process can write; if it raises, the
+        run stays as it was. Raises RunError, with a diff, if the seed, the protocol, or a topic or system that both
+        headers have differs from the recorded one, and also if the folder of evidence or judgments is a link.
         """
         run = Path(path)
         if not run.is_dir():
@@ -173,8 +173,7 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """Continue the run in `path` as `resume` does, or create it if there is none. `check` is not called for a new
-        run."""
+        """Resume the run in `path`, or create it if there is none; `check` is not called for a new run."""
         if (Path(path) / "run.json").exists():
             return cls.resume(path, header, secrets=secrets, worker=worker, clock=clock, check=check)
         return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
@@ -258,8 +257,7 @@ class RunWriter:
         return addresses
 
     async def close(self) -> None:
-        """Write everything to the disk, close the file, and release the lock. A second call has no effect. Raises
-        StoreError."""
+        """Write everything to the disk, close the file, and release the lock, once. Raises StoreError."""
         whole = False
         try:
             await self._journal.close()

@@ -29,8 +29,7 @@ Numbers = Mapping[AttemptId, int]
 
 
 def renumber_layer(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
-    """Return the layer with the new numbers of its attempts, and a sentence on judgments that are left out ("" if
-    none is)."""
+    """Return the layer with the new numbers of its attempts, and a sentence on judgments that are left out, or ""."""
     judgments, lost = [], []
     for judgment in layer.judgments:
         number = _new_number(judgment.about, numbers)
@@ -46,8 +45,7 @@ def renumber_layer(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
 
 
 def renumber_layer_file(data: bytes, numbers: Numbers) -> bytes:
-    """Renumber the attempts in the file of a layer. Unchanged lines keep their bytes, and the others keep keys from
-    later versions."""
+    """Renumber the attempts in the file of a layer. Unchanged lines keep their bytes, and others their unknown keys."""
     opening, *lines = data.split(b"\n")
     kept = [opening]
     for text in lines:
@@ -76,8 +74,7 @@ def renumber_replies(data: bytes, numbers: Numbers) -> bytes:
 
 
 def _new_number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
-    """Return the new number of the attempt, 0 if a line is about no attempt, or None if the attempt is not in the
-    run."""
+    """Return the new number of the attempt, 0 for a line about no attempt, or None for an attempt not in the run."""
     trial, attempt = about.get("trial"), about.get("attempt")
     if not isinstance(trial, str) or not isinstance(attempt, int):
         return 0
@@ -190,8 +187,8 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Copy a damaged file of events, or the chain of a lost one, unchanged into a folder made from the undamaged
-    parts. `told` has sentences on the damage, which are written next to it."""
+    """Copy a damaged file of events, or the chain of a lost one, unchanged into a folder made from the undamaged parts.
+    `told` has sentences on the damage, which are written next to it."""
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
     copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"

@@ -63,8 +63,8 @@ class Merged:
     differently, with their new numbers. `damage` describes damage in the merged runs, including exhibits that are
     missing or do not match their name. `unproven` is True if some damage prevents the new run from being verified.
     `missing` has one sentence for each kind of missing content, such as shards of an audit. `names` is a sentence if
-    the audits have several names, else "". `settings` has one sentence for each difference between the audits on
-    which figures depend. `shard` is the shard that was salvaged; it is None if the new run is a whole audit.
+    the audits have several names, else "". `settings` has one sentence for each difference between the audits on which
+    figures depend. `shard` is the shard that was salvaged; it is None if the new run is a whole audit.
     """
 
     path: Path
@@ -89,11 +89,11 @@ def merge(
 ) -> Merged:
     """Merge the runs at `paths` in the new folder `out`, which appears completely or not at all.
 
-    With `salvage`, the undamaged parts of a damaged run are used (see `recordings.checking.salvage`), the damaged
-    files are kept unchanged under `damaged/`, and `damage` reports each attempt concerned. `named` replaces the
-    folders in a sentence with names that people know, if the folders are copies. Raises RunError if the runs differ
-    in protocol, seed, topics or systems (with a diff), if a run is damaged and not to be salvaged, or if `out`
-    exists; InputError if they are shards of different audits; and StoreError if the folder cannot be written.
+    With `salvage`, the undamaged parts of a damaged run are used (see `recordings.checking.salvage`), the damaged files
+    are kept unchanged under `damaged/`, and `damage` reports each attempt concerned. `named` replaces the folders in a
+    sentence with names that people know, if the folders are copies. Raises RunError if the runs differ in protocol,
+    seed, topics or systems (with a diff), if a run is damaged and not to be salvaged, or if `out` exists; InputError if
+    they are shards of different audits; and StoreError if the folder cannot be written.
     """
     if not paths:
         raise InputError("there is nothing to merge", allowed="one or more run folders")
@@ -144,9 +144,8 @@ def merge(
 
 
 def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
-    """Return sentences on changes and gaps that do not prevent reading, and findings for the header of the new run,
-    which gets chains of its own. Files in `damaged` were already reported. `left_out` has sentences on exhibits and
-    files that were not copied."""
+    """Return sentences on changes and gaps that do not prevent reading, and findings for the header of the new run.
+    Files in `damaged` were already reported. `left_out` has sentences on exhibits and files that were not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
     found = check_written(run.path)
     faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
@@ -159,7 +158,6 @@ def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[s
 
 
 def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
-    """Return `names` and `settings` of `Merged`. Two audits of one protocol and seed may differ only in their names."""
     audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
     names = dict.fromkeys(map(_audit_name, audits))
     sentence = ""
@@ -180,8 +178,7 @@ def _audit_name(audit: Json) -> str:
 
 
 def _attempt_contents(run: Run) -> dict[AttemptId, set[_Content]]:
-    """Return the contents of each attempt. In a salvaged run, an attempt has two contents if two machines recorded it
-    in one folder."""
+    """Return the contents of each attempt: two if two machines recorded it in one folder of a salvaged run."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
     for attempt in run.attempts:
         started = attempt.started
@@ -346,8 +343,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
 
 
 def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
-    """Unite the mappings in their common order, or sorted if their orders differ, so that the order of runs does not
-    matter."""
+    """Unite the mappings so that the order of runs does not matter: in their common order, or sorted."""
     if list(one) == list(two):
         return {key: min(one[key], two[key], key=canonical_json) for key in one}
     united = {**one, **{key: item for key, item in two.items() if key not in one}}
@@ -360,8 +356,8 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
 def gold_difference(runs: Iterable[Run]) -> str:
-    """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if there
-    is none. The newest tables of each two runs are compared for the topics that both have."""
+    """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if there is
+    none. The newest tables of each two runs are compared for the topics that both have."""
     tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):

@@ -1,7 +1,7 @@
 """New runs with reread answers of another run, which is not changed.
 
-Every row is as it was recorded, except for answers, decisions and outcomes that changed. These keep their former
-values under `before`. Exhibits are copied, so that the new run can be reread as well.
+Every row is as it was recorded, except for answers, decisions and outcomes that changed. These keep their former values
+under `before`. Exhibits are copied, so that the new run can be reread as well.
 """
 
 import hashlib

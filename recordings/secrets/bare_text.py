@@ -2,10 +2,10 @@
 
 A secret may come back with anything between its characters: a line break, zero-width characters, variation selectors,
 spaces, or colons between the bytes of its hex form. Its characters may also be replaced with equivalent ones, such as
-full-width letters. All of these variants have the same normal form: the ASCII letters and digits in lower case,
-without anything between them. So a secret, and its form in each common byte encoding, is searched in the normal form
-of the text, and hits are mapped back to their positions. Ordinary words that happen to spell a secret are left alone
-(see `_Form`).
+full-width letters. All of these variants have the same normal form: the ASCII letters and digits in lower case, without
+anything between them. So a secret, and its form in each common byte encoding, is searched in the normal form of the
+text, and hits are mapped back to their positions. Ordinary words that happen to spell a secret are left alone (see
+`_Form`).
 """
 
 import base64
@@ -35,8 +35,8 @@ _GRAM = 4  # characters by which candidates are looked up
 
 @cache
 def _ascii_variant(character: str) -> str:
-    """Return the ASCII character of which another character is a variant, as é and 𝐞 are variants of e. Characters
-    that are no variant are returned unchanged."""
+    """Return the ASCII character of which another character is a variant, as é and 𝐞 are variants of e. Characters that
+    are no variant are returned unchanged."""
     code = ord(character)
     for first, last, begin in _SETS:
         if first <= code <= last:
@@ -77,8 +77,7 @@ def fold_variants(text: str) -> str:
 
 
 def _one_byte_each(text: str) -> bytes:
-    """Encode `text` in Latin-1, with variants of ASCII letters replaced by those letters, and other characters by
-    `?`."""
+    """Encode `text` in Latin-1, with variants of ASCII letters as those letters, and other characters as `?`."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
@@ -137,8 +136,7 @@ class _Form:
 
 
 def _spells(parts: list[str], words: str) -> bool:
-    """Return True if the parts of a text spell `words`, apart from characters between the parts that are not letters
-    or digits."""
+    """Return True if the parts of a text spell `words`, apart from punctuation and white space between the parts."""
     at = 0
     for part in parts:
         if not words.startswith(part, at):
@@ -237,8 +235,7 @@ class BareForms:
 
 
 def _find_beginnings(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
-    """Yield the positions of dozens of beginnings at once, and of a few other texts, in the time of two searches for
-    one beginning."""
+    """Yield the positions of dozens of beginnings, and a few false hits, in the time of two searches for one."""
     import numpy as np  # late: commands that read no long text do without it
 
     known = np.zeros(2**16, bool)
@@ -270,8 +267,8 @@ def _code_forms(data: bytes) -> Iterator[bytes]:
 
 
 def _groups_of_five(data: bytes) -> Iterator[bytes]:
-    """Yield the part of `data` that is the same in longer data, in base-85 encodings. These encode four bytes as five
-    characters."""
+    """Yield the part of `data` that is the same in longer data, in base-85 encodings (five characters for four
+    bytes)."""
     for skip in range(4):
         groups = data[skip : skip + (len(data) - skip) // 4 * 4]
         in_b85 = base64.b85encode(groups)
@@ -283,8 +280,7 @@ def _in_lower_case(text: bytes) -> bytes:
 
 
 def _fixed_parts(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
-    """Yield the part of the encoded `data` that is the same after any number of other bytes, with `bits` bits in a
-    character."""
+    """Yield the part of the encoded `data` that is the same after any other bytes, with `bits` bits in a character."""
     for before in range(bits if bits == 5 else 3):
         first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits
         yield encode(b"\0" * before + data)[first:last]

@@ -1,9 +1,9 @@
-r"""Removal of the escapes in a text: `\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and `%C3%BC`
-in URLs, terminal codes for colours and links, and zero-width characters.
+r"""Removal of the escapes in a text: `\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and `%C3%BC` in
+URLs, terminal codes for colours and links, and zero-width characters.
 
-Any character of a secret may come back escaped, and a line break before it may be a `\n` that looks like a letter. So
-a text is searched both as it is and without escapes, and hits are mapped back to their positions. In URLs, only UTF-8
-is decoded. Each step takes time linear in the text.
+Any character of a secret may come back escaped, and a line break before it may be a `\n` that looks like a letter. So a
+text is searched both as it is and without escapes, and hits are mapped back to their positions. In URLs, only UTF-8 is
+decoded. Each step takes time linear in the text.
 """
 
 import re
@@ -25,8 +25,7 @@ _ASCII_IN_LOWER_CASE = {0x130: "i", 0x212A: "k"}
 
 
 class SearchedText:
-    """A text that is searched many times. Its lower-case version, which has the same length, is computed on first
-    use."""
+    """A text that is searched many times. Its lower-case version, of the same length, is computed on first use."""
 
     __slots__ = ("_lower", "_pairs", "text")
 
@@ -60,8 +59,7 @@ class SearchedText:
 
 
 def _pairs_in(text: str) -> bytes:
-    """Return an array with 1 for each pair of adjacent characters that occurs in the text, and 0 for the
-    other pairs."""
+    """Return an array with 1 for each pair of adjacent characters that occurs in the text, else 0."""
     import numpy as np  # late: commands that read no long text do without it
 
     if not text.isascii() and any(chr(code) in text for code in _ASCII_IN_LOWER_CASE):
@@ -91,7 +89,6 @@ _INVISIBLE = (
 
 
 def _undo_hexadecimal(escape: str) -> str:
-    r"""Decode `\u00e9` or `\xe9`, with any number of backslashes before it."""
     if "u" not in escape:
         return chr(int(escape[-2:], 16))
     units = b"".join(int(unit[:4], 16).to_bytes(2, "big") for unit in escape.split("u")[1:])
@@ -178,8 +175,7 @@ def undo_letters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The removal of one kind of escape. `before` is the text with these escapes, and `meanings` has the meaning of
-    each one."""
+    """The removal of one kind of escape. `before` is the text with these escapes, and `meanings` decodes them."""
 
     before: str
     escapes: re.Pattern[str]

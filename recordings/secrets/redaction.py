@@ -1,16 +1,15 @@
 """Redaction of secrets before anything reaches the disk.
 
 There are three searches. The first is for known secrets in every form in which they commonly come back
-(`recordings.secrets.secret_forms`); secrets of 12 characters or more are found in any mix of upper and lower case.
-The second is for the letters and digits of known secrets and of their encodings, with anything between them
+(`recordings.secrets.secret_forms`); secrets of 12 characters or more are found in any mix of upper and lower case. The
+second is for the letters and digits of known secrets and of their encodings, with anything between them
 (`recordings.secrets.bare_text`). The third is for the shapes of well-known kinds of secrets
 (`recordings.secrets.secret_patterns`). Each search is made in the text as it is and without its escapes
 (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`. A redacted word is still one word, so word counts
 remain valid. Everything takes time linear in the text.
 
-Two limits are deliberate. A secret of fewer than 8 characters is not searched by its value: `test`, `none` and
-`ollama` are keys of local servers and ordinary words, and they protect nothing. And compressed exhibits are not
-opened.
+Two limits are deliberate. A secret of fewer than 8 characters is not searched by its value: `test`, `none` and `ollama`
+are keys of local servers and ordinary words, and they protect nothing. And compressed exhibits are not opened.
 """
 
 import codecs
@@ -93,8 +92,7 @@ def marks_in(text: str) -> int:
 
 class Redactor:
     """Removes secrets from texts, JSON values and exhibits. Applying it twice changes nothing more. `secrets` are
-    values that must not be stored. `ignored` counts those that are too short to search for (see the module's
-    docstring)."""
+    values that must not be stored. `ignored` counts those that are too short to search for."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
@@ -187,9 +185,9 @@ class Redactor:
         """Return the places of secrets in `text`, in order and without overlap. Stretches that do not contain `near`
         are skipped.
 
-        A long text is searched in stretches, so that neither the memory nor the time of one step grows with it. A
-        model that is caught in a loop repeats itself for megabytes, so a stretch that equals the previous one is not
-        searched again.
+        A long text is searched in stretches, so that neither the memory nor the time of one step grows with it. A model
+        that is caught in a loop repeats itself for megabytes, so a stretch that equals the previous one is not searched
+        again.
         """
         found: list[Span] = []
         begin = 0
@@ -275,8 +273,8 @@ class Redactor:
 
 
 def _end_of_stretch(text: str, first: int, last: int) -> int:
-    """Return the end of the part of the stretch [first, last) in which secrets may begin; the rest is their context.
-    If the text repeats itself, the next stretch begins with the same text as this one."""
+    """Return the end of the part of the stretch [first, last) in which secrets may begin; the rest is their context. If
+    the text repeats itself, the next stretch begins with the same text as this one."""
     if last >= len(text):
         return len(text)
     latest = last - 2 * _CONTEXT

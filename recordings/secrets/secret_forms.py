@@ -55,7 +55,6 @@ def forms_of(secret: str) -> Iterator[str]:
 
 
 def _base64(data: bytes) -> Iterator[str]:
-    """Yield the base64 of `data`, and the part of it that is the same inside longer data."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield encode(data).decode()
         yield encode(data).decode().rstrip("=")
@@ -76,8 +75,8 @@ _LONG_ENOUGH, _SURE = 8, 16
 
 def parts_of(secret: str) -> Iterator[str]:
     """Yield the parts of a secret that are secrets themselves and may come back alone: the password in a URL (for
-    example of a proxy), the text after `Bearer` or a header's name, the values in a cookie, connection string, query
-    or JSON object, and decoded base64."""
+    example of a proxy), the text after `Bearer` or a header's name, the values in a cookie, connection string, query or
+    JSON object, and decoded base64."""
     password: str | None = None
     query = ""
     with suppress(ValueError):

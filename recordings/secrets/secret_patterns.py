@@ -54,8 +54,8 @@ _DIGIT = re.compile(r"\d")
 
 
 def _is_mixed(text: str) -> bool:
-    """Return True for digits with letters of both cases or with one long run: `sk-bratislava-2023-hotels` is a slug,
-    not a key."""
+    """Return True for digits with mixed-case letters or in a long run: `sk-bratislava-2023-hotels` is a slug, not a
+    key."""
     if not _DIGIT.search(text):
         return False
     return text.lower() != text or max(map(len, re.split("[-_.]", text))) >= 20
@@ -163,8 +163,7 @@ _FEW_OCCURRENCES = 64
 @dataclass(frozen=True, slots=True)
 class _Literals:
     """Literals that share a rare character. Finding that this character is absent takes a thirtieth of the time of a
-    search for one literal. If there are many literals, `around` finds any of them, starting at the rare character;
-    otherwise it is None."""
+    search for one literal. If there are many literals, `around` finds any of them; otherwise it is None."""
 
     rarest: str
     literals: tuple[str, ...]
@@ -200,9 +199,8 @@ _BEGINNINGS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.som
 
 
 def may_match(text: str) -> bool:
-    """Return False only if no pattern matches in `text` and it has no cookie. It does not matter whether letters
-    after a backslash were decoded (`recordings.secrets.escapes.undo_letters`), because no literal contains their
-    meanings."""
+    """Return False only if no pattern matches in `text` and it has no cookie. Letters after a backslash may be decoded
+    or not (`recordings.secrets.escapes.undo_letters`), because no literal contains their meanings."""
     if _holds_any(text, _AS_WRITTEN):
         return True
     lower = to_lower(text)
@@ -240,8 +238,7 @@ _BEFORE = len("-set-")
 
 def cookies(searched: SearchedText) -> list[Span]:
     """Return the places of cookie values in the headers `Cookie` and `Set-Cookie`. A reply may contain a million
-    headers, of which only a few are different, so the text between two headers is searched once, however often it
-    occurs."""
+    headers, most of them equal, so the text between two headers is searched once, however often it occurs."""
     if not (searched.contains("=") and searched.contains_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower

@@ -1,2 +1,1 @@
-"""Conversation trees: repeated trials merged into one branch as long as a declared key says that their turns are
-equal."""
+"""Conversation trees: repeated trials share one branch as long as a declared key says that their turns are equal."""

@@ -1,8 +1,8 @@
 """Builders of conversation trees.
 
-TreeBuilder   one pass over conversations; memory grows with the nodes and texts, and by 8 to 12 bytes a trial
-fold          (n, T) paths that are already encoded, for millions of conversations
-merge_trees   the tree of all the trials of several trees
+TreeBuilder   one pass over conversations; memory grows with the nodes and texts, and by 8 to 12 bytes a trial fold
+(n, T) paths that are already encoded, for millions of conversations merge_trees   the tree of all the trials of several
+trees
 """
 
 import unicodedata
@@ -39,8 +39,8 @@ class MergeKey:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """The merge keys of both speakers. `name` is the name of the pair (`exact`, `label`, `user=state, system=act`).
-    If `pools`, trees of different topics may be merged, because no key depends on the topic."""
+    """The merge keys of both speakers. `name` is the name of the pair (`exact`, `label`, `user=state, system=act`). If
+    `pools`, trees of different topics may be merged, because no key depends on the topic."""
 
     name: str
     user: MergeKey
@@ -126,8 +126,8 @@ SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _lab
 class TreeBuilder:
     """Adds conversations to one tree, one after the other.
 
-    `merging` decides which turns count as equal; by default, these are turns with exactly the same words. `protocol`
-    is the content hash of the protocol with which they were played ("" for an import).
+    `merging` decides which turns count as equal; by default, these are turns with exactly the same words. `protocol` is
+    the content hash of the protocol with which they were played ("" for an import).
     """
 
     def __init__(self, merging: Merging = EXACT, *, protocol: str = "") -> None:
@@ -135,8 +135,7 @@ class TreeBuilder:
         self._growth = Growth(merging.name, merging.declared)
 
     def add(self, conversation: Conversation) -> bool:
-        """Add a conversation to the tree. Returns False for an invalid or interrupted one, which is counted but not
-        added."""
+        """Add a conversation. Returns False for an invalid or interrupted one, which is only counted."""
         trial, outcome = FoldedTrial(conversation.key, conversation.attempt), conversation.outcome
         return self.add_trial(trial, outcome, lambda: path_of(conversation, self.merging))
 
@@ -149,8 +148,7 @@ class TreeBuilder:
         return self.add_trial(trial, attempt.outcome, lambda: path_of(attempt.conversation(), self.merging))
 
     def add_trial(self, trial: FoldedTrial, outcome: Outcome | None, path: Callable[[], Iterable[PathTurn]]) -> bool:
-        """Add a trial, and count it in the scope of the tree, as `add` does. `path` is called only for a
-        valid trial."""
+        """Add a trial, and count it in the tree's scope, as `add` does. `path` is called only if it is valid."""
         growth = self._growth
         if outcome is None:
             growth.interrupted += 1
@@ -165,8 +163,8 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Add a path. Either all paths of a tree have a `trial`, which names them, or none. `outcome` is "" if
-        unknown. Raises ValueError if only some paths are named."""
+        """Add a path. Either all paths of a tree have a `trial`, which names them, or none. `outcome` is "" if unknown.
+        Raises ValueError if only some paths are named."""
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
@@ -175,8 +173,8 @@ class TreeBuilder:
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
-    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there
-    are no trees, if they were merged by different keys, or if a trial is in two of them."""
+    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there are
+    no trees, if they were merged by different keys, or if a trial is in two of them."""
     if not trees:
         raise ValueError("there are no trees to merge")
     first = trees[0]
@@ -199,10 +197,10 @@ def fold(
 ) -> ConversationTree:
     """Return the tree of encoded conversations. Its `ends` are in the order of the rows.
 
-    `paths` is an (n, T) array of indices into `symbols`, in which each column is one turn of one speaker and -1
-    follows the end of a conversation. One pass is made over the columns: the pairs (current node, symbol) are counted
-    in a table if it is small, and sorted otherwise. Raises ValueError if n is 0, if an index is out of range, or if a
-    turn follows a -1.
+    `paths` is an (n, T) array of indices into `symbols`, in which each column is one turn of one speaker and -1 follows
+    the end of a conversation. One pass is made over the columns: the pairs (current node, symbol) are counted in a
+    table if it is small, and sorted otherwise. Raises ValueError if n is 0, if an index is out of range, or if a turn
+    follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
         raise ValueError(f"paths must have the shape (n, T) with n of at least 1, not {paths.shape}")
@@ -239,8 +237,7 @@ def fold(
 
 
 def _distinct(values: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the distinct values in ascending order, and the index of each of `values` among them. All values are
-    below `most`."""
+    """Return the distinct values, ascending, and the index of each of `values`, which are below `most`, among them."""
     if most > 4 * len(values) + 1024:
         return np.unique(values, return_inverse=True)
     there = np.zeros(most, dtype=bool)

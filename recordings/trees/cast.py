@@ -32,8 +32,7 @@ _MOST_TURNS = 200_000  # of all paths: a tree of n nodes may have paths of n²/4
 class Cast:
     """The content of a file. `trees` has one tree for each topic, in the order of the file, merged by the numbers of
     the nodes. `conversations` has one conversation for each path, with the topic's number as its topic and the path's
-    number as its trial. A user turn without an answer has no reply. The state of a turn is the number of its user
-    node."""
+    number as its trial. A user turn without an answer has no reply. A turn's state is the number of its user node."""
 
     trees: tuple[ConversationTree, ...]
     conversations: tuple[Conversation, ...]
@@ -114,7 +113,6 @@ def _read_topic(value: object, where: str, place: Place) -> tuple[str, dict[str,
 
 
 def _show_name(name: str) -> str:
-    """Shorten a name from the file for a message, and put it on one line without terminal codes."""
     return shorten(one_line(name[:200]), 40) or repr(name)
 
 
@@ -196,8 +194,6 @@ def _kind_of(value: object) -> str:
 
 
 def _path_conversation(path: Sequence[_Node], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
-    """Return the conversation of one path. `made` has the turns of the tree's other paths by the numbers of their
-    nodes, so that each turn is made only once."""
     turns = []
     for i in range(0, len(path), 2):
         asked, answer = path[i], path[i + 1] if i + 1 < len(path) else None

@@ -82,8 +82,7 @@ def as_graph(
 def graphml(
     trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
 ) -> str:
-    """Return the graph of `as_graph` as GraphML. Characters that XML cannot represent are written as their code
-    (<U+0007>)."""
+    """Return the graph of `as_graph` as GraphML, with characters that XML cannot represent as their code (<U+0007>)."""
     import networkx
 
     graph = as_graph(trees, columns, said)
@@ -95,8 +94,8 @@ def graphml(
 
 
 def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
-    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`, with the leaves side by side and
-    turns downwards."""
+    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves in a row, and turns
+    downwards."""
     found: dict[str, tuple[float, float]] = {}
     across = 0.0
     for i, tree in enumerate(trees):

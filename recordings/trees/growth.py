@@ -1,7 +1,7 @@
 """The nodes of a tree to which trials are added, stored as arrays so that many millions fit into memory.
 
-Turns are added in large batches. In Python objects, a node would cost about 250 bytes and a turn a look-up. Here a
-node costs 32 bytes, and turns are sorted.
+Turns are added in large batches. In Python objects, a node would cost about 250 bytes and a turn a look-up. Here a node
+costs 32 bytes, and turns are sorted.
 """
 
 from array import array
@@ -20,14 +20,13 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(slots=True)
 class Raw:
-    """A tree under construction. Node 0 is the root, parents come before their branches, and symbols are in any
-    order.
+    """A tree under construction. Node 0 is the root, parents come before their branches, and symbols are in any order.
 
-    `parent` and `symbol` are (N,) int32, with -1 for the root. `ends` is (T,) int32. `trials` is () or has T entries
-    in the order of `ends`. `outcomes` has the names of ends in any order. `kinds` is empty or (T,) int32 with the
-    outcome of each trial, -1 if unknown. `endings` is (2, E) int32 with the node and the kind of ends that belong to
-    no known trial. `marks` (M,) has fingerprints of texts at the nodes in `marked` (M,) int32, in any order and
-    possibly repeated.
+    `parent` and `symbol` are (N,) int32, with -1 for the root. `ends` is (T,) int32. `trials` is () or has T entries in
+    the order of `ends`. `outcomes` has the names of ends in any order. `kinds` is empty or (T,) int32 with the outcome
+    of each trial, -1 if unknown. `endings` is (2, E) int32 with the node and the kind of ends that belong to no known
+    trial. `marks` (M,) has fingerprints of texts at the nodes in `marked` (M,) int32, in any order and possibly
+    repeated.
     """
 
     merge: str
@@ -108,8 +107,8 @@ _NONE = -1  # in arrays of whole numbers, which have no None
 class Growth:
     """A growing tree.
 
-    `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope; the caller keeps them up to
-    date. Nodes are numbered in the order of creation: the root is 0, and parents come before their branches.
+    `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope; the caller keeps them up to date.
+    Nodes are numbered in the order of creation: the root is 0, and parents come before their branches.
     """
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:

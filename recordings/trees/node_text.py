@@ -68,8 +68,8 @@ def shorten(text: str, width: int) -> str:
 
 
 def node_title(tree: ConversationTree, node: int) -> str:
-    """Return the name of a node for people: the text if turns were merged by their words, the names of entities if
-    they were merged by entities, else the key. An empty key is written `∅`; it means that no entity was named."""
+    """Return the name of a node for people: the text if turns were merged by their words, the names of entities if they
+    were merged by entities, else the key. An empty key is written `∅`; it means that no entity was named."""
     if node == 0:
         return "start"
     symbol = tree.symbol_at(node)
@@ -82,7 +82,6 @@ def node_title(tree: ConversationTree, node: int) -> str:
 
 
 def _limit_length(text: str) -> str:
-    """Put the text on one line and cut it to the widest terminal, without processing all of a reply of a megabyte."""
     return shorten(one_line(text[: 4 * _LONGEST]), _LONGEST)
 
 
@@ -106,8 +105,7 @@ def tree_title(tree: ConversationTree) -> str:
 
 
 def scope_phrases(tree: ConversationTree) -> list[str]:
-    """Return phrases on the key by which a tree was merged, the number of trials, and the conversations that were
-    left out."""
+    """Return phrases on a tree's merge key, its number of trials, and the conversations that were left out."""
     parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]
     left = [
         pluralize(count, f"{kind} trial")
@@ -129,8 +127,8 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 def entity_names(key: str, text: str) -> str:
     """Return the names of the addresses in `key`, in its order: `One Title · Another`. `text` is an answer that
-    contains them. The name of an address is the text of its link, else the text before it in its line, else the end
-    of the address."""
+    contains them. The name is the text of the link, else the text before the address in its line, else the end of the
+    address."""
     wanted = key.split()
     shown = text[:_LONGEST_ANSWER]
     names: dict[str, str] = {}
@@ -153,6 +151,5 @@ def _key_forms(href: str) -> set[str]:
 
 
 def _address_end(address: str) -> str:
-    """Return the most informative part of an address, without the scheme, `www.`, and a slash at its end."""
     bare = re.sub(r"^https?://(?:www\.)?", "", address).rstrip("/")
     return unquote(bare.rpartition("/")[2] or bare, errors="replace")

@@ -1,5 +1,5 @@
-"""The shape of a tree given by its parents, and its canonical order. All functions work on arrays, without a loop
-over nodes.
+"""The shape of a tree given by its parents, and its canonical order. All functions work on arrays, without a loop over
+nodes.
 
 `parent` is always (N,), with -1 for the root at index 0, and the parent of every other node comes before the node.
 """
@@ -17,8 +17,7 @@ _Integer = TypeVar("_Integer", np.int32, np.int64)
 
 
 def depths(parent: Nodes) -> Nodes:
-    """Return (N,) the number of turns from the root, 0 for the root. Pointer doubling needs log2(largest depth)
-    passes."""
+    """Return (N,) the number of turns from the root, 0 for the root. Pointer doubling needs log2(depth) passes."""
     depth = np.ones(len(parent), dtype=np.int32)
     depth[0] = 0
     above = np.maximum(parent, 0)

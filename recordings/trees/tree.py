@@ -30,8 +30,7 @@ SPEAKERS = ("system", "user")
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
     """The turn at a node. `speaker` is `user` or `system`. `key` is the value of the merge key (normal form, label,
-    act, …). `text` is the first example in code point order, which does not depend on the order of trials; "" if none
-    is kept."""
+    act, …). `text` is the first example in code point order, whatever the order of trials; "" if none is kept."""
 
     speaker: str
     key: str
@@ -60,8 +59,8 @@ class FoldedTrial:
 class Scope:
     """The trials in a tree: sorted names of systems and topics, and content hashes of protocols ("" for an import).
 
-    `invalid` and `interrupted` count conversations that were left out because the infrastructure failed or because
-    the recording breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt.
+    `invalid` and `interrupted` count conversations that were left out because the infrastructure failed or because the
+    recording breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt.
     """
 
     systems: tuple[str, ...] = ()
@@ -174,8 +173,7 @@ class ConversationTree:
 
     @cached_property
     def size(self) -> npt.NDArray[np.int32]:
-        """(N,) number of nodes in the subtree of each node, including the node: the subtree of v is v … v + size[v] -
-        1."""
+        """(N,) number of nodes in each node's subtree, including the node: v's subtree is v … v + size[v] - 1."""
         return subtree_sizes(self.parent, self.depth)
 
     @cached_property
@@ -228,8 +226,7 @@ class ConversationTree:
         return self._ending_in(node, node + 1)
 
     def through(self, node: int) -> npt.NDArray[np.int64]:
-        """Return (visits[node],) the indices of the trials that pass through the node or end there, in ascending
-        order."""
+        """Return (visits[node],) the ascending indices of the trials that pass through the node or end there."""
         return self._ending_in(node, node + int(self.size[node]))
 
     def _ending_in(self, start: int, stop: int) -> npt.NDArray[np.int64]:
@@ -264,8 +261,7 @@ class ConversationTree:
         return self.marks.counts
 
     def merging(self, node: int) -> str:
-        """Return a sentence on why the turns at this node are one branch: the key, its reason, and how many texts it
-        merged."""
+        """Return why the turns at this node are one branch: the key, its reason, and how many texts it merged."""
         if node == 0:
             return "before anything is said"
         speaker, count = self.speaker(node), int(self.texts[node])

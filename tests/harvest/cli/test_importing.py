@@ -249,7 +249,9 @@ def test_an_importer_of_others_that_gives_no_outcome_is_told_what_that_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.jsonl").write_text(talk("Hi", "Ho") * 2)
-    monkeypatch.setattr("harvest.cli.importing.find_importer", lambda name: Importer(without_outcomes, "pairs of lines"))
+    monkeypatch.setattr(
+        "harvest.cli.importing.find_importer", lambda name: Importer(without_outcomes, "pairs of lines")
+    )
     code, said = harvest(capsys, "import", "--format", "messages", tmp_path / "a.jsonl", "--out", tmp_path / "run")
     assert (code, "2 have no outcome (interrupted: in no figure)" in said) == (0, True)
 
