@@ -28,7 +28,7 @@ from harvest.studies.watch.harness import Harness, hold_against_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import LastingStream, live_console, printable, tell
-from recordings.log.run_folder import is_run, read, enclosing_run
+from recordings.log.run_folder import enclosing_run, is_run, read
 from topics.errors import InputError, Place
 
 
