@@ -1,5 +1,4 @@
-"""A driver for programs that read standard input and write standard output. It runs one process for each conversation,
-or one for each turn."""
+"""A driver for programs with standard input and output. It runs one process for each conversation or each turn."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ _FLUSH_HINT = (
 
 
 class Options(StrictModel):
-    """Options of a program. Its environment consists of the variables in `env` and a few that are inherited, such as
-    PATH, HOME and LANG."""
+    """Options of a program. It inherits only a few environment variables, such as PATH, HOME and LANG."""
 
     argv: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(Started)] = Field(
         description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
@@ -105,8 +103,7 @@ class CommandDriver:
         return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
 
     async def open(self, opening: Opening) -> Session:
-        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if its greeting does not
-        arrive."""
+        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered without a greeting."""
         argv = (self._program_path(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
@@ -154,8 +151,7 @@ class _ProgramSession:
         self._closed = False
 
     async def greet(self) -> None:
-        """Wait for the program's greeting or first prompt, if the options expect one. Raises Unanswered if none
-        arrives."""
+        """Wait for the greeting or first prompt, if the options expect one. Raises Unanswered if none arrives."""
         if self._options.prompt is None and not self._options.greeting:
             return
         self._greeting, whole = await self._next_reply(self._options.start_timeout, "greeting", Stopwatch(self._clock))
@@ -202,8 +198,7 @@ class _ProgramSession:
             await self._program.close()
 
     async def _next_reply(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
-        """Return the next reply without its end mark, and whether the mark arrived. Kills the program after
-        `seconds`."""
+        """Return the next reply without its end mark, and whether the mark arrived in time. Kills a late program."""
         program, mark = self._program, self._mark
 
         def ready() -> bool:
@@ -232,8 +227,7 @@ class _ProgramSession:
         return program.take(taken)[:length], whole
 
     async def _wait_for_exit(self) -> int | None:
-        """Return the exit code of a program that has closed its output. Kills it and returns None if it does not
-        end."""
+        """Return the exit code of a program that has closed its output. Returns None if it had to be killed."""
         try:
             async with asyncio.timeout(_EXIT_SECONDS):
                 await self._program.wait_until_ended()
@@ -335,8 +329,7 @@ def _exit_reason(code: int | None) -> str:
 
 
 def build(options: Options, surroundings: Surroundings) -> CommandDriver:
-    """Build the driver. Raises InputError if a variable in `env` is not set. `open`, not this function, reports a
-    missing program."""
+    """Build the driver. Raises InputError if a variable in `env` is not set. `open` reports a missing program."""
     return CommandDriver(options, surroundings)
 
 

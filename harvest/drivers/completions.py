@@ -151,7 +151,6 @@ class Completion:
         return answer, (*notes, OTHER_URLS) if has_other_urls(self._addresses, answer) else notes
 
     def _unread_fields(self, answer: Answer) -> Iterator[str]:
-        """Yield a note for each field of the message whose text is not part of the answer."""
         known = "\n".join((answer.text, answer.refusal, answer.thoughts))
         for field, pieces in self._unread.items():
             words = "".join(pieces).strip()
@@ -322,7 +321,6 @@ def _message_words(message: Mapping[str, object]) -> str:
 
 
 def _check_error(holder: Mapping[str, object]) -> None:
-    """Raise Unanswered if a body, a chunk or a choice contains an error object."""
     if holder.get("error"):
         code = excerpt(error_code(holder), 60)
         detail = error_message(holder) or excerpt(repr(holder["error"]))

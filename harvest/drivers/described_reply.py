@@ -80,8 +80,7 @@ _PATH_STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReplyPath:
-    """A parsed path to a value in a reply. `steps` are pairs of a kind and a value. The kind is `name`, `index` or, for
-    every entry, `every`."""
+    """A parsed path to a value in a reply. `steps` are pairs of a kind (`name`, `index` or `every`) and a value."""
 
     text: str
     steps: tuple[tuple[str, str | int], ...]

@@ -66,8 +66,7 @@ class Events(Protocol):
         ...
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """Read one event. Returns True if the remaining events can be ignored. Raises Unanswered for a malformed
-        event."""
+        """Read one event. Returns True if the rest can be ignored. Raises Unanswered for a malformed event."""
         ...
 
 

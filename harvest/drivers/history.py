@@ -38,8 +38,7 @@ class History:
         self._exchanges.append(Exchange(said, answer))
 
     def messages(self, following: str | None = None) -> list[Message]:
-        """Return the messages with their role and content. `following` is the user's next turn, added as the last
-        message."""
+        """Return the messages with role and content. `following` is the user's next turn, added as the last message."""
         told = [*self._before]
         joins = False
         for exchange in self._exchanges:

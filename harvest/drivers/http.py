@@ -1,5 +1,4 @@
-"""A driver for any HTTP API. The audit describes how to send a user turn and where to find the reply in the
-response."""
+"""A driver for any HTTP API. The audit describes how to send a user turn and where the response has the reply."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ class Call(StrictModel):
 
 
 class Options(WireOptions):
-    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in anew for each
+    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in for each
     turn."""
 
     url: Url = Field(description="where a user turn is sent")

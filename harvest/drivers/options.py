@@ -115,8 +115,7 @@ def certificate_files(options: WireOptions, folder: Path) -> Iterator[tuple[str,
 
 
 def resolve_text(value: Text, surroundings: Surroundings) -> str:
-    """Return the text, or the value of the variable, which is then registered as a secret. Raises InputError if the
-    variable is not set."""
+    """Return the text, or the value of the variable as a registered secret. Raises InputError if it is not set."""
     if isinstance(value, str):
         return value
     return value.prefix + sendable_secret(value.env, surroundings)

@@ -102,8 +102,7 @@ class _Session(NothingHeld):
 
 
 def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
-    """Build a parrot with the profile in `options`. Raises InputError if its catalogue has none of the audit's
-    topics."""
+    """Build a parrot with the profile in `options`. Raises InputError if its catalogue has no topic of the audit."""
     if options.catalogue is None:
         catalogue = _shipped_catalogue()
     else:

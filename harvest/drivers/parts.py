@@ -155,8 +155,7 @@ class Parts:
         return not (self.characters or any(kept) or any(any(one.read_calls()) for one in self._calls))
 
     def take_value(self, value: object, join: str) -> None:
-        """Add a string, a part or a list of parts, separated by `join` from the text before it. Raises MisshapenError
-        for any other value."""
+        """Add a string, a part or a list of parts, with `join` before it. Raises MisshapenError for any other value."""
         joined = join if self._length else ""
         before = len(self.pieces)
         self.take_text(joined)
@@ -229,8 +228,7 @@ class Parts:
                 self._attachments.append(_read_attachment(item))
 
     def take_speech(self, value: object) -> None:
-        """Add recorded speech, or a piece of it, with its transcript. In a stream, only the first piece may have the
-        id."""
+        """Add speech, or a piece of it, with its transcript. In a stream, only the first piece may have the id."""
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, Mapping) or not item:
                 continue
@@ -246,8 +244,7 @@ class Parts:
         self._notes[sentence] = None
 
     def answer(self, *, thoughts_apart: bool = True) -> tuple[Answer, tuple[str, ...]]:
-        """Return the answer and notes on how it arrived. With `thoughts_apart`, marked thoughts are separated from the
-        text."""
+        """Return the answer and notes on how it arrived. `thoughts_apart` removes marked thoughts from the text."""
         notes = dict(self._notes)
         calls = [one.read_calls() for one in self._calls]
         if any(unread for _, unread in calls):
@@ -290,7 +287,6 @@ class Parts:
 
 
 def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Source]:
-    """Return each source once for each of its positions in the text, or once if it has none."""
     by_name: dict[str, list[Source]] = {}
     for source in given:
         start, end = source.start - shift, source.end - shift

@@ -28,8 +28,7 @@ _GRACE_SECONDS = 1.0  # seconds for each polite step before the next, harsher on
 
 
 class Program(asyncio.SubprocessProtocol):
-    """A running program. `output` has the bytes that were written but not taken yet. `closed` is True once the program
-    can write no more."""
+    """A running program. `output` has the bytes that were not taken yet. `closed` is True once no more can follow."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -28,8 +28,7 @@ class EndMark:
         self._from = 0
 
     def find(self, output: bytearray) -> tuple[int, int] | None:
-        """Return two lengths in bytes: of the reply, and of the reply with its end mark. None if the reply is
-        incomplete."""
+        """Return the length in bytes of the reply without and with its end mark, or None if it is incomplete."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE_BREAK):

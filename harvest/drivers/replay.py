@@ -40,8 +40,7 @@ class ReplayDriver(NothingHeld):
         return Capabilities(stateful=True)
 
     async def open(self, opening: Opening) -> _Session:
-        """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is not complete in the
-        run."""
+        """Open the recorded trial. Raises Unanswered (`not-recorded`) if the run has no complete conversation of it."""
         topic = self._options.topics.get(opening.topic, opening.topic)
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)
         conversation = self._recorded.get(key)

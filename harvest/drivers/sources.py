@@ -53,8 +53,7 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
 
 
 def urls_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
-    """Return at most `most` different strings in a JSON value that consist only of a URL. Values under the keys in
-    `passed` are skipped."""
+    """Return at most `most` different strings in a JSON value that are URLs, except those under the keys `passed`."""
     found: dict[str, None] = {}
     waiting = [value]
     while waiting and len(found) < most:

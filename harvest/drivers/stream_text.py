@@ -147,15 +147,14 @@ class _Reading:
 
 
 def _count_growths(pieces: Sequence[str]) -> int:
-    """Count the pieces that are longer than the one before. Returns -1 if a piece does not begin with the one
-    before."""
+    """Count the pieces that are longer than the one before. Returns -1 if a piece does not begin with that one."""
     if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return -1
     return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
 
 
 def _is_in_pairs(pieces: Sequence[str]) -> bool:
-    """Return whether each piece arrives twice in a row, and at least four of them are different."""
+    """Return whether each piece arrives twice in a row, with at least four different ones."""
     halves = pieces[::2]
     return (
         len(pieces) >= 8
@@ -167,8 +166,7 @@ def _is_in_pairs(pieces: Sequence[str]) -> bool:
 
 
 def _streams_words(count: int, lines: int) -> bool:
-    """Return whether a system streams words or parts of words, given the number of its pieces and of lines among
-    them."""
+    """Return whether a system streams words or parts of words, given the numbers of pieces and of lines."""
     return count >= _LEAST_PIECES and 2 * lines < count
 
 

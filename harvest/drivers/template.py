@@ -68,8 +68,7 @@ def placeholders(value: object) -> frozenset[str]:
 
 
 def insert_secrets(value: object, surroundings: Surroundings) -> object:
-    """Replace every `{env: NAME}`, with or without `prefix`, in the template. Raises InputError if a variable is not
-    set."""
+    """Replace every `{env: NAME}`, with or without `prefix`, by its value. Raises InputError if it is not set."""
     if isinstance(value, FromEnvironment):
         return LiteralValue(value.prefix + surroundings.secret(value.env))
     if isinstance(value, Mapping):
@@ -106,8 +105,7 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the fields of a form or a query. Null is left out, and each element of a list of plain values has its own
-    field."""
+    """Return the fields of a form or a query. Null is left out, and each element of a list becomes a field."""
     fields: list[tuple[str, str]] = []
     for name, value in filled.items():
         if isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
@@ -118,8 +116,7 @@ def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def as_text(value: object) -> str:
-    """Return a value as text for a string, a form or a URL. Strings are unchanged, null is "", and other values are
-    JSON."""
+    """Return a value as text. Strings are unchanged, null becomes "", and other values become JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -126,8 +126,7 @@ class PreparedRequest:
 
 @lru_cache(maxsize=256)
 def prepare_request(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> PreparedRequest:
-    """Prepare a request. `filled` says whether it has a body. Raises httpx.InvalidURL, and ValueError for headers that
-    are not ASCII."""
+    """Prepare a request, with or without a body. Raises httpx.InvalidURL, and ValueError for non-ASCII headers."""
     request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
     given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
     measured = filled and all(name.lower() != "content-length" for name, _ in headers)
@@ -138,8 +137,7 @@ def prepare_request(method: str, url: str, headers: tuple[tuple[str, str], ...],
 
 
 class Response:
-    """A response in progress: the status, the headers as received, and the body, which can be iterated once. Iteration
-    raises the errors of httpx."""
+    """A response in progress, with its status, its headers as received, and a body that can be iterated once."""
 
     __slots__ = ("_response", "headers", "status")
 
@@ -321,8 +319,7 @@ class _HeadFirstProtocol(asyncio.Protocol):
 
 
 def _has_data(transport: asyncio.BaseTransport | None) -> bool:
-    """Return whether an idle connection has data to read, because the server closed it or sent data without a
-    request."""
+    """Return whether an idle connection has data to read, because the server closed it or sent something unasked."""
     number = transport.get_extra_info("socket").fileno() if transport is not None else -1
     if number < 0:
         return True

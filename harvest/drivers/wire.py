@@ -153,8 +153,7 @@ class Wire:
 
     @property
     def _transport(self) -> Transport:
-        """The transport, made on first use. httpx's own client would look for redirects, cookies and credentials in
-        every turn."""
+        """The transport, made on first use. httpx's own client would handle redirects and cookies in every turn."""
         if self._opened is None:
             from harvest.drivers.transport import Transport  # late: an audit that is only checked asks nothing
 

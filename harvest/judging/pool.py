@@ -142,8 +142,7 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
 
 
 def criteria_on_text(schema: Schema) -> list[Criterion]:
-    """Return the criteria that people judge by the text alone. Criteria on turns, conversations and sets need the
-    context."""
+    """Return the criteria that people judge by the text of a nugget alone. Other criteria need its context."""
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
 
 

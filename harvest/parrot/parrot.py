@@ -244,8 +244,7 @@ class Parrot:
         self.catalogue, self.profile = catalogue, profile
 
     def session(self, seed: int, history: Iterable[Exchange] = ()) -> ParrotSession:
-        """Open a session, which is new or continues `history` as its own. It draws only from the stream of `seed` and
-        "parrot"."""
+        """Open a session, new or with `history` as its own. It draws only from the stream of `seed` and "parrot"."""
         return ParrotSession(self.catalogue, self.profile, generator(seed, "parrot"), history)
 
 

@@ -102,8 +102,7 @@ class Session(Protocol):
     """One session with the system. Turns are strictly sequential."""
 
     async def say(self, text: str) -> Reply:
-        """Send a user turn and return the complete reply. Raises DriverError. A turn is never sent again because of the
-        content of its reply."""
+        """Send a user turn and return the reply. Raises DriverError. Never sends a turn again because of its reply."""
         ...
 
     async def close(self) -> None:
@@ -123,8 +122,7 @@ class Settling(Protocol):
     """A session that knows only at the end of a conversation whether its last reply was complete."""
 
     async def settle(self) -> None:
-        """Check the last reply, after the last turn. Raises DriverError if the reply was incomplete, which makes the
-        attempt invalid."""
+        """Check the last reply. Raises DriverError if it was incomplete, which makes the attempt invalid."""
         ...
 
 

@@ -165,8 +165,7 @@ class BusyTracker:
         return left if left > 0 else _CHECK_SECONDS
 
     def check(self, until: float) -> None:
-        """Raise NotSent (`TOO_MUCH`) if the system will be given up before `until`, the time at which a waiting turn
-        may be sent."""
+        """Raise NotSent (`TOO_MUCH`) if the system will be given up before `until`, when a turn may be sent."""
         self._give_up_before(until)
         self.refuse()
         self._expected = max(self._expected, until)
@@ -214,8 +213,8 @@ class Gate:
         return self._pace.gap
 
     async def passed(self) -> int:
-        """Wait until the next turn may be sent, and return the number of complaints until then. Raises NotSent if the
-        system is given up."""
+        """Wait to send the next turn, and return the number of complaints so far. Raises NotSent if it must not be
+        sent."""
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
                 await self._rest(lambda: self._free_at)
@@ -242,8 +241,7 @@ class Gate:
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
 
     def _slower(self, pace: Pace, asked_for: float) -> Pace:
-        """Return the pace after a complaint. The system asked to wait for `asked_for` seconds, or infinity if it named
-        no time."""
+        """Return the pace after a complaint. `asked_for` is the requested wait in seconds, or infinity if unknown."""
         return pace.slower(min(self.busy.longest_gap, _WAIT_FACTOR * asked_for))
 
 

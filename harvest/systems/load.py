@@ -49,8 +49,7 @@ class Load:
         return LoadSlot(self, turn)
 
     async def enter(self) -> int:
-        """Wait for a free slot. Returns the number of the period since the last change of the level, to be passed to
-        `leave`."""
+        """Wait for a free slot. Returns the number of the current period of the level, to be passed to `leave`."""
         if self._waiting or not self._has_room():
             import asyncio  # late: an audit that is only checked waits for nothing
 
@@ -67,8 +66,7 @@ class Load:
         return 0 if self._level is None else self._level.era
 
     def leave(self, turn: int, era: int, seconds: float | None) -> None:
-        """Release the slot. `seconds` is the duration of the turn, or None if the turn failed for a reason other than a
-        time-out."""
+        """Release the slot. `seconds` is the turn's duration, or None if it failed other than by a time-out."""
         if seconds is not None and self._level is not None:
             self._level.add_turn(turn, era, seconds)
             if self._level.settled < self._lowest:

@@ -51,15 +51,13 @@ class Stopwatch:
         self.start()
 
     def start(self) -> None:
-        """Start timing now. Call it again if the turn is actually sent later, for example because connecting took
-        time."""
+        """Start timing now. Call it again if the turn is sent only later, for example because connecting took time."""
         self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
         SENDING.get()(self._begin)
 
     def mark(self) -> None:
-        """Note that a part of the reply has arrived. The first call sets `first_seconds`, and every call sets
-        `seconds`."""
+        """Note that a part of the reply has arrived. This sets `seconds`, and the first time `first_seconds`."""
         self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds

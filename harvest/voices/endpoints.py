@@ -120,7 +120,6 @@ def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
 
 
 def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
-    """Yield the endpoints in a user's options, at any depth, each with its number of samples for a turn."""
     if isinstance(options, Mapping):
         if options.get("simulator") == _LLM_SIMULATOR:
             from simulators.llm.user import Options  # late: an audit without endpoints does not need it

@@ -39,8 +39,7 @@ def without_controls(text: str) -> str:
 
 
 class LineEditor:
-    """An editor of lines at a terminal. `terminal` is its file descriptor, open for reading and writing. `tell` shows
-    one line."""
+    """An editor of lines at `terminal`, a file descriptor open for reading and writing. `tell` shows one line."""
 
     def __init__(self, terminal: int, tell: Callable[[str], None]) -> None:
         # late: takes a tenth of a second, and only people who type need it

@@ -26,8 +26,7 @@ _DEFAULT_NAME = "nuggets"
 
 
 class ExtractionOptions(EndpointOptions):
-    """Options of a model that extracts nuggets, which differ from those of other endpoints in their defaults for
-    sampling."""
+    """Options of a model that extracts nuggets. Its sampling defaults differ from those of other endpoints."""
 
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         0.0, description="sent if not null; some servers take none"

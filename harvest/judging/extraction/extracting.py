@@ -131,8 +131,7 @@ _SOURCE = "harvest annotate --extract"
 
 @dataclass(frozen=True, slots=True)
 class ModelExtractor:
-    """An `Extractor` that returns the nuggets in the replies on one conversation, which are in `readings` by turn and
-    speaker."""
+    """An `Extractor` that reads nuggets from the replies on one conversation, by turn and speaker."""
 
     version: str
     readings: Mapping[tuple[int, str], Reading]

@@ -46,8 +46,7 @@ def model_vendor(model: str) -> str:
 
 
 def bias_sentences(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield sentences on biases, by criterion. `vendor` made the judge, and `answered` has the models behind each
-    system."""
+    """Yield sentences on biases, by criterion. `vendor` made the judge; `answered` has each system's models."""
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
         yield from (f"{criterion}: {sentence}" for sentence in _criterion_sentences(own))

@@ -23,8 +23,7 @@ from topics.yaml_values import Loc
 
 
 class JudgeEndpoint(EndpointOptions):
-    """Options of a model that judges, which differ from those of an audit's endpoints in their defaults for
-    sampling."""
+    """Options of a model that judges. Its sampling defaults differ from those of other endpoints."""
 
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         0.0, description="sent if not null; above 0 for several samples"

@@ -123,8 +123,7 @@ class SampleQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing to judge. `about` identifies every position with the same text, and `asked` has the questions about
-    it."""
+    """A thing to judge. `about` has every position with the same text, and `asked` the questions about it."""
 
     criterion: str
     about: tuple[Mapping[str, str | int], ...]
@@ -203,8 +202,7 @@ def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgmen
 
 
 def _majority(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
-    """Return the most frequent verdict in one order. It is "tie" if several verdicts are equally frequent, and "" if
-    there is none."""
+    """Return the most frequent verdict in one order: "tie" if several are equally frequent, "" if there is none."""
     counts = Counter(
         _VERDICT_SIDES[str(one.value)][swapped]
         for asked, one in zip(thing.asked, verdicts, strict=True)

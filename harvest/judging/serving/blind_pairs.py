@@ -1,5 +1,4 @@
-"""Blind pairs on the page. Two conversations are shown side by side, and decisions are kept in a folder next to the
-sheet."""
+"""Blind pairs on the page, side by side. The decisions are kept in a folder next to the sheet."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -22,8 +21,7 @@ def decision_folder(sheet: Path) -> Path:
 
 
 def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
-    """Return one question for each pair. It contains the pair's number and a hash of its texts, but no name of a
-    system."""
+    """Return one question for each pair. It has the pair's number and a hash of its texts, but no system."""
     found = []
     for one in pairs:
         text = text_hash(transcript(one.left), transcript(one.right))

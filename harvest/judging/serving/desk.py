@@ -25,8 +25,7 @@ _NOT_APPLICABLE = "n/a – it does not apply here"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One possible decision: its key on the keyboard (a digit, or U), the value of the judgment, and its label on the
-    page."""
+    """One possible decision: its key on the keyboard (a digit, or U), its value, and its label on the page."""
 
     key: str
     value: Json
@@ -211,7 +210,6 @@ class Desk:
         return {"progress": self.progress(name), "question": question, "state": list(state) if state else None}
 
     def _recall(self, name: str) -> None:
-        """Restore a person's state from the decisions on disk and the sheets that existed at the start."""
         person = self._people[name]
         decisions = [
             one

@@ -120,8 +120,7 @@ class Guard:
         await self.app(scope, whole, sent)
 
     def _person(self, scope: Scope) -> str:
-        """Return who sent the request. It is "" for the page itself, which reveals nothing about the run. Raises
-        _Refused."""
+        """Return who sent the request, or "" for the page itself, which reveals nothing. Raises _Refused."""
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
         self._check_host(_header_values(headers, b"host"))
         self._check_origin(headers, scope["method"])

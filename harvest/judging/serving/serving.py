@@ -92,8 +92,7 @@ class _Server(uvicorn.Server):
 
 
 def bind(port: int) -> socket.socket:
-    """Return a socket on 127.0.0.1, which no other machine can reach. Port 0 means any free port. Raises InputError if
-    the port cannot be used."""
+    """Return a socket on 127.0.0.1, where port 0 means any free port. Raises InputError if it cannot be used."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -109,8 +108,7 @@ def bind(port: int) -> socket.socket:
 
 
 def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Return new tokens, and the links that contain them, by person. A token follows the `#`, so that it appears in no
-    request, log or referrer."""
+    """Return tokens and links by person. A token follows the `#` of its link, so no request, log or referrer has it."""
     tokens = {name: secrets.token_urlsafe(24) for name in people}
     return tokens, {name: f"{Addresses(port)}/#{token}" for name, token in tokens.items()}
 

@@ -160,8 +160,7 @@ def set_id(system: str, topic: str) -> str:
 
 
 def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
-    """Shuffle the conversations, each with all its rows, within each criterion, so that those of one system are spread
-    out."""
+    """Shuffle the conversations, with all their rows, within each criterion, to separate those of one system."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["criterion"], row["id"]), []).append(row)

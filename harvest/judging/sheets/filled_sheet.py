@@ -141,8 +141,7 @@ def _row_target(row: SheetRow, criterion: Criterion, by_trial: Mapping[tuple[str
 
 
 def _same_words(cell: str, words: str) -> bool:
-    """Return whether a cell contains `words`, ignoring white space and the end of a cell that a spreadsheet has cut
-    off."""
+    """Return whether a cell contains `words`, ignoring white space and the end of a cell that was cut off."""
     if cell.split() == protect_cell(words).split():  # white space behind the apostrophe is gone
         return True
     for told in (cell, restore_cell(cell)):

@@ -47,8 +47,7 @@ _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def protect_cell(cell: str) -> str:
-    """Return the cell with an apostrophe that protects it from spreadsheets, if it needs one. `restore_cell` restores
-    it."""
+    """Put an apostrophe before a cell that spreadsheets would change. `restore_cell` removes it."""
     return f"'{cell}" if _CHANGED_BY_SPREADSHEETS.match(cell) else cell
 
 
@@ -201,8 +200,7 @@ def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> SheetRow:
 
 
 def _column_places(head: Sequence[Cell], name: str) -> dict[str, int]:
-    """Return the index of each column by its name in lower case. Columns without a name, which spreadsheets may add,
-    are left out."""
+    """Return the index of each column by its name in lower case. Spreadsheets may add columns without a name."""
     columns: dict[str, int] = {}
     for i, cell in enumerate(head):
         known = cell.text.casefold()
