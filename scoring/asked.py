@@ -13,7 +13,7 @@ from scoring.material import Judged, Material
 from scoring.measure import Measure
 from scoring.summaries import interval_fields
 from scoring.swan.assessment import Assessment, nugget_notes
-from scoring.swan.checking import check
+from scoring.swan.checking import check_criterion
 from scoring.swan.item import Source
 from scoring.swan.precedence import Opinion
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
@@ -155,7 +155,7 @@ class Asked:
                         pooled.add("", system, topic, types[topic], None, [opinion.by.kind])
                         pooled.add(criterion_name, system, topic, types[topic], None, [opinion.by.kind])
             scorers = pooled if pooled is not None and in_pool else self.scorers
-            named = scorers.named(criterion, (row.system, row.topic, row.topic_type, row.trial))
+            named = scorers.scorer_names(criterion, (row.system, row.topic, row.topic_type, row.trial))
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
@@ -167,7 +167,7 @@ class Asked:
         if UNCHECKED not in (row.scorers or "") or row.topic is not None or row.trial is not None:
             return row
         level = measure.settings.level
-        found = check(
+        found = check_criterion(
             (
                 one
                 for one in self.assessments

@@ -42,7 +42,7 @@ from scoring.notation import Term, parse
 from scoring.settings import Settings
 from scoring.swan.schema import Schema
 from topics.errors import InputError
-from topics.plug_ins import found_in, load_entry
+from topics.plug_ins import find_plug_ins, load_entry
 from topics.suggestions import nearest
 from topics.topic import TopicSet
 
@@ -105,7 +105,7 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 def plug_ins() -> tuple[Declaration, ...]:
     """Load the measures of other distributions. Raises InputError for an invalid measure or a name that is taken."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
-    others = found_in(GROUP, "measures", _OWN)
+    others = find_plug_ins(GROUP, "measures", _OWN)
     return tuple(
         load_entry(entry, "the measure", allowed, partial(_check_declaration, name)) for name, entry in others.items()
     )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from recordings.conversations.conversation import Conversation
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
-from scoring.swan.assessment import Assessment, PageText, assess
+from scoring.swan.assessment import Assessment, TopicData, assess
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.words import Passage, Unit, passages
@@ -133,5 +133,5 @@ class Material:
 
     def _assess(self) -> Assessment:
         judged = self.judged()
-        ground = PageText(self.topic, self.gold, self.attributes, self.base)
+        ground = TopicData(self.topic, self.gold, self.attributes, self.base)
         return assess(self.conversation, judged.schema, judged.judgments, ground)

@@ -23,7 +23,7 @@ from scoring.notation import Term
 from scoring.pool import Pool
 from scoring.settings import Settings, check_weights
 from scoring.summaries import SystemScores, interval_fields
-from scoring.swan.assessment import PageText
+from scoring.swan.assessment import TopicData
 from scoring.swan.judged import Judgments
 from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
@@ -97,7 +97,7 @@ def score(
         given = judged() if callable(judged) else judged or _by_rules()
 
         def sight(conversation: Conversation) -> Sight:
-            ground = PageText(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
+            ground = TopicData(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
             nuggets = given.judgments.nuggets(
                 conversation.trial_id, conversation.attempt, passages(conversation, settings.unit)
             )

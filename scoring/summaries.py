@@ -25,11 +25,11 @@ from scoring.measures.usefulness import (
     NOT_ASKED,
     UNLABELLED,
     Share,
+    add_interval,
     labels,
     recovery_cells,
     shares,
     useful_cells,
-    with_interval,
 )
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
@@ -265,7 +265,7 @@ class SystemScores:
         self, part: Part, found: Share, above: Floats, below: Floats, one: Tally, resampler: Resampler
     ) -> Share:
         names = [self.topics[row].id for row in part.topics]
-        found = with_interval(
+        found = add_interval(
             found,
             [str(self.trials[column]) for column in part.trials] if part.one else names,
             above,

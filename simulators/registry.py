@@ -31,7 +31,7 @@ from simulators.user import User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash
-from topics.plug_ins import found_in, load_entry, source
+from topics.plug_ins import entry_source, find_plug_ins, load_entry
 from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
@@ -77,7 +77,7 @@ class Simulator:
 @cache
 def plug_ins() -> Mapping[str, EntryPoint]:
     """Return the simulators of plug-ins by name. Raises InputError for a name that is taken."""
-    return found_in(GROUP, "simulators", SIMULATORS)
+    return find_plug_ins(GROUP, "simulators", SIMULATORS)
 
 
 def simulator(name: str) -> Simulator:
@@ -154,7 +154,7 @@ def build_user(document: Document) -> User:
 def _not_built(document: Document, name: str, how: str) -> InputError:
     return document.error(
         (_SIMULATOR,),
-        f"the simulator {name!r} of {source(plug_ins()[name])} cannot be built: its build {how}",
+        f"the simulator {name!r} of {entry_source(plug_ins()[name])} cannot be built: its build {how}",
         allowed="a user: name, start and respond",
         advice=_MEND,
     )

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from topics.csv_rows import csv_rows
-from topics.quantities import Range, quantity
+from topics.quantities import Range, read_quantity
 
 # In the order of the FairWeb membership vectors.
 REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Middle East", "Oceania")
@@ -61,13 +61,13 @@ def countries() -> tuple[Country, ...]:
 
 def country(name: str) -> Country | None:
     """Return the country with this name or code, ignoring case, accents, dots and hyphens, or None."""
-    return _by_name().get(_fold_region(name))
+    return _countries_by_name().get(_fold_region(name))
 
 
 def nearest_names(name: str) -> tuple[str, ...]:
     """Return at most three country names that look like `name`, for messages only."""
-    near = difflib.get_close_matches(_fold_region(name), _by_name(), n=3, cutoff=0.75)
-    return tuple(dict.fromkeys(_by_name()[key].name for key in near))
+    near = difflib.get_close_matches(_fold_region(name), _countries_by_name(), n=3, cutoff=0.75)
+    return tuple(dict.fromkeys(_countries_by_name()[key].name for key in near))
 
 
 def region_totals() -> Mapping[str, Fraction]:
@@ -81,7 +81,7 @@ def region_totals() -> Mapping[str, Fraction]:
 
 
 @cache
-def _by_name() -> Mapping[str, Country]:
+def _countries_by_name() -> Mapping[str, Country]:
     found: dict[str, Country] = {}
     for entry in countries():
         for name in (entry.name, entry.alpha2, entry.alpha3, *entry.variants):
@@ -211,7 +211,7 @@ class AttributeSet:
 
     def _group_of(self, text: str) -> int:
         try:
-            ranges = quantity(text)
+            ranges = read_quantity(text)
         except ValueError as fault:
             raise ValueError(f"{fault} and not one of the groups {', '.join(self.groups)}") from None
         reached = {group for part in ranges for group in self._groups_reached(part)}
@@ -248,11 +248,11 @@ class AttributeSet:
         return tuple(map(float, shares))
 
 
-def uniform(groups: int) -> tuple[float, ...]:
+def uniform_shares(groups: int) -> tuple[float, ...]:
     return (1 / groups,) * groups
 
 
-def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
+def normalise_shares(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
     """Return shares from counts or probabilities by group, with 0 for groups that are missing. Raises ValueError for
     names that are not groups, for negative or infinite numbers, and if all numbers are 0."""
     by_name = {_fold_name(group): group for group in groups}

@@ -61,7 +61,7 @@ def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple
     )
 
 
-def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
+def nearly_equal_topics(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
     """Return the ids of topics with nearly equal requests but no common cluster, in groups and in topic order.
 
     Topics of one type are compared by the words of request, turns and fields, each counted once, ignoring order and
@@ -82,7 +82,7 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
         kinds[topic.type.name].append(at)
     root: dict[int, int] = {}
     for members in kinds.values():
-        for one, other in (*_one_more(members, said), *_mostly_shared(members, said)):
+        for one, other in (*_pairs_with_one_more_word(members, said), *_pairs_with_shared_words(members, said)):
             if numbers[one] != numbers[other]:
                 _join_roots(root, one, other)
     groups: defaultdict[int, list[str]] = defaultdict(list)
@@ -93,7 +93,7 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
 
 def nearly_same_note(topics: Sequence[Topic]) -> str:
     """Return a note on topics with nearly equal requests but no common cluster, or ""."""
-    groups = nearly_same(topics)
+    groups = nearly_equal_topics(topics)
     if not groups:
         return ""
     shown = "; ".join(
@@ -107,7 +107,7 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
     )
 
 
-def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+def _pairs_with_one_more_word(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
     first: dict[frozenset[str], int] = {}
     for at in members:
         if said[at]:
@@ -121,7 +121,7 @@ def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterato
                 yield fewer, at
 
 
-def _mostly_shared(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+def _pairs_with_shared_words(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
     """Yield pairs of topics that share enough of their words outside the frame.
 
     Two such sets always share one of the few rarest words of each, so only topics with one of these in common are

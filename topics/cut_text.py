@@ -36,7 +36,7 @@ _BLANK = re.compile(f"[ \t{_BREAKS}]*")
 _TOKEN = re.compile(rf"#[^{_BREAKS}]*|[^ \t{_BREAKS}]")
 _HEADER = re.compile("[|>][-+0-9]*[ \t]+(?=#)")
 # A blank after the #, or no word at all, as in a line of ###.
-_HONEST = re.compile(r"#+(?:[ \t]|\Z)|#\W*\Z")
+_CLEAR_COMMENT = re.compile(r"#+(?:[ \t]|\Z)|#\W*\Z")
 
 # A key or an item that was commented out.
 _LEFT_OUT = re.compile(r"#[ \t]*(?:[A-Za-z_]+:(?:[ \t]|\Z)|-[ \t])|#[\"']")
@@ -58,7 +58,7 @@ class Mark(Protocol):
     def column(self) -> int: ...
 
 
-class Commented(str):
+class CommentedText(str):
     """A text with a comment that could belong to it. `what` is the error message if the text is sent to a system, and
     `behind` says whether it is clearly a comment behind the text."""
 
@@ -94,20 +94,20 @@ class _Comment(NamedTuple):
 
     @property
     def behind(self) -> bool:
-        return self.blank not in ("", " ") and _HONEST.match(self.text) is not None
+        return self.blank not in ("", " ") and _CLEAR_COMMENT.match(self.text) is not None
 
     @property
     def plausible(self) -> bool:
-        return bool(_HONEST.match(self.text) or _LEFT_OUT.match(self.text))
+        return bool(_CLEAR_COMMENT.match(self.text) or _LEFT_OUT.match(self.text))
 
 
-def commented(value: object, path: str, around: Surroundings) -> object:
-    """Return the value, or a `Commented` if it is a text and a comment near it could belong to it. Raises InputError
-    for a comment behind it that does not have the form of a comment."""
+def check_comments(value: object, path: str, around: Surroundings) -> object:
+    """Return the value, or a `CommentedText` if it is a text and a comment near it could belong to it. Raises
+    InputError for a comment behind it that does not have the form of a comment."""
     if not isinstance(value, str):
         comments = _comments_after(around)[0] if value is None else []
         comment = comments[0] if comments else None
-        if comment is None or comment.alone or not comment.blank or _HONEST.match(comment.text):
+        if comment is None or comment.alone or not comment.blank or _CLEAR_COMMENT.match(comment.text):
             return value
         raise InputError(
             f"{shorten(comment.text, 40)!r} is read as a comment, so the value is empty",
@@ -122,10 +122,10 @@ def commented(value: object, path: str, around: Surroundings) -> object:
     what = f"{shorten(found.text, 40)!r} is read as a comment, so only {shorten(value, 40)!r} is left of the text"
     if not found.alone and found.at >= around.end.index and not found.apart:
         sentence = " " in value and found.blank == " "
-        if sentence or not found.blank or not _HONEST.match(found.text):
+        if sentence or not found.blank or not _CLEAR_COMMENT.match(found.text):
             place = Place(path, around.end.line + 1, around.end.column + 1 + len(found.blank))
             raise InputError(what, place=place, advice=_ADVICE[style])
-    text = Commented(value)
+    text = CommentedText(value)
     text.what, text.advice, text.behind = what, _ADVICE[style], not found.alone and found.behind
     return text
 
@@ -179,11 +179,11 @@ def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
             could_be = len(comment.blank) > follows and not as_a_key
         else:
             could_be = len(comment.blank) > around.column and not (quoted and comment.plausible)
-        if could_be or (comment.alone and not quoted and _goes_on_with_a_number(around, comment)):
+        if could_be or (comment.alone and not quoted and _continues_with_number(around, comment)):
             yield comment
 
 
-def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
+def _continues_with_number(around: Surroundings, comment: _Comment) -> bool:
     """Return whether `#4711` right below a text, as deep as its key, continues the text. No comment begins so."""
     if len(comment.blank) != around.column or not comment.text[1:2].isdigit() or around.brackets:
         return False
@@ -227,7 +227,7 @@ def _skip_source(what: re.Pattern[str], source: str, at: int) -> int:
 
 
 def _refuse_cut(value: Any) -> Any:
-    if isinstance(value, Commented):
+    if isinstance(value, CommentedText):
         raise PydanticCustomError("refused", "{what}", {"what": f"{value.what}: {value.advice}", "expected": ""})
     return value
 

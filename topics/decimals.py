@@ -26,7 +26,7 @@ def change(value: float, *, share: bool) -> str:
     return decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True, bare=True)
 
 
-def roughly(number: float) -> str:
+def round_roughly(number: float) -> str:
     """Round a rough estimate, at least 0 and finite, to two digits: `18,000` for 17,866, `37` for 36.6."""
     whole = math.ceil(number)
     return f"{round(whole, min(0, 2 - len(str(whole)))):,}"

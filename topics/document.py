@@ -331,17 +331,17 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
 
 def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
     """Return a value from one of Harvest's JSON files as its model. Raises InputError, with place, for any fault."""
-    plain = _tuples(value.value)
+    plain = _as_tuples(value.value)
     try:
         return model.model_validate(plain)
     except ValidationError:  # only now is it worth reading the text again to find places
         return Document(value.path, plain, *value.marks()).validated(model)
 
 
-def _tuples(value: Any) -> Any:
+def _as_tuples(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _tuples(one) for key, one in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+        return {key: _as_tuples(one) for key, one in value.items()}
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def parse_document(text: str, path: str) -> Document:

@@ -17,7 +17,7 @@ from json import JSONDecoder
 from os import PathLike, fspath
 
 from topics.errors import InputError, Place
-from topics.json_places import Loc, element_starts, start_of, walk
+from topics.json_places import Loc, element_starts, start_position, walk_json
 from topics.text_file import place_in, read_text
 
 # Bytes. A file takes some ten times as much memory while it is read.
@@ -64,7 +64,7 @@ class JsonValue:
         source = self._source
         if self.loc and isinstance(self.loc[-1], int):
             return source.place(element_starts(source.text, self.loc[:-1])[self.loc[-1]])
-        return source.place(start_of(source.text, self.loc))
+        return source.place(start_position(source.text, self.loc))
 
     def marks(self) -> tuple[dict[Loc, tuple[int, int]], dict[Loc, tuple[int, int]]]:
         """Return the (line, column) of each value and of each key, by path. Reads the text again."""
@@ -72,7 +72,7 @@ class JsonValue:
         begins = [0, *(found.end() for found in re.finditer("\n", source.text))]
         values: dict[Loc, tuple[int, int]] = {}
         keys: dict[Loc, tuple[int, int]] = {}
-        for loc, key, start in walk(source.text):
+        for loc, key, start in walk_json(source.text):
             row = bisect_right(begins, start) - 1
             (keys if key else values)[loc] = (source.line + row, start - begins[row] + 1)
         return values, keys
@@ -132,16 +132,16 @@ class JsonValue:
 
 def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
     """Yield the values in the file: one for each non-empty line of `*.jsonl`, otherwise one. Raises InputError."""
-    yield from read_json_text(_text(path), fspath(path))
+    yield from read_json_text(_read_text(path), fspath(path))
 
 
-def _text(path: str | PathLike[str]) -> str:
+def _read_text(path: str | PathLike[str]) -> str:
     return read_text(path, "JSON that is read at once", largest=_LARGEST, advice="split it into several files")
 
 
 def read_json_value(path: str | PathLike[str]) -> JsonValue:
     """Return the single value in a file with any name. Raises InputError."""
-    return _parse_text(_Source(fspath(path), _text(path), 1))
+    return _parse_text(_Source(fspath(path), _read_text(path), 1))
 
 
 def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
@@ -317,7 +317,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         raise NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
         seen: set[Loc] = set()
-        for loc, key, start in walk(source.text):
+        for loc, key, start in walk_json(source.text):
             if key and loc in seen:
                 what = f"the key {loc[-1]!r} appears twice in one object"
                 raise InputError(what, place=source.place(start), advice="keep one of them") from None
@@ -327,7 +327,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         raise InputError("a key appears twice in one object", place=place) from None
     except _ConstantError as fault:
         # The text before it is valid JSON, and the walk reads what Python does.
-        starts = (at for _, key, at in walk(source.text) if not key and source.text.startswith(fault.name, at))
+        starts = (at for _, key, at in walk_json(source.text) if not key and source.text.startswith(fault.name, at))
         what = f"not valid JSON: {fault.name} is not a number in JSON"
         raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
     except ValueError:  # Python refuses whole numbers of more digits than it could write

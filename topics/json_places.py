@@ -10,7 +10,7 @@ Loc = tuple[str | int, ...]
 _SPACE = " \t\r\n"
 
 
-def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
+def walk_json(text: str) -> Iterator[tuple[Loc, bool, int]]:
     """Yield (path, is key, position) for every key and value in a valid JSON text, in file order. Uses its own stack,
     so that it can read any nesting that the parser can."""
     decoder, at = JSONDecoder(), 0
@@ -46,15 +46,15 @@ def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
             open_[-1] = (way, index + 1)
 
 
-def start_of(text: str, loc: Loc) -> int:
+def start_position(text: str, loc: Loc) -> int:
     """Return the position of the value at `loc`, or 0 if there is none."""
-    return next((start for way, key, start in walk(text) if way == loc and not key), 0)
+    return next((start for way, key, start in walk_json(text) if way == loc and not key), 0)
 
 
 @lru_cache(maxsize=1)  # a list of many faulty elements must not be walked once for each
 def element_starts(text: str, loc: Loc) -> Sequence[int]:
     decoder, starts = JSONDecoder(), []
-    at = _skip_space(text, start_of(text, loc) + 1)
+    at = _skip_space(text, start_position(text, loc) + 1)
     while text[at] != "]":
         starts.append(at)
         at = _skip_space(text, decoder.raw_decode(text, at)[1])

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from urllib.parse import unquote_plus
 
 from topics.addresses import Address, address, canonical_host, looks_public
-from topics.patterns import LONGEST_MATCHED, matchable
+from topics.patterns import LONGEST_MATCHED, check_matchable
 from topics.shown_names import shorten
 
 
@@ -39,7 +39,7 @@ class UrlKind:
         named: set[str] = set()
         for pattern in (self.path, self.query):
             try:
-                named.update(_compile_pattern(matchable(pattern)).groupindex)
+                named.update(_compile_pattern(check_matchable(pattern)).groupindex)
             except ValueError as fault:
                 raise ValueError(f"{shorten(pattern, 80)!r} {fault}") from None
         if "{id}" in self.identity and "id" not in named:

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern that is compiled on first use. Errors appear only then: use it for patterns in the code."""
-    return cast(re.Pattern[str], _Late(pattern, flags))
+    return cast(re.Pattern[str], _LatePattern(pattern, flags))
 
 
-class _Late:
+class _LatePattern:
     def __init__(self, pattern: str, flags: int) -> None:
         self._given = pattern, flags
 

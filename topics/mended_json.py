@@ -1,9 +1,9 @@
 """Recovery of lists in which some records are not JSON: a stray quotation mark, a NaN, a repeated key, a missing end.
 
-One bad record is no reason to lose the others. `mended` finds where each record of the list ends, and where the next
-one begins after a bad one. Bad records are replaced by blanks, so that the rest keeps its lines and columns. Only lists
-of complete records are mended, also within objects: a conversation without one of its messages would be a different
-conversation.
+One bad record is no reason to lose the others. `mend_records` finds where each record of the list ends, and where the
+next one begins after a bad one. Bad records are replaced by blanks, so that the rest keeps its lines and columns. Only
+lists of complete records are mended, also within objects: a conversation without one of its messages would be a
+different conversation.
 """
 
 import re
@@ -20,7 +20,9 @@ _NEXT_ANYWHERE = re.compile(r"[,\n][ \t\r\n]*(?=[{\[])")
 _CUT = "the text is truncated: write the file again, or use a copy"
 
 
-def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
+def mend_records(
+    text: str, path: str, line: int, is_record: Callable[[object], bool]
+) -> tuple[str, list[InputError]] | None:
     """Return the text as valid JSON without bad records, and the error of each, in order. Returns None if it is not a
     list of records or an object with such a list. The text begins on line `line` of the file. `is_record` says whether
     a value is a complete record."""

@@ -4,9 +4,9 @@ Python's engine takes exponential time on some patterns, and patterns are matche
 systems. So a pattern is refused unless the number of ways to match it from one position is small: nothing that contains
 a choice is repeated, there are no backreferences, and the product of all choices is bounded.
 
-`searchable` is for a pattern that is searched in a long text: nothing repeats without a limit. `matchable` is for a
-pattern that must match a whole short text: `.*` counts as one way for each character, so two such repeats are within
-the limit and three are not. There, groups may have names, and lookahead is allowed.
+`check_searchable` is for a pattern that is searched in a long text: nothing repeats without a limit. `check_matchable`
+is for a pattern that must match a whole short text: `.*` counts as one way for each character, so two such repeats are
+within the limit and three are not. There, groups may have names, and lookahead is allowed.
 """
 
 import re
@@ -31,7 +31,7 @@ _REPEAT = re.compile(r"(?:(\?)|([*+])|\{([0-9]{0,4})(,?)([0-9]{0,4})\})[?+]?")
 _NAMED = re.compile(r"\(\?P<\w+>")
 
 
-def searchable(pattern: str) -> str:
+def check_searchable(pattern: str) -> str:
     """Return `pattern` if its search takes time linear in the text with a small factor, or raise ValueError."""
     ways, longest = _measure_pattern(pattern, _LONGEST_SEARCHABLE, 0)
     if longest == 0:
@@ -45,7 +45,7 @@ def searchable(pattern: str) -> str:
     return pattern
 
 
-def matchable(pattern: str) -> str:
+def check_matchable(pattern: str) -> str:
     """Return `pattern` if it can be matched quickly on a text of `LONGEST_MATCHED` characters, or raise ValueError."""
     ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:

@@ -13,14 +13,14 @@ T = TypeVar("T")
 _LOADED: dict[str, None] = {}
 
 
-def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
+def find_plug_ins(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name. `what` is their kind in the plural, and `taken` has Harvest's own
     names. Raises InputError for a name that is taken or that two distributions define."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
         if entry.name in taken or entry.name in found:
             raise InputError(
-                f"two {what} are called {entry.name!r}; one is from {source(entry)}",
+                f"two {what} are called {entry.name!r}; one is from {entry_source(entry)}",
                 advice="rename it, or uninstall that distribution",
             )
         found[entry.name] = entry
@@ -32,23 +32,23 @@ def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any],
     kind for messages, such as `the driver`. Raises InputError for any failure, because the code is not Harvest's."""
     try:
         found = made(entry.load())
-        _LOADED[f"{what} {entry.name!r} of {source(entry)}"] = None
+        _LOADED[f"{what} {entry.name!r} of {entry_source(entry)}"] = None
         return found
     except InputError:
         raise
     except Exception as fault:
         kind = "" if isinstance(fault, TypeError) else f"{type(fault).__name__}: "
         raise InputError(
-            f"{what} {entry.name!r} of {source(entry)} cannot be loaded: {kind}{fault}",
+            f"{what} {entry.name!r} of {entry_source(entry)} cannot be loaded: {kind}{fault}",
             allowed=allowed,
             advice="correct it, or uninstall that distribution",
         ) from fault
 
 
-def loaded() -> tuple[str, ...]:
+def loaded_plug_ins() -> tuple[str, ...]:
     """Return descriptions of the plug-ins loaded in this process."""
     return tuple(_LOADED)
 
 
-def source(entry: EntryPoint) -> str:
+def entry_source(entry: EntryPoint) -> str:
     return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value

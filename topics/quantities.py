@@ -33,7 +33,7 @@ _OR_MORE = late_pattern(r"(.+?) ?(?:\+|or more|and more|and up|and above)")
 _BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 
-def quantity(text: str) -> tuple[Range, ...]:
+def read_quantity(text: str) -> tuple[Range, ...]:
     """Return all possible readings of `text`, which is normally one range of one number.
 
     A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.

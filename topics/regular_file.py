@@ -32,7 +32,7 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
         descriptor = os.open(path, _FLAGS)
     except OSError as fault:
         raise _explain_fault(fault, path, None) from None
-    return _file(descriptor, path)
+    return _open_descriptor(descriptor, path)
 
 
 def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: int = -1) -> bytes:
@@ -57,10 +57,10 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
         descriptor = _open_file(path.name, _FLAGS, at, whole)
     finally:
         os.close(at)
-    return _file(descriptor, whole)
+    return _open_descriptor(descriptor, whole)
 
 
-def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
+def list_entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
     """Return the entries of `folder` that match a path of patterns, one for each level, sorted. Unlike `Path.glob` it
     follows no links below `folder`: a link in the place of a folder is itself returned, so that reading it reports an
     error."""
@@ -97,7 +97,7 @@ def _explain_fault(
     return fault
 
 
-def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
+def _open_descriptor(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)

@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from topics.attributes import AttributeSet, normalise, uniform
+from topics.attributes import AttributeSet, normalise_shares, uniform_shares
 from topics.cut_text import Phrase, Said
 from topics.document import Document, StrictModel, written_form
 from topics.errors import InputError
 from topics.kinds import KINDS, UrlKind
-from topics.quantities import quantity
+from topics.quantities import read_quantity
 from topics.suggestions import did_you_mean
 from topics.topic import ID_LONGEST, ID_PATTERN, ID_WORDS, Topic, TopicSet, TopicType
-from topics.unseen_characters import named, says_something, unseen_in
+from topics.unseen_characters import character_name, find_unseen, says_something
 from topics.yaml_values import Loc
 
 FORMAT = "harvest-topics/1"
@@ -25,14 +25,14 @@ FORMAT = "harvest-topics/1"
 Name = Annotated[str, Field(max_length=ID_LONGEST), written_form(ID_PATTERN, ID_WORDS)]
 
 
-def _of_sane_size(number: int | float) -> int | float:
+def _check_size(number: int | float) -> int | float:
     """Refuse whole numbers in JSON and YAML that no float can represent."""
     if not -1e300 < number < 1e300:
         raise ValueError("the number is too large")
     return number
 
 
-Number = Annotated[int | float, AfterValidator(_of_sane_size)]
+Number = Annotated[int | float, AfterValidator(_check_size)]
 
 
 class _Url(StrictModel):
@@ -184,7 +184,7 @@ def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str,
         )
     for words, key in ((entry.request, ("request",)), *((turn, ("turns", i)) for i, turn in enumerate(entry.turns))):
         if words.strip() and not says_something(words):
-            seen = ", ".join(map(named, unseen_in(words)))
+            seen = ", ".join(map(character_name, find_unseen(words)))
             raise document.error((*loc, *key), f"the text has only invisible characters: {seen}", advice="write words")
     if not entry.request.strip() and not entry.turns:
         raise document.error(
@@ -246,7 +246,7 @@ def _read_attribute(document: Document, name: str, entry: _Attribute) -> Attribu
     for i, bound in enumerate(entry.bounds):
         if isinstance(bound, str):
             try:
-                found = {part.low if part.low == part.high else None for part in quantity(bound)}
+                found = {part.low if part.low == part.high else None for part in read_quantity(bound)}
             except ValueError as fault:
                 raise document.error((*loc, "bounds", i), str(fault)) from None
             exact = found.pop() if len(found) == 1 else None
@@ -267,12 +267,12 @@ def _read_attribute(document: Document, name: str, entry: _Attribute) -> Attribu
     if isinstance(entry.gold, str):
         if entry.gold != "uniform":
             raise document.error(gold_loc, f"unknown gold {entry.gold!r}", allowed="uniform, or counts by group")
-        gold = uniform(max(1, len(groups)))
+        gold = uniform_shares(max(1, len(groups)))
     elif isinstance(entry.gold, tuple):
         gold = tuple(map(float, entry.gold))
     else:
         try:
-            gold = normalise(entry.gold, groups)
+            gold = normalise_shares(entry.gold, groups)
         except ValueError as fault:
             raise document.error(gold_loc, f"gold: {fault}") from None
     try:

@@ -24,7 +24,7 @@ _UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
 
 
-def unseen_in(text: str) -> dict[str, None]:
+def find_unseen(text: str) -> dict[str, None]:
     """Return the invisible characters of a text, each once: those without a shape, and blanks other than spaces, line
     ends and tabs."""
     if text.isascii() and text.isprintable():
@@ -39,7 +39,7 @@ def unseen_in(text: str) -> dict[str, None]:
 
 
 def show_unseen(text: str) -> str:
-    return text.translate({ord(character): f"<U+{ord(character):04X}>" for character in unseen_in(text)})
+    return text.translate({ord(character): f"<U+{ord(character):04X}>" for character in find_unseen(text)})
 
 
 def says_something(text: str) -> bool:
@@ -68,13 +68,13 @@ _CONTROLS = {
 }
 
 
-def named(character: str) -> str:
+def character_name(character: str) -> str:
     other = "control character" if unicodedata.category(character) == "Cc" else "no name"
     name = unicodedata.name(character, _CONTROLS.get(character, other)).lower()
     return f"the character U+{ord(character):04X} ({name})"
 
 
-def culprit(text: str, line: int) -> int:
+def find_culprit(text: str, line: int) -> int:
     """Return the position of an invisible character on `line` (from 0, as YAML counts) or just above that explains a
     YAML error, or -1."""
     begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
@@ -83,7 +83,7 @@ def culprit(text: str, line: int) -> int:
     return -1 if found is None else first + next(found.start(i) for i in (1, 2, 3) if found[i])
 
 
-def surrounds(key: str) -> str:
+def surrounding_character(key: str) -> str:
     """Return the invisible character at the beginning or end of a key, or ""."""
     for character in (key[:1], key[-1:]):
         if character and _UNSEEN.match(character):
@@ -99,7 +99,7 @@ def refuse_lost_breaks(text: str, path: str, value: object) -> None:
         return
     kept = sum(len(re.findall(f"[{_BREAKS}]", one)) for one in _all_texts(value))
     if kept < len(re.findall(f"[{_BREAKS}]", text)) or _BESIDE_BLANK.search(text):
-        what = f"{named(found[0])}, which ends a line in YAML"
+        what = f"{character_name(found[0])}, which ends a line in YAML"
         raise InputError(
             what, place=place_in(text, path, found.start()), advice="replace it by an ordinary blank or line end"
         )

@@ -13,10 +13,10 @@ from typing import Protocol
 
 import yaml
 
-from topics.cut_text import Surroundings, commented, refuse_emptied
+from topics.cut_text import Surroundings, check_comments, refuse_emptied
 from topics.errors import InputError, Place
 from topics.text_file import place_in
-from topics.unseen_characters import culprit, named, refuse_lost_breaks, surrounds
+from topics.unseen_characters import character_name, find_culprit, refuse_lost_breaks, surrounding_character
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
@@ -91,8 +91,8 @@ def read_yaml(text: str, path: str) -> YamlValues:
         mark = fault.problem_mark or fault.context_mark
         place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         context = f" ({fault.context})" if fault.context else ""
-        if mark and (at := culprit(text, mark.line)) >= 0:
-            what = f"not valid YAML: {named(text[at])} in the place of an ordinary blank or line end"
+        if mark and (at := find_culprit(text, mark.line)) >= 0:
+            what = f"not valid YAML: {character_name(text[at])} in the place of an ordinary blank or line end"
             advice = "write an ordinary blank or line end, or put the text in quotation marks"
             raise InputError(what, place=place_in(text, path, at), advice=advice) from None
         said = f"{fault.problem}"
@@ -199,7 +199,7 @@ class _Reader:
         if self.comments:
             around = Surroundings(self.source, self.read_to, mark, node.end_mark, style, column, brackets)
             self.read_to = node.end_mark.index
-            return commented(value, self.path, around)
+            return check_comments(value, self.path, around)
         return value
 
     def _whole(self, node: yaml.ScalarNode) -> str:
@@ -221,8 +221,10 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self.refused(mark, "a key that is a list or mapping", "use a word as the key")
             key = self._whole(key_node)
-            if not key_node.style and (unseen := surrounds(key)):
-                raise self.refused(mark, f"{named(unseen)} around a key", "write an ordinary blank in its place")
+            if not key_node.style and (unseen := surrounding_character(key)):
+                raise self.refused(
+                    mark, f"{character_name(unseen)} around a key", "write an ordinary blank in its place"
+                )
             if key == "<<" and not key_node.style:
                 raise self.refused(mark, "the merge key <<", "write the values out")
             if key in found:

@@ -21,7 +21,7 @@ from recordings.files.evidence import write_safely
 from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from recordings.log.run_folder import is_run, read
 from scoring.annotations.breakdown_files import BreakdownMaterial
-from scoring.measures.breakdown import LABELS, labels_of, shares
+from scoring.measures.breakdown import LABELS, label_shares, likeliest_labels
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
@@ -95,7 +95,7 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
         for number, row in zip(numbers, rows, strict=True):
             line: dict[str, Any] = {**head, "turn": number, "probabilities": row.round(9).tolist()}
             line["probabilities"][2] = round(1 - sum(line["probabilities"][:2]), 9)
-            line["label"] = LABELS[int(labels_of(row))]
+            line["label"] = LABELS[int(likeliest_labels(row))]
             if why:
                 found = chosen.explain(turns, places[number])
                 added = {one.name: round(one.added, 4) for one in found.contributions[:_SHOWN]}
@@ -180,7 +180,7 @@ def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
 def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
     """Yield a reliability table for each submission: predicted and observed rates of breakdown in ten bins. The bins
     are given over all turns and, if there are several systems, for each system."""
-    gold = shares([turn.counts for turn in material.gold])[:, 2]
+    gold = label_shares([turn.counts for turn in material.gold])[:, 2]
     systems = np.array([turn.system for turn in material.gold])
     for one in material.submissions:
         said = np.array([one.turns[turn.dialogue, turn.turn].probabilities[2] for turn in material.gold])

@@ -25,10 +25,10 @@ from recordings.conversations.conversation import Conversation
 from scoring.settings import scoring_settings
 from simulators.registry import unasked_hazards
 from simulators.stopping.hazard import ORIGIN
-from topics.clusters import nearly_same, nearly_same_note
+from topics.clusters import nearly_equal_topics, nearly_same_note
 from topics.counting import pluralize
-from topics.plug_ins import loaded
-from topics.unseen_characters import named, show_unseen, unseen_in
+from topics.plug_ins import loaded_plug_ins
+from topics.unseen_characters import character_name, find_unseen, show_unseen
 
 # Options of drivers that locate the system.
 _ADDRESSES = ("url", "base_url", "function", "run")
@@ -138,10 +138,10 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         ],
         "asks_for_harm": [asdict(one) for one in harm_ladders(resolved.protocols)],
         "new_sessions": max(map(new_sessions, resolved.protocols)),
-        "plug_ins": list(loaded()),
+        "plug_ins": list(loaded_plug_ins()),
         "unseen_characters": _unseen_characters(resolved),
         "gold": len(resolved.gold) if resolved.gold is not None else 0,
-        "nearly_same": [list(group) for group in nearly_same(resolved.topics.topics)],
+        "nearly_same": [list(group) for group in nearly_equal_topics(resolved.topics.topics)],
     }
     if as_json:
         click.echo(json.dumps(document, indent=2))
@@ -248,8 +248,8 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
     ]
     found: dict[str, list[str]] = {}
     for where, texts in said:
-        for character in dict.fromkeys(one for text in texts for one in unseen_in(str(text))):
-            found.setdefault(named(character).removeprefix("the character "), []).append(where)
+        for character in dict.fromkeys(one for text in texts for one in find_unseen(str(text))):
+            found.setdefault(character_name(character).removeprefix("the character "), []).append(where)
     return found
 
 

@@ -84,7 +84,7 @@ def command(
         from scoring.swan.schema import load_schema
 
         criteria = load_schema(schema or "sakai-2023")
-        judgments = Judgments.of(read_layers(run), criteria, Precedence.asked("human"))
+        judgments = Judgments.from_layers(read_layers(run), criteria, Precedence.from_options("human"))
         asked = criteria[criterion]
         if asked.values:
             raise InputError(f"{asked.name} has values and no scores", advice="choose a criterion with scores")

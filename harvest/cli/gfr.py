@@ -17,7 +17,7 @@ from harvest.tables.figures import interval_notes, shown_with_interval
 from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS
 from scoring.notation import parse
-from scoring.rankings.groups import Scale, named_files, read_groups
+from scoring.rankings.groups import Scale, files_by_set, read_groups
 from scoring.rankings.list_scores import GAINS, ListSettings, list_scores, read_qrels
 from scoring.rankings.run import read_run
 from scoring.table import ScoreRow
@@ -100,8 +100,8 @@ def command(
         raise InputError(f"{', '.join(sorted(both))}: given as both ordinal and nominal", advice="give one of the two")
     found: dict[str, Scale] = dict.fromkeys(ordinal, "ordinal")
     groups = read_groups(
-        named_files(membership, ".gmemb"),
-        named_files(gold, ".golddistr"),
+        files_by_set(membership, ".gmemb"),
+        files_by_set(gold, ".golddistr"),
         {**found, **dict.fromkeys(nominal, "nominal")},
     )
     judged = read_qrels(qrels)

@@ -52,7 +52,7 @@ def judges_options(command: _Command) -> _Command:
         nuggets: str | None,
         **others: Any,
     ) -> Any:
-        precedence = Precedence.asked(judges, nuggets, folding)
+        precedence = Precedence.from_options(judges, nuggets, folding)
         if precedence.uses("model"):
             raise InputError(
                 "--judges names model, whose judgments nobody checks here",

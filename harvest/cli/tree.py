@@ -127,7 +127,7 @@ def command(
         tell(f"note: {printable(sentence, line=True)}")
     scored = TrialScores({})
     if term is not None:
-        material, asked = gather_runs(recorded).material, Precedence.asked(judges, nuggets, folding)
+        material, asked = gather_runs(recorded).material, Precedence.from_options(judges, nuggets, folding)
         table = load_gold(gold, material.topics) if gold is not None else None
         scored = trial_scores(material, term, gold=table, judges=asked)
     for sentence in scored.notes:

@@ -15,7 +15,7 @@ from recordings.files.errors import RunError, no_run
 from recordings.log.run_folder import event_files, is_run, read
 from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
-from topics.regular_file import entries
+from topics.regular_file import list_entries
 
 _MOST, _LONGEST = 20, 300  # the number of faults, and of characters of each
 _NEWER = "{}: has judgments newer than the report, which may change it: make it again"
@@ -174,7 +174,8 @@ def _verify_report(path: Path) -> _Found:
         if differences:
             made = path.stat().st_mtime  # as far as the files' times show
             layers = {
-                run: entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl") for run in known.runs
+                run: list_entries(run, "judgments", "*.jsonl") + list_entries(run, "decisions", "*.jsonl")
+                for run in known.runs
             }
             newer = [run for run, files in layers.items() if any(file.stat().st_mtime > made for file in files)]
             differences[:0] = [_NEWER.format(run) for run in newer]

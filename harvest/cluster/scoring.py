@@ -16,7 +16,7 @@ from recordings.log.header import software
 from recordings.log.run_folder import Run, event_file_sizes, read
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError
-from topics.regular_file import entries
+from topics.regular_file import list_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def score_run(task: ScoringTask) -> KeptScores:
 
 def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
     named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
-    judged = [file for kind in ("judgments", decisions.FOLDER) for file in entries(folder, kind, "*.jsonl")]
+    judged = [file for kind in ("judgments", decisions.FOLDER) for file in list_entries(folder, kind, "*.jsonl")]
     files = [folder / "run.json", *judged, *named]
     return {"events": event_file_sizes(folder), "files": {str(file): content_digest(file) for file in files}}
 

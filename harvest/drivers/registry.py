@@ -18,7 +18,7 @@ from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
 from topics.document import Document, StrictModel
 from topics.errors import InputError
-from topics.plug_ins import found_in, load_entry, source
+from topics.plug_ins import entry_source, find_plug_ins, load_entry
 from topics.suggestions import did_you_mean
 from topics.yaml_values import Loc
 
@@ -42,7 +42,7 @@ def driver_module(name: str) -> ModuleType:
     """Return the module of a driver. Raises InputError if the name is unknown or the plug-in is not a driver."""
     if name in DRIVERS:
         return import_module(DRIVERS[name])
-    others = found_in(GROUP, "drivers", DRIVERS)
+    others = find_plug_ins(GROUP, "drivers", DRIVERS)
     known = (*DRIVERS, *others)
     if name not in others:
         raise InputError(f"there is no driver {name!r}{did_you_mean(name, known)}", allowed=", ".join(known))
@@ -88,7 +88,7 @@ def read_exposure(
 
 
 def _read_exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
-    plug_in = "" if name in DRIVERS else source(found_in(GROUP, "drivers", DRIVERS)[name])
+    plug_in = "" if name in DRIVERS else entry_source(find_plug_ins(GROUP, "drivers", DRIVERS)[name])
     further = getattr(driver_module(name), "further", _no_files)(options, folder)
     return Exposure.of(who, options, *further, plug_in=plug_in)
 

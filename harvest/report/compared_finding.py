@@ -20,7 +20,7 @@ from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, roughly
+from topics.decimals import decimal, round_roughly
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _BEYOND = 100_000  # more than anyone would play
@@ -281,8 +281,8 @@ class _Study:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
         more = max(1, math.ceil(wanted) - there)
         return (
-            f"Roughly {roughly(more)} more {what} (now {there:,}) would settle it in four studies of five, if the "
-            "difference is as large as observed."
+            f"Roughly {round_roughly(more)} more {what} (now {there:,}) would settle it in four studies of five, if "
+            "the difference is as large as observed."
         )
 
     def _command(self, pair: Pair) -> str:

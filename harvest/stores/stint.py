@@ -19,7 +19,7 @@ from recordings.log.inventory import INVENTORY, begin_inventory, list_file
 from recordings.log.run_folder import event_files, is_run
 from recordings.log.store import CLAIM
 from topics.errors import HarvestError, InputError, Place
-from topics.regular_file import entries, open_inside, read_inside
+from topics.regular_file import list_entries, open_inside, read_inside
 
 _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
 
@@ -179,7 +179,7 @@ class Sender:
                 self._send_pieces("chain", chain)
 
     def _send_layers(self, pattern: str) -> None:
-        for layer in entries(self._folder, "judgments", pattern):
+        for layer in list_entries(self._folder, "judgments", pattern):
             name = layer.relative_to(self._folder).as_posix()
             if name not in self._known:
                 self._stored.put_new(name, read_inside(self._folder, name))

@@ -17,7 +17,7 @@ from pydantic import Field, field_validator, model_validator
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.plain import plain_text
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
-from topics.patterns import searchable
+from topics.patterns import check_searchable
 
 _SEARCHED = 100_000  # characters; a user's pattern may cost time at each of them
 _LONGEST_PHRASE = 200  # characters; use a pattern for longer texts
@@ -57,7 +57,7 @@ class Contains(AnswerRule):
     @field_validator("pattern")
     @classmethod
     def _check_pattern(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else searchable(pattern)
+        return None if pattern is None else check_searchable(pattern)
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Contains:

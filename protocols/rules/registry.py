@@ -28,7 +28,7 @@ from protocols.rules.repetition import Repetition
 from protocols.rules.rule import Rule, Sight, Verdict, absence
 from protocols.rules.words import Sentences, Words
 from topics.document import Document, StrictModel
-from topics.plug_ins import found_in, load_entry
+from topics.plug_ins import find_plug_ins, load_entry
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 from topics.yaml_values import Loc
@@ -95,7 +95,7 @@ def _kinds() -> tuple[str, ...]:
 
 @cache
 def _plug_in_kinds() -> Mapping[str, EntryPoint]:
-    return found_in(GROUP, "kinds of rules", (*KINDS_OF_RULES, *_COMPOSED))
+    return find_plug_ins(GROUP, "kinds of rules", (*KINDS_OF_RULES, *_COMPOSED))
 
 
 @cache

@@ -23,7 +23,7 @@ from recordings.log.inventory import CHAINED, INVENTORY, Inventory, read_invento
 from recordings.log.noted import Noted, read_findings
 from recordings.log.run_folder import event_files
 from topics.counting import pluralize
-from topics.regular_file import entries, kind_of, read_inside
+from topics.regular_file import kind_of, list_entries, read_inside
 
 _LATER = "recorded before Harvest kept an inventory, so a missing layer or file of decisions would not be noticed"
 _UNLISTED = (
@@ -88,7 +88,7 @@ class Checked:
 
     def check_layers(self, run: Path) -> list[str]:
         there = []
-        for file in sorted(entries(run, "judgments", "*.jsonl")):
+        for file in sorted(list_entries(run, "judgments", "*.jsonl")):
             name = f"judgments/{file.name}"
             there.append(name)
             fault = layer_fault(file)
@@ -106,10 +106,10 @@ class Checked:
             file = f"{DECISIONS}/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else DECISIONS
             self.faults.append(Fault(file, place.line or None if place else None, fault.what))
             return []
-        files = entries(run, DECISIONS, "*.jsonl")
+        files = list_entries(run, DECISIONS, "*.jsonl")
         later = reports_in_later_chains(files)
         checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
-        checked += self.take_gone(entries(run, DECISIONS, "*.chain"))
+        checked += self.take_gone(list_entries(run, DECISIONS, "*.chain"))
         self.take(checked)
         return checked
 
@@ -203,7 +203,7 @@ def check_recording(run: Path) -> Checked:
     paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
     for folder in ("judgments", DECISIONS):
         for pattern in ("*.jsonl", "*.chain"):
-            paths += entries(run, folder, pattern)
+            paths += list_entries(run, folder, pattern)
     kinds = {path: kind_of(path) if path.exists() or path.is_symlink() else "" for path in paths}
     strange = [
         Fault(path.relative_to(run).as_posix(), None, f"this is {kind}, not a file, so it was not read")
@@ -215,7 +215,7 @@ def check_recording(run: Path) -> Checked:
     found, named = _check_journal(run)
     there = {
         file.relative_to(run).as_posix()
-        for file in entries(run, "evidence", "??", "*")
+        for file in list_entries(run, "evidence", "??", "*")
         if not file.name.startswith(".")
     }
     for address in sorted(there):
@@ -271,7 +271,7 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     kept = [
         *layers,
         *(one.name for one in decided if one.name not in found.gone),
-        *(["evidence"] if entries(run, "evidence", "??", "*") else []),
+        *(["evidence"] if list_entries(run, "evidence", "??", "*") else []),
     ]
     if not files and not any(name.startswith("trials-") for name in found.gone):
         what = "there is no file of events: all are missing, or the first process was stopped before it created one"

@@ -25,7 +25,7 @@ from recordings.judged.judgments import Layer
 from topics.errors import HarvestError, InputError, Place
 from topics.gold import GoldEntry, GoldTable, written_vector
 from topics.library import load_topics
-from topics.plug_ins import found_in, load_entry, source
+from topics.plug_ins import entry_source, find_plug_ins, load_entry
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
@@ -107,14 +107,14 @@ class Importer:
 
 def format_names() -> tuple[str, ...]:
     """Return the names of all formats, with those of plug-ins last."""
-    return (*IMPORTERS, *found_in(GROUP, "importers", IMPORTERS))
+    return (*IMPORTERS, *find_plug_ins(GROUP, "importers", IMPORTERS))
 
 
 def find_importer(name: str) -> Importer:
     """Return the importer of a format. Raises InputError for an unknown name or a plug-in that cannot be loaded."""
     if name in IMPORTERS:
         return IMPORTERS[name]
-    others = found_in(GROUP, "importers", IMPORTERS)
+    others = find_plug_ins(GROUP, "importers", IMPORTERS)
     if name not in others:
         raise InputError(
             f"there is no format {name!r}{did_you_mean(name, format_names())}", allowed=", ".join(format_names())
@@ -131,7 +131,7 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
 
     def guarded(request: Request) -> Found:
         """Call the plug-in. The error names it, so that its faults are not ascribed to Harvest."""
-        what = f"the importer {entry.name!r} of {source(entry)}"
+        what = f"the importer {entry.name!r} of {entry_source(entry)}"
         try:
             found = read(request)
         except HarvestError:

@@ -27,7 +27,7 @@ from recordings.secrets.redaction import Redactor
 from topics.errors import InputError, Place
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, check_topic_id
-from topics.unseen_characters import unseen_in
+from topics.unseen_characters import find_unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +255,12 @@ def describe_odd_names(systems: Iterable[str]) -> Iterator[str]:
     look the same, which are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(set(systems)):
-        shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
+        shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*find_unseen(name), *"\t\n\r"}})
         if shown != name:
             yield f"the name of a system contains invisible characters: {shown[:100]}"
         elif name != name.strip():
             yield f"the name of a system begins or ends with white space: {name!r}"
-        seen = name.translate(dict.fromkeys(map(ord, unseen_in(name)), ""))
+        seen = name.translate(dict.fromkeys(map(ord, find_unseen(name)), ""))
         alike[" ".join(unicodedata.normalize("NFC", seen).split())].append(name)
     for several in alike.values():
         if len(several) > 1:

@@ -38,7 +38,7 @@ from recordings.log.header import trial_identity
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, json_values
-from topics.mended_json import mended
+from topics.mended_json import mend_records
 from topics.regular_file import read_bytes
 from topics.text_file import decode, refuse_binary
 from topics.topic import TopicSet, check_topic_id
@@ -79,7 +79,7 @@ class SalvagedText:
             bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
 
         try:
-            yield from json_values(self.text, self.path, refuse, partial(mended, is_record=is_record))
+            yield from json_values(self.text, self.path, refuse, partial(mend_records, is_record=is_record))
         except InputError as fault:
             raise (next(iter(self.faults.values()), fault)) from None
 

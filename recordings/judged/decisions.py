@@ -32,7 +32,7 @@ from recordings.log.inventory import CHAINED
 from recordings.log.journal import Journal
 from recordings.secrets.redaction import Redactor
 from topics.errors import Place
-from topics.regular_file import entries
+from topics.regular_file import list_entries
 
 FORMAT = "harvest-decisions/1"
 FOLDER = "decisions"
@@ -78,7 +78,7 @@ def read_decisions(run: str | PathLike[str]) -> Decisions:
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()
-    for file in entries(run, FOLDER, "*.jsonl"):
+    for file in list_entries(run, FOLDER, "*.jsonl"):
         rows, _ = read_lines(file, file.parent)
         for number, (place, row) in enumerate(rows):
             if number == 0:
@@ -145,7 +145,7 @@ class DecisionBook:
             raise StoreError(folder, fault) from fault
         lock = Lock(folder)
         try:
-            for file in entries(run, FOLDER, "*.jsonl"):
+            for file in list_entries(run, FOLDER, "*.jsonl"):
                 _sync_file(file)
             return cls(Path(run), clock, set(read_decisions(run).ids), lock)
         except BaseException:
@@ -214,7 +214,7 @@ class DecisionBook:
     def _create(self) -> Journal:
         folder = self.run / FOLDER
         number = max(
-            (int(file.stem) for file in entries(self.run, FOLDER, "*.jsonl") if file.stem.isdecimal()), default=0
+            (int(file.stem) for file in list_entries(self.run, FOLDER, "*.jsonl") if file.stem.isdecimal()), default=0
         )
         path = folder / f"{number + 1:06}.jsonl"
         try:

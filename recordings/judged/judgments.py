@@ -28,7 +28,7 @@ from recordings.judged.decisions import Decision, is_target, read_decisions
 from recordings.log.inventory import list_file
 from recordings.secrets.redaction import Redactor
 from topics.errors import Place
-from topics.regular_file import entries, read_inside
+from topics.regular_file import list_entries, read_inside
 
 FORMAT = "harvest-judgments/1"
 _FOLDER = "judgments"
@@ -187,7 +187,7 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     RunError with file and line."""
     inner_folder(Path(run), _FOLDER, _FOLDER)
     try:
-        files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
+        files = [read_layer(file) for file in list_entries(run, _FOLDER, "*.jsonl")]
         some = os.path.lexists(Path(run, DECISIONS))
         decided = decided_layers(read_decisions(run).standing, files) if some else ()
     except RunError as fault:

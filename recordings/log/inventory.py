@@ -19,7 +19,7 @@ from recordings.files.digests import content_digest, next_link, read_object
 from recordings.files.errors import StoreError
 from recordings.files.evidence import fsync_file, fsync_folder
 from recordings.files.json_text import line
-from topics.regular_file import entries, open_inside, read_inside
+from topics.regular_file import list_entries, open_inside, read_inside
 
 INVENTORY = "inventory.jsonl"
 FORMAT = "harvest-inventory/1"
@@ -158,7 +158,7 @@ def _is_listed(whole: bytes, row: Mapping[str, Any]) -> bool:
 
 
 def _opening_row(run: Path, files: Origin) -> Mapping[str, Any]:
-    layers = entries(run, "judgments", "*.jsonl")
+    layers = list_entries(run, "judgments", "*.jsonl")
     growing = _growing_files(run)
     held = {
         file.relative_to(run).as_posix(): content_digest(file)
@@ -172,7 +172,7 @@ def _opening_row(run: Path, files: Origin) -> Mapping[str, Any]:
 
 
 def _growing_files(run: Path) -> list[Path]:
-    return [*sorted(run.glob("trials-*.jsonl")), *entries(run, "decisions", "*.jsonl")]
+    return [*sorted(run.glob("trials-*.jsonl")), *list_entries(run, "decisions", "*.jsonl")]
 
 
 def says_chained(file: Path) -> bool:

@@ -36,7 +36,7 @@ from recordings.log.journal import Journal
 from recordings.log.long_work import LONG
 from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
-from topics.regular_file import entries, read_inside
+from topics.regular_file import list_entries, read_inside
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
@@ -183,7 +183,7 @@ class RunWriter:
         cls, run: Path, header: Header, lock: Lock, name: str, redactor: Redactor, clock: Now
     ) -> RunWriter:
         remove_leftovers(run)
-        for folder in entries(run, "evidence", "??"):
+        for folder in list_entries(run, "evidence", "??"):
             remove_leftovers(folder)
         begin_inventory(run)
         numbers = [int(found[1]) for entry in run.iterdir() if (found := _SEQUENCE.fullmatch(entry.name))]

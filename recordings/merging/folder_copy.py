@@ -22,7 +22,7 @@ from recordings.log.header import Header
 from recordings.log.inventory import CHAINED
 from recordings.log.run_folder import Run
 from topics.counting import pluralize
-from topics.regular_file import entries, read_inside
+from topics.regular_file import list_entries, read_inside
 
 # The number that each attempt of a run gets; attempts whose number is ambiguous are left out.
 Numbers = Mapping[AttemptId, int]
@@ -127,7 +127,7 @@ def copy_contents(run: Run, building: Path, numbers: Numbers | None = None) -> l
     `numbers` has the new number of every attempt, which its judgments get too; None keeps the numbers."""
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
-    for file in entries(run.path, "evidence", "??", "*"):
+    for file in list_entries(run.path, "evidence", "??", "*"):
         address = file.relative_to(run.path).as_posix()
         if file.name.startswith("."):
             continue  # left by a killed writer; no event names it
@@ -152,8 +152,8 @@ def copy_contents(run: Run, building: Path, numbers: Numbers | None = None) -> l
         if numbers is not None and moved != layer:
             data = renumber_layer_file(data, numbers)
         put_layer(building, data, layer.kind, layer.author)
-    replies = [file for name in ("extraction", "judge") for file in entries(run.path, name, "*", "*.jsonl")]
-    for file in (*replies, *entries(run.path, DAMAGED, "*")):
+    replies = [file for name in ("extraction", "judge") for file in list_entries(run.path, name, "*", "*.jsonl")]
+    for file in (*replies, *list_entries(run.path, DAMAGED, "*")):
         to = file.relative_to(run.path)
         try:
             data = read_inside(run.path, to)

@@ -60,8 +60,8 @@ def agreement(
     every = np.concatenate(scores) if scores else np.empty((0, 1))
     alpha = math.nan
     if len(np.unique(every, axis=0)) > 1:
-        observed = math.fsum(_differences(row) / (len(row) - 1) for row in scores) / len(every)
-        alpha = 1 - observed / (_differences(every) / (len(every) * (len(every) - 1)))
+        observed = math.fsum(_sum_differences(row) / (len(row) - 1) for row in scores) / len(every)
+        alpha = 1 - observed / (_sum_differences(every) / (len(every) * (len(every) - 1)))
     often = Counter(one for row in given for one in row)
     usual = max(often, key=lambda one: (often[one], str(one)), default=None)
     values = any(isinstance(one, str) for one in often)
@@ -91,6 +91,6 @@ def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
     return [np.eye(len(place))[[place[str(one)] for one in row]] for row in rows]
 
 
-def _differences(scores: Rows) -> float:
+def _sum_differences(scores: Rows) -> float:
     means = ((column, math.fsum(column) / len(column)) for column in scores.T.tolist())
     return 2 * len(scores) * math.fsum(math.fsum((one - mean) ** 2 for one in column) for column, mean in means)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from scoring.measures.breakdown import LABELS, labels_of
+from scoring.measures.breakdown import LABELS, likeliest_labels
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, read_json
 from topics.suggestions import nearest
@@ -47,7 +47,7 @@ class AnnotatedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class Prediction:
     """Predicted probabilities of O, T and X, which sum to 1, and an index into `LABELS`, by default their argmax."""
 
     probabilities: tuple[float, float, float]
@@ -59,7 +59,7 @@ class Submission:
     """Predictions from the file or folder `name` for all annotated turns, and possibly for others."""
 
     name: str
-    turns: dict[Key, Predicted]
+    turns: dict[Key, Prediction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class BreakdownMaterial:
 class _Collected:
     counts: Counts
     gold: dict[Key, AnnotatedTurn] = field(default_factory=dict)
-    submissions: dict[str, dict[Key, Predicted]] = field(default_factory=dict)
+    submissions: dict[str, dict[Key, Prediction]] = field(default_factory=dict)
 
-    def take(self, value: JsonValue, file: Path, name: str) -> None:
+    def add_value(self, value: JsonValue, file: Path, name: str) -> None:
         if value.has("dialogues"):
-            self._take_compact(value, file)
+            self._add_compact(value, file)
         elif value.has("dialogue-id"):
-            self._take_official(value, file, name)
+            self._add_official(value, file, name)
         elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
             for key in value.keys():  # noqa: SIM118  no mapping
                 meant = None if key in _OURS else nearest(key, _OURS)
@@ -90,16 +90,16 @@ class _Collected:
             dialogue, turn = value["dialogue"].text(), value["turn"].index()
             if value.has("counts"):
                 system = value["system"].text() if value.has("system") else ""
-                self.annotate(value, dialogue, turn, system, _three_counts(value["counts"]))
+                self.add_annotation(value, dialogue, turn, system, _three_counts(value["counts"]))
             if value.has("probabilities"):
                 at = value["probabilities"]
-                weights = [entry.weight() for entry in _three(at)]
+                weights = [entry.weight() for entry in _three_entries(at)]
                 label = value["label"].text(LABELS) if value.has("label") else None
-                self.predict(value, name, dialogue, turn, _read_prediction(at, weights, label))
+                self.add_prediction(value, name, dialogue, turn, _read_prediction(at, weights, label))
         else:
             raise value.error("the file has neither annotations nor predictions of breakdown", allowed=_KINDS)
 
-    def _take_compact(self, value: JsonValue, file: Path) -> None:
+    def _add_compact(self, value: JsonValue, file: Path) -> None:
         system = value["subset"].text() if value.has("subset") else file.stem
         key = "c" if self.counts == "workshop" else "cr"
         for dialogue in value["dialogues"].elements():
@@ -107,9 +107,9 @@ class _Collected:
             for turn in dialogue["turns"].elements():
                 if turn.has("c") or turn.has("cr"):
                     at = turn[key]
-                    self.annotate(at, name, turn["i"].index(), system, _three_counts(at))
+                    self.add_annotation(at, name, turn["i"].index(), system, _three_counts(at))
 
-    def _take_official(self, value: JsonValue, file: Path, name: str) -> None:
+    def _add_official(self, value: JsonValue, file: Path, name: str) -> None:
         dialogue = value["dialogue-id"].text()
         for turn in value["turns"].elements():
             index = turn["turn-index"].index()
@@ -117,7 +117,7 @@ class _Collected:
                 said = [entry["breakdown"].text(LABELS) for entry in turn["annotations"].elements()]
                 if said:  # user turns have an empty list
                     counts = tuple(said.count(label) for label in LABELS)
-                    self.annotate(turn, dialogue, index, file.resolve().parent.name, counts)
+                    self.add_annotation(turn, dialogue, index, file.resolve().parent.name, counts)
             if turn.has("labels"):
                 entries = turn["labels"].elements()
                 if len(entries) != 1:
@@ -125,9 +125,9 @@ class _Collected:
                 (entry,) = entries
                 weights = [entry[f"prob-{label}"].weight() for label in LABELS]
                 said_label = entry["breakdown"].text(LABELS)
-                self.predict(turn, name, dialogue, index, _read_prediction(entry, weights, said_label))
+                self.add_prediction(turn, name, dialogue, index, _read_prediction(entry, weights, said_label))
 
-    def annotate(self, at: JsonValue, dialogue: str, turn: int, system: str, counts: tuple[int, ...]) -> None:
+    def add_annotation(self, at: JsonValue, dialogue: str, turn: int, system: str, counts: tuple[int, ...]) -> None:
         if sum(counts) == 0:
             raise at.error("nobody annotated this turn", advice="leave its counts out")
         if (dialogue, turn) in self.gold:
@@ -135,7 +135,7 @@ class _Collected:
         o, t, x = counts
         self.gold[dialogue, turn] = AnnotatedTurn(dialogue, turn, system, (o, t, x))
 
-    def predict(self, at: JsonValue, name: str, dialogue: str, turn: int, predicted: Predicted) -> None:
+    def add_prediction(self, at: JsonValue, name: str, dialogue: str, turn: int, predicted: Prediction) -> None:
         turns = self.submissions.setdefault(name, {})
         if (dialogue, turn) in turns:
             raise at.error(
@@ -154,10 +154,10 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
     """
     collected = _Collected(counts)
     for path in paths:
-        for file, name in _files(path):
+        for file, name in _list_files(path):
             for value in read_json(file):
                 for one in value.elements() if isinstance(value.value, list) else (value,):
-                    collected.take(one, file, name)
+                    collected.add_value(one, file, name)
     if not collected.gold:
         raise InputError(
             "there is no annotated turn in " + ", ".join(str(path) for path in paths),
@@ -181,7 +181,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
     return BreakdownMaterial(tuple(collected.gold.values()), submissions, tuple(notes))
 
 
-def _files(path: Path) -> Iterator[tuple[Path, str]]:
+def _list_files(path: Path) -> Iterator[tuple[Path, str]]:
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and not file.is_dir())
         if not found:
@@ -192,7 +192,7 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         yield path, path.stem if path.suffix == ".jsonl" else "submission"
 
 
-def _three(at: JsonValue) -> list[JsonValue]:
+def _three_entries(at: JsonValue) -> list[JsonValue]:
     entries = at.elements()
     if len(entries) != len(LABELS):
         raise at.error(f"there are {len(entries)} numbers instead of three", allowed="[O, T, X]")
@@ -200,10 +200,10 @@ def _three(at: JsonValue) -> list[JsonValue]:
 
 
 def _three_counts(at: JsonValue) -> tuple[int, ...]:
-    return tuple(entry.index() for entry in _three(at))
+    return tuple(entry.index() for entry in _three_entries(at))
 
 
-def _read_prediction(at: JsonValue, weights: Iterable[float], label: str | None) -> Predicted:
+def _read_prediction(at: JsonValue, weights: Iterable[float], label: str | None) -> Prediction:
     o, t, x = weights
     if not abs(o + t + x - 1) <= _TOLERANCE:
         raise at.error(
@@ -211,4 +211,4 @@ def _read_prediction(at: JsonValue, weights: Iterable[float], label: str | None)
             allowed="a sum of 1 (within 0.000001)",
             advice="write more digits, or divide by the sum",
         )
-    return Predicted((o, t, x), int(labels_of((o, t, x))) if label is None else LABELS.index(label))
+    return Prediction((o, t, x), int(likeliest_labels((o, t, x))) if label is None else LABELS.index(label))

@@ -18,7 +18,7 @@ from scoring.annotations.breakdown_files import AnnotatedTurn, BreakdownMaterial
 from scoring.annotations.held_out import mean_of_others
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import no_interval
-from scoring.measures.breakdown import Figure, annotator_halves, figures, labels_of, rates, shares
+from scoring.measures.breakdown import Figure, annotator_halves, figures, label_shares, likeliest_labels, rate_figures
 from scoring.table import ScoreRow
 from topics.errors import InputError
 from topics.identity import generator
@@ -29,7 +29,7 @@ HeldOut = Literal["dialogue", "system"]
 # The name of the rows with the gold's own rates.
 GOLD = "annotators"
 
-_DEALS = 20  # on 4,150 turns the distance of one deal varies by 2%, the mean of twenty by 0.4%
+_SPLITS = 20  # on 4,150 turns the distance of one deal varies by 2%, the mean of twenty by 0.4%
 
 # The predictors that a submission is compared with, each with its description.
 BASELINES: Mapping[str, str] = MappingProxyType(
@@ -39,7 +39,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
         "baseline: prior": "the mean distribution of the other dialogues (or systems), or of --train",
         "baseline: prior of the system": "the same, over dialogues of the turn's own system only",
         "baseline: half the annotators": (
-            f"one half as predictor, the other half as gold; mean of {_DEALS} random splits"
+            f"one half as predictor, the other half as gold; mean of {_SPLITS} random splits"
         ),
     }
 )
@@ -102,7 +102,7 @@ def breakdown_rows(
         raise InputError(f"{level} is not a confidence level", allowed="a number between 0 and 1")
     turns = sorted(material.gold, key=lambda turn: (turn.dialogue, turn.turn))  # independent of the order of files
     counts = np.array([turn.counts for turn in turns], dtype=np.int64)
-    gold = shares(counts)
+    gold = label_shares(counts)
     taken = {submission.name for submission in material.submissions} & {GOLD, *BASELINES}
     if taken:
         raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file or folder")
@@ -112,7 +112,7 @@ def breakdown_rows(
             np.array([submission.turns[turn.dialogue, turn.turn].probabilities for turn in turns]),
             gold,
             np.array([submission.turns[turn.dialogue, turn.turn].label for turn in turns], dtype=np.int64),
-            labels_of(counts),
+            likeliest_labels(counts),
         )
         for submission in material.submissions
     ]
@@ -129,10 +129,12 @@ def breakdown_rows(
         for system, where in scopes:
             found = predictor.figures(where)
             if predictor.name not in BASELINES:
-                found += rates(predictor.predicted[where])
+                found += rate_figures(predictor.predicted[where])
             rows += _rows(found, predictor.name, system, where, dialogues, resampler, level, predictor.note)
     for system, where in scopes:
-        rows += _rows(rates(gold[where]), GOLD, system, where, dialogues, resampler, level, "the gold's own rates")
+        rows += _rows(
+            rate_figures(gold[where]), GOLD, system, where, dialogues, resampler, level, "the gold's own rates"
+        )
     return tuple(rows)
 
 
@@ -145,16 +147,16 @@ def _baselines(
     seed: int,
 ) -> Iterator[_Predictor]:
     uniform, always, prior, own, halves = BASELINES
-    true = labels_of(counts)
+    true = likeliest_labels(counts)
 
     def constant(name: str, rows: Floats, note: str) -> _Predictor:
-        return _Predictor(name, rows, gold, labels_of(rows), true, note)
+        return _Predictor(name, rows, gold, likeliest_labels(rows), true, note)
 
     yield constant(uniform, np.full(gold.shape, 1 / 3), BASELINES[uniform])
     yield constant(always, np.tile([0.0, 0.0, 1.0], (len(turns), 1)), BASELINES[always])
     systems = [turn.system for turn in turns]
     if training:
-        learnt = shares([turn.counts for turn in training])
+        learnt = label_shares([turn.counts for turn in training])
         yield constant(prior, np.tile(learnt.mean(axis=0), (len(turns), 1)), "the mean of the training files")
         of = {system: learnt[[turn.system == system for turn in training]] for system in set(systems)}
         if all(len(rows) for rows in of.values()):
@@ -169,8 +171,10 @@ def _baselines(
         if not np.isnan(same).any():
             yield constant(own, same, "the mean of the same system's other dialogues")
     if (counts.sum(axis=1) >= 2).all():
-        first, second = annotator_halves(np.tile(counts, (_DEALS, 1)), generator(seed, "breakdown", "halves"))
-        yield _Predictor(halves, first, second, labels_of(first), labels_of(second), BASELINES[halves], _DEALS)
+        first, second = annotator_halves(np.tile(counts, (_SPLITS, 1)), generator(seed, "breakdown", "halves"))
+        yield _Predictor(
+            halves, first, second, likeliest_labels(first), likeliest_labels(second), BASELINES[halves], _SPLITS
+        )
 
 
 def _rows(

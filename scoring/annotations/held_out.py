@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 
-def splits(
+def split_by_unit(
     units: Sequence[Hashable], *, folds: int | None = None, rng: np.random.Generator | None = None
 ) -> Iterator[tuple[Mask, Mask]]:
     """Yield (train, test) masks over the rows: every row is in exactly one test mask, and no unit is in both masks.
@@ -22,7 +22,7 @@ def splits(
     held out in turn; otherwise the units, shuffled by `rng`, are divided into `folds` parts of nearly equal size.
     Raises ValueError for fewer than two units, and for an impossible number of folds.
     """
-    numbers = _numbers(units)
+    numbers = _number_names(units)
     count = int(numbers.max(initial=-1)) + 1
     if count < 2:
         raise ValueError(f"at least two units are needed for a split, not {count}")
@@ -47,8 +47,8 @@ def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Seque
     `rows` are (n, C); `units` and `within` are (n,). The result is (n, C), NaN if no other unit has a row.
     """
     values = np.asarray(rows, dtype=np.float64)
-    groups = np.zeros(len(values), dtype=np.int64) if within is None else _numbers(within)
-    cells = _numbers(list(zip(groups.tolist(), units, strict=True)))
+    groups = np.zeros(len(values), dtype=np.int64) if within is None else _number_names(within)
+    cells = _number_names(list(zip(groups.tolist(), units, strict=True)))
     sums = np.zeros((int(cells.max(initial=-1)) + 1, values.shape[1]))
     whole = np.zeros((int(groups.max(initial=-1)) + 1, values.shape[1]))
     np.add.at(sums, cells, values)
@@ -60,6 +60,6 @@ def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Seque
     return found
 
 
-def _numbers(names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+def _number_names(names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
     known: dict[Hashable, int] = {}
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)

@@ -81,14 +81,14 @@ class _Collected:
     gold: dict[str, AnnotatedDialogue] = field(default_factory=dict)
     claims: dict[str, list[JsonValue]] = field(default_factory=dict)
 
-    def take(self, value: JsonValue, path: Path) -> None:
+    def add_value(self, value: JsonValue, path: Path) -> None:
         if value.has("dialogues"):
-            types = {side: _names(value[f"{side}_types"]) for side in SIDES}
-            levels = _names(value["quality_scale"])
+            types = {side: _read_names(value[f"{side}_types"]) for side in SIDES}
+            levels = _read_names(value["quality_scale"])
             for dialogue in value["dialogues"].elements():
-                self.annotate(dialogue, _compact(dialogue, types, levels))
+                self.add_annotation(dialogue, _read_compact(dialogue, types, levels))
         elif value.has("id") and value.has("annotations"):
-            self.annotate(value, _official(value))
+            self.add_annotation(value, _read_official(value))
         elif value.has("id") and (value.has("nugget") or value.has("quality")):
             if any(claim.path != value.path for claim in self.claims.get(path.stem, ())):
                 raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
@@ -96,7 +96,7 @@ class _Collected:
         else:
             raise value.error("the file has neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
 
-    def annotate(self, at: JsonValue, dialogue: AnnotatedDialogue) -> None:
+    def add_annotation(self, at: JsonValue, dialogue: AnnotatedDialogue) -> None:
         if dialogue.name in self.gold:
             raise at.error(f"dialogue {dialogue.name!r} is annotated twice", advice="give each file once")
         self.gold[dialogue.name] = dialogue
@@ -112,7 +112,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     for path in paths:
         for value in read_json(path):
             for one in value.elements() if isinstance(value.value, list) else (value,):
-                collected.take(one, path)
+                collected.add_value(one, path)
     if not collected.gold:
         raise InputError(
             "there is no annotated dialogue in " + ", ".join(str(path) for path in paths),
@@ -121,7 +121,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
         )
     submissions, notes = [], []
     for name, claims in collected.claims.items():
-        submission, extra = _submission(name, claims, collected.gold)
+        submission, extra = _read_submission(name, claims, collected.gold)
         submissions.append(submission)
         answered = {question for dialogue in collected.gold.values() for question in dialogue.quality}
         asked = [key for claim in claims if submission.quality for key in claim["quality"].keys()]  # noqa: SIM118
@@ -132,25 +132,25 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     return HelpdeskMaterial(tuple(collected.gold.values()), tuple(submissions), tuple(notes))
 
 
-def _names(value: JsonValue) -> tuple[str, ...]:
+def _read_names(value: JsonValue) -> tuple[str, ...]:
     names = tuple(element.text() for element in value.elements())
     if len(names) < 2 or len(set(names)) != len(names):
         raise value.error("the list needs at least two names, all of them different")
     return names
 
 
-def _compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tuple[str, ...]) -> AnnotatedDialogue:
+def _read_compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tuple[str, ...]) -> AnnotatedDialogue:
     turns = value["turns"].elements()
     sides = tuple(turn["sender"].text(SIDES) for turn in turns)
     nuggets = tuple(_count_grades(turn["n"], types[side]) for turn, side in zip(turns, sides, strict=True))
     quality: dict[str, Row] = {}
     if value.has("quality"):
         asked = value["quality"]
-        quality = {_question(asked, key): _count_grades(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
+        quality = {_check_question(asked, key): _count_grades(asked[key], levels) for key in asked.keys()}  # noqa: SIM118
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, quality, types, levels)
 
 
-def _question(value: JsonValue, name: str) -> str:
+def _check_question(value: JsonValue, name: str) -> str:
     if not name or not name.isprintable() or re.search(r"[(),=\s]", name) or name == "nugget":
         raise value.error(
             f"{name[:40]!r} cannot be the name of a question",
@@ -172,7 +172,7 @@ def _read_shares(value: JsonValue, counts: Sequence[int]) -> Row:
     return tuple(count / sum(counts) for count in counts)
 
 
-def _official(value: JsonValue) -> AnnotatedDialogue:
+def _read_official(value: JsonValue) -> AnnotatedDialogue:
     types = {"customer": CUSTOMER_TYPES, "helpdesk": HELPDESK_TYPES}
     sides = tuple(turn["sender"].text(SIDES) for turn in value["turns"].elements())
     blocks: list[list[int]] = [[0] * len(types[side]) for side in sides]
@@ -180,7 +180,7 @@ def _official(value: JsonValue) -> AnnotatedDialogue:
     annotations = value["annotations"].elements()
     for annotation in annotations:
         said = annotation["nugget"].elements()
-        _same_blocks(annotation["nugget"], len(said), len(sides))
+        _check_block_count(annotation["nugget"], len(said), len(sides))
         for block, side, entry in zip(blocks, sides, said, strict=True):
             block[types[side].index(entry.text(types[side]))] += 1
         for question in annotation["quality"].keys():  # noqa: SIM118
@@ -188,20 +188,20 @@ def _official(value: JsonValue) -> AnnotatedDialogue:
             level = str(entry.value)
             if level not in LEVELS:
                 raise entry.error(f"{level} is not a level", allowed=", ".join(LEVELS))
-            quality.setdefault(_question(entry, question), [0] * len(LEVELS))[LEVELS.index(level)] += 1
+            quality.setdefault(_check_question(entry, question), [0] * len(LEVELS))[LEVELS.index(level)] += 1
     nuggets = tuple(_read_shares(value["annotations"], block) for block in blocks)
     levels = {question: _read_shares(value["annotations"], counts) for question, counts in quality.items()}
     return AnnotatedDialogue(value["id"].text(), sides, nuggets, levels, types, LEVELS)
 
 
-def _same_blocks(at: JsonValue, found: int, needed: int) -> None:
+def _check_block_count(at: JsonValue, found: int, needed: int) -> None:
     if found != needed:
         raise at.error(
             f"there are {found} blocks, but the dialogue has {needed}", allowed="one entry for each turn, in order"
         )
 
 
-def _submission(
+def _read_submission(
     name: str, claims: Sequence[JsonValue], gold: Mapping[str, AnnotatedDialogue]
 ) -> tuple[HelpdeskSubmission, int]:
     nuggets, quality = (any(claim.has(part) for claim in claims) for part in ("nugget", "quality"))
@@ -216,11 +216,11 @@ def _submission(
             known, blocks, ratings = gold[dialogue], None, None
             if nuggets:
                 given = claim["nugget"].elements()
-                _same_blocks(claim["nugget"], len(given), len(known.sides))
+                _check_block_count(claim["nugget"], len(given), len(known.sides))
                 sides = zip(given, known.sides, strict=True)
-                blocks = tuple(_distribution(block, known.types[side]) for block, side in sides)
+                blocks = tuple(_read_distribution(block, known.types[side]) for block, side in sides)
             if quality:
-                ratings = {name: _distribution(claim["quality"][name], known.levels) for name in known.quality}
+                ratings = {name: _read_distribution(claim["quality"][name], known.levels) for name in known.quality}
             estimates[dialogue] = Estimate(blocks, ratings)
     missing = [dialogue for dialogue in gold if dialogue not in estimates]
     if missing:
@@ -232,7 +232,7 @@ def _submission(
     return HelpdeskSubmission(name, estimates, nuggets, quality), len(seen) - len(estimates)
 
 
-def _distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
+def _read_distribution(value: JsonValue, names: tuple[str, ...]) -> Row:
     unknown = [key for key in value.keys() if key not in names]  # noqa: SIM118
     if unknown:
         raise value[unknown[0]].error(f"{unknown[0]!r} is not a known name", allowed=", ".join(names))

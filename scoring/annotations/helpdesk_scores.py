@@ -44,21 +44,21 @@ def helpdesk_rows(
     predictors: list[tuple[str, Mapping[str, Estimate], str]] = [
         (submission.name, submission.estimates, "") for submission in material.submissions
     ]
-    predictors.append((BASELINES[0], _uniform(gold), "one share for each level and type"))
-    prior = _prior(gold)
+    predictors.append((BASELINES[0], _predict_uniform(gold), "one share for each level and type"))
+    prior = _predict_prior(gold)
     if prior is not None:
         predictors.append((BASELINES[1], prior, "the mean of the other dialogues"))
     names = [dialogue.name for dialogue in gold]
     resampler = Resampler(generator(seed, "helpdesk"), replications=replications, level=level)
     rows: list[ScoreRow] = []
     for name, estimates, note in predictors:
-        values = _values(gold, estimates, alpha)
+        values = _divergences_by_measure(gold, estimates, alpha)
         if values:
             rows += _rows(name, names, values, resampler, level, note)
     return tuple(rows)
 
 
-def _uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
+def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
     def even(row: Sequence[float]) -> tuple[float, ...]:
         return (1 / len(row),) * len(row)
 
@@ -70,7 +70,7 @@ def _uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
     }
 
 
-def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
+def _predict_prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
     """Predict the mean of all other dialogues by side and question.
 
     Returns None if there are no others, or if types or levels differ between dialogues.
@@ -85,10 +85,10 @@ def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
             for its, row in zip(dialogue.sides, dialogue.nuggets, strict=True)
             if its == side
         ]
-        blocks[side] = _others(rows)
+        blocks[side] = _means_of_others(rows)
     questions = dict.fromkeys(key for dialogue in gold for key in dialogue.quality)
     levels = {
-        key: _others([(dialogue.name, dialogue.quality[key]) for dialogue in gold if key in dialogue.quality])
+        key: _means_of_others([(dialogue.name, dialogue.quality[key]) for dialogue in gold if key in dialogue.quality])
         for key in questions
     }
     if any(math.isnan(row[0]) for learnt in (*blocks.values(), *levels.values()) for row in learnt.values()):
@@ -102,7 +102,7 @@ def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
     }
 
 
-def _others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[float, ...]]:
+def _means_of_others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[float, ...]]:
     if not rows:
         return {}
     names = [name for name, _ in rows]
@@ -110,7 +110,9 @@ def _others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[fl
     return {name: tuple(row.tolist()) for name, row in zip(names, learnt, strict=True)}
 
 
-def _values(gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate], alpha: float) -> dict[str, Floats]:
+def _divergences_by_measure(
+    gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate], alpha: float
+) -> dict[str, Floats]:
     """Return (dialogues,) values by measure, first quality and then nuggets; NaN for a dialogue without data."""
     asked: dict[str, dict[int, list[int]]] = {}  # question -> number of levels -> dialogues, to group rows of one shape
     found: dict[str, Floats] = {}

@@ -21,25 +21,25 @@ from topics.identity import generator
 _END = "end"
 
 
-def _ends(term: Term) -> tuple[str, ...]:
+def _transition_ends(term: Term) -> tuple[str, ...]:
     return tuple("-" if str(value) == _END else str(value) for value in term.arguments)
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
     found = plainly(declaration, term, asking)
-    if _ends(term) not in TRANSITIONS:
+    if _transition_ends(term) not in TRANSITIONS:
         known = ", ".join(f"({source}, {_END if target == '-' else target})" for source, target in TRANSITIONS)
         raise InputError(f"{term} is not a transition", allowed=known)
     return found
 
 
-def _transitions(measure: Measure, pool: Pool) -> Iterator[Reading]:
+def _transition_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
     scores = pool.scores
-    cells = _labels(pool)
+    cells = _label_codes(pool)
     for part in parts(scores.topics, each=True):
         rows = list(part.rows)
         names, here, lost = [scores.topics[row].id for row in rows], cells[rows], scores.invalid[rows]
-        level, ends = scores.settings.level, _ends(measure.base)
+        level, ends = scores.settings.level, _transition_ends(measure.base)
         (edge,) = chain(here, names, invalid=lost, level=level, only=ends, design=scores.design)
         share = edge.share
         yield Reading(
@@ -54,9 +54,9 @@ def _transitions(measure: Measure, pool: Pool) -> Iterator[Reading]:
         )
 
 
-def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
+def _persistence_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
     scores = pool.scores
-    cells = _labels(pool)
+    cells = _label_codes(pool)
     for part in parts(scores.topics, each=True):
         rows = list(part.rows)
         names, level = [scores.topics[row].id for row in rows], scores.settings.level
@@ -68,7 +68,7 @@ def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
             if found.test.n
             else "association within conversations: no topic has both kinds of trials to compare"
         )
-        sides = f"{_shown(after_x)} after x (n={after_x.n}), {_shown(after_o)} after o (n={after_o.n})"
+        sides = f"{_share_text(after_x)} after x (n={after_x.n}), {_share_text(after_o)} after o (n={after_o.n})"
         yield Reading(
             part,
             after_x.value - after_o.value,
@@ -79,9 +79,9 @@ def _persistence(measure: Measure, pool: Pool) -> Iterator[Reading]:
         )
 
 
-def _excess(measure: Measure, pool: Pool) -> Iterator[Reading]:
+def _excess_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
     scores = pool.scores
-    grid = _labels(pool)
+    grid = _label_codes(pool)
     cells = np.where(grid == STATES.index(NOT_USEFUL), 1, np.where(grid == STATES.index(USEFUL), 0, MISSING))
     known: dict[tuple[int, ...], Dependence] = {}  # with one topic type, its part equals that of all topics
     for part in parts(scores.topics):
@@ -104,11 +104,11 @@ def _excess(measure: Measure, pool: Pool) -> Iterator[Reading]:
         yield Reading(part, found.excess, 0 if np.isnan(found.p) else found.n, no_interval(), len(rows), note)
 
 
-def _shown(share: Share) -> str:
+def _share_text(share: Share) -> str:
     return f"{share.value:.3f}" if share.n else "n/a"
 
 
-def _labels(pool: Pool) -> npt.NDArray[np.int8]:
+def _label_codes(pool: Pool) -> npt.NDArray[np.int8]:
     """Return the codes of the labels, (topics, trials, turns), with ABSENT for turns that the protocol cannot reach."""
     scores = pool.scores
     most = max(scores.turns[topic.id] for topic in scores.topics)
@@ -135,7 +135,7 @@ TRANSITION = Declaration(
     written=("transition(x, o)", "transition(x, end)"),
     arguments=(2, 2),
     read=_read,
-    rows=_transitions,
+    rows=_transition_readings,
 )
 PERSISTENCE = Declaration(
     name="persistence",
@@ -150,7 +150,7 @@ PERSISTENCE = Declaration(
     range=(-1.0, 1.0),
     good="neither",
     legend="from -1 to 1, above 0 where failures follow failures",
-    rows=_persistence,
+    rows=_persistence_readings,
 )
 EXCESS = Declaration(
     name="excess",
@@ -165,5 +165,5 @@ EXCESS = Declaration(
     range=(-1.0, 1.0),
     good="neither",
     legend="from -1 to 1, above 0 where failures breed failures",
-    rows=_excess,
+    rows=_excess_readings,
 )

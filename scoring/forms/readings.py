@@ -20,7 +20,7 @@ from scoring.notation import Term
 from scoring.nuggets import find_nuggets
 from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.expectation import fairness
-from scoring.swan.assessment import Assessment, every_wan, of_system
+from scoring.swan.assessment import Assessment, conversation_wans, system_swan
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.wan import Swan, Wan
@@ -51,10 +51,10 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
-    yield from (_of_fairness if measure.declaration is FAIRNESS else _of_nuggets)(measure, pool)
+    yield from (_fairness_readings if measure.declaration is FAIRNESS else _nugget_readings)(measure, pool)
 
 
-def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
+def _fairness_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
     """Yield the pooled reading of GF, or GF of the pooled distribution."""
     scores, resampler = pool.scores, pool.resampler
     by_topic: dict[str, list[Conversation]] = {}
@@ -66,7 +66,7 @@ def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
     has = [name in topic.type.attributes for topic in scores.topics]
     for row, topic in enumerate(scores.topics):
         if has[row] and pool.gold is not None and by_topic.get(topic.id):
-            values[row], turns[row], within[row] = _reading(measure, pool, topic, by_topic[topic.id])
+            values[row], turns[row], within[row] = _topic_reading(measure, pool, topic, by_topic[topic.id])
     for part in parts(scores.topics, each=True):
         rows = [row for row in part.rows if has[row]]
         if not rows:
@@ -88,7 +88,7 @@ def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
         )
 
 
-def _reading(
+def _topic_reading(
     measure: Measure, pool: Pool, topic: Topic, conversations: Sequence[Conversation]
 ) -> tuple[float, int, Interval]:
     attribute = pool.attributes[attribute_of(measure.base)]
@@ -117,7 +117,7 @@ def _reading(
     return value, readings.turns, pool.resampler.ratio(trials, sums[0][:, None], sums[1][:, None], unit="trial")
 
 
-def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
+def _nugget_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
     """Yield SWAN or WAN over all nuggets of all conversations together ([SWAN] Eq. 2 as printed)."""
     scores, resampler, judgments = pool.scores, pool.resampler, pool.judged().judgments
     schema = weighted_schema(pool.judged().schema, measure.base)
@@ -126,17 +126,17 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
         names = [scores.topics[row].id for row in part.rows]
         within = set(names)
         here = [one for one in own if one.key.topic in within]
-        found = of_system(scores.system, here, schema, judgments).pooled
+        found = system_swan(scores.system, here, schema, judgments).pooled
         if measure.declaration is SWAN:
             value, n, interval = found.value, found.n, no_interval()
             note = f"over {', '.join(found.covered)}" if found.covered else "no criterion is scored"
             if found.covered:
-                interval = _of_swan(found, names, scores.trials, here, schema, judgments, resampler)
+                interval = _swan_interval(found, names, scores.trials, here, schema, judgments, resampler)
         else:
             name = criterion_of(measure, schema)
             whole = found.wans[name]
             value, n, note = whole.value, whole.n, f"{whole.items - whole.n} of {whole.items} items are not scored"
-            every = zip(here, every_wan(here, schema), strict=True)
+            every = zip(here, conversation_wans(here, schema), strict=True)
             wans = {(one.key.topic, one.key.trial): own.get(name) for one, own in every}
             if schema[name].level == "set":
                 note, wans = note.replace("items", "topics"), {}
@@ -152,13 +152,13 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
                 np.array([[math.nan if one is None else getattr(one, side) for one in row] for row in cells])
                 for side in ("numerator", "denominator")
             )
-            units, above, below = _units(names, scores.trials, *sides)
+            units, above, below = _resampling_units(names, scores.trials, *sides)
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
         note = "; ".join(filter(None, (note, interval.note)))
         yield Reading(part, value, n, interval, None if part.topic else len(names), note)
 
 
-def _units(
+def _resampling_units(
     names: Sequence[str], trials: Sequence[int], above: Floats, below: Floats
 ) -> tuple[list[str], Floats, Floats]:
     if len(names) != 1:
@@ -166,7 +166,7 @@ def _units(
     return [str(trial) for trial in trials], np.swapaxes(above, 0, 1), np.swapaxes(below, 0, 1)
 
 
-def _of_swan(
+def _swan_interval(
     found: Swan,
     names: Sequence[str],
     trials: Sequence[int],
@@ -179,7 +179,7 @@ def _of_swan(
 
     A criterion of sets has one score for a topic, which is divided evenly over the topic's trials.
     """
-    every = zip(assessments, every_wan(assessments, schema), strict=True)
+    every = zip(assessments, conversation_wans(assessments, schema), strict=True)
     wans = {(one.key.topic, one.key.trial): own for one, own in every}
     above = np.full((len(names), len(trials), len(found.covered)), math.nan)
     below = above.copy()
@@ -198,7 +198,7 @@ def _of_swan(
                 else:
                     above[row, column, place] = below[row, column, place] = 0.0
     weights = [schema.weights.get(criterion, 1.0) for criterion in found.covered]
-    units, above, below = _units(names, trials, above, below)
+    units, above, below = _resampling_units(names, trials, above, below)
     unit = "trial" if len(names) == 1 else "topic"
     return resampler.weighted_ratios(units, above, below, weights, unit)
 

@@ -87,7 +87,7 @@ def tail_kind(measure: Measure) -> TailKind:
     return "quantile" if measure.form is QUANTILE else "cvar"
 
 
-def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure, Pool], Iterator[Reading]]:
+def _tail_readings(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure, Pool], Iterator[Reading]]:
     def readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
         cells, topics = pool.scores.values(str(measure.base)), pool.scores.topics
         for part in parts(topics):
@@ -117,7 +117,7 @@ def _tail_note(measure: Measure) -> str:
     return f"the {best} {100 * beta:g}% do not exceed it"
 
 
-def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
+def _rate_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
     scores, level = pool.scores, pool.scores.settings.level
     cells = scores.values(str(measure.base))
     for part in parts(scores.topics):
@@ -209,7 +209,7 @@ def _beta(measure: Measure) -> float:
     return measure.number if measure.number == measure.number else 1.0
 
 
-def _inner_end(term: Term, inner: Good) -> Good:
+def _good_end_of_inner(term: Term, inner: Good) -> Good:
     return inner
 
 
@@ -236,11 +236,11 @@ CVAR = _of_scores(
     formula="mean of the worst share beta of all conversations: the lowest, or the highest where little is good",
     source="R. T. Rockafellar and S. Uryasev, J. Banking & Finance 26 (2002)",
     example="CVaR(R, beta=0.25)",
-    good=_inner_end,
+    good=_good_end_of_inner,
     parameters=(_SHARE, _WITHIN),
     written=("CVaR(R, beta=0.25)", "CVaR(latency, beta=0.05)"),
     legend="mean of the worst",
-    rows=_tails(lambda tail: (tail.cvar, tail.cvar_interval)),
+    rows=_tail_readings(lambda tail: (tail.cvar, tail.cvar_interval)),
 )
 QUANTILE = _of_scores(
     name="Q",
@@ -248,11 +248,11 @@ QUANTILE = _of_scores(
     formula="smallest x such that at least a share beta of all conversations score x or less",
     source="lower quantile",
     example="Q(R, beta=0.1)",
-    good=_inner_end,
+    good=_good_end_of_inner,
     parameters=(_SHARE, _WITHIN),
     written=("Q(R, beta=0.25)", "Q(latency, beta=0.95)"),
     legend="quantile",
-    rows=_tails(lambda tail: (tail.quantile, tail.quantile_interval)),
+    rows=_tail_readings(lambda tail: (tail.quantile, tail.quantile_interval)),
 )
 MINIMUM = _of_scores(
     name="min",
@@ -261,7 +261,9 @@ MINIMUM = _of_scores(
     source="minimum",
     example="min(R)",
     written=("min(R)",),
-    rows=_tails(lambda tail: (tail.extreme, no_interval("the smallest that was observed; another trial can be worse"))),
+    rows=_tail_readings(
+        lambda tail: (tail.extreme, no_interval("the smallest that was observed; another trial can be worse"))
+    ),
 )
 MAXIMUM = _of_scores(
     name="max",
@@ -269,9 +271,11 @@ MAXIMUM = _of_scores(
     formula="largest value of all conversations",
     source="maximum",
     example="max(latency)",
-    good=_inner_end,
+    good=_good_end_of_inner,
     written=("max(latency)",),
-    rows=_tails(lambda tail: (tail.extreme, no_interval("the largest that was observed; another trial can be worse"))),
+    rows=_tail_readings(
+        lambda tail: (tail.extreme, no_interval("the largest that was observed; another trial can be worse"))
+    ),
 )
 RATE = _of_scores(
     name="P",
@@ -284,5 +288,5 @@ RATE = _of_scores(
     written=("P(R, below=0.1)", "P(breakdown)"),
     legend="how often",
     event=True,
-    rows=_rates,
+    rows=_rate_readings,
 )

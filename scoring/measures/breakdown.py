@@ -63,7 +63,7 @@ class Figure:
         return math.fsum(self.above.tolist()) / whole if whole > 0 else math.nan
 
 
-def shares(counts: npt.ArrayLike) -> Floats:
+def label_shares(counts: npt.ArrayLike) -> Floats:
     """Return (..., 3) distributions over O, T, X from (..., 3) numbers of annotators.
 
     Raises ValueError for counts that are negative or not finite, and for a row of zeros.
@@ -76,7 +76,7 @@ def shares(counts: npt.ArrayLike) -> Floats:
     return found
 
 
-def labels_of(weights: npt.ArrayLike) -> Indices:
+def likeliest_labels(weights: npt.ArrayLike) -> Indices:
     """Return the (...) indices of the largest of the (..., 3) weights. Ties go to O before T before X."""
     found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax returns the first of equals
     return found
@@ -102,8 +102,8 @@ def figures(
     shapes do not match.
     """
     p, q = np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
-    said = labels_of(p) if labels is None else np.asarray(labels, dtype=np.int64)
-    true = labels_of(q) if gold_labels is None else np.asarray(gold_labels, dtype=np.int64)
+    said = likeliest_labels(p) if labels is None else np.asarray(labels, dtype=np.int64)
+    true = likeliest_labels(q) if gold_labels is None else np.asarray(gold_labels, dtype=np.int64)
     if not p.shape == q.shape == (*said.shape, len(LABELS)) == (*true.shape, len(LABELS)):
         raise ValueError(f"the shapes do not match: {p.shape}, {q.shape}, {said.shape}, {true.shape}")
     one = np.ones(len(p))
@@ -126,7 +126,7 @@ def figures(
     return tuple(found)
 
 
-def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
+def rate_figures(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
     """Return rate(B) and rate(PB+B), the expected shares of annotators for X and for T or X, from (turns, 3) values."""
     p = np.asarray(predicted, dtype=np.float64)
     one = np.ones(len(p))
@@ -150,7 +150,7 @@ def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[F
     o = rng.hypergeometric(rows[..., 0], rows[..., 1] + rows[..., 2], sizes // 2)
     t = rng.hypergeometric(rows[..., 1], rows[..., 2], sizes // 2 - o)
     first = np.stack([o, t, sizes // 2 - o - t], axis=-1)
-    return shares(first), shares(rows - first)
+    return label_shares(first), label_shares(rows - first)
 
 
 def _declare(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure, Parameter, a_number
-from scoring.measures.nugget_recall import figure_of_named
+from scoring.measures.nugget_recall import recall_figure
 from scoring.measures.relevance import LIMITS
 from scoring.measures.s_measure import of_conversation as s_of
 from scoring.measures.s_measure import s_flat as flat_s
@@ -50,7 +50,7 @@ def _beta(value: Value) -> float:
 
 def _score(material: Material, measure: Measure) -> Figure:
     value = f_flat(flat_s(s_of(material)), flat_t(t_of(material)), measure.number_of("beta"))
-    return figure_of_named(material, measure, value)
+    return recall_figure(material, measure, value)
 
 
 F_FLAT = Declaration(

@@ -1,7 +1,7 @@
 """GF of many conversations at once, equal to the last bit to what `scoring.fairness` computes for each of them.
 
 For one conversation numpy takes many times as long as the cached functions there, which also compute single turns,
-notes, and settings that are not `taken_alike`.
+notes, and settings that are not `has_equal_turns`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FairnessColumns:
     best: Floats
 
 
-def taken_alike(settings: Settings) -> bool:
+def has_equal_turns(settings: Settings) -> bool:
     """Return whether all turns that count have equal weights and a relevant nugget.
 
     Other settings are rare and slower.
@@ -49,34 +49,34 @@ def fairness_columns(
 ) -> tuple[FairnessColumns, ...]:
     """Return `group_fairness` of many conversations by each divergence of the attribute set.
 
-    The settings must be `taken_alike`.
+    The settings must be `has_equal_turns`.
     """
-    slots = _Slots.of(many)
+    slots = _Slots.from_columns(many)
     shares, sure = many.memberships(attribute.name), ~many.unknown(attribute.name)
-    here, count = slots.sums(shares), slots.count.astype(np.float64)
-    known = here if sure.all() else slots.sums(shares, sure)
+    here, count = slots.sum_nuggets(shares), slots.count.astype(np.float64)
+    known = here if sure.all() else slots.sum_nuggets(shares, sure)
     if cumulative:
-        count = slots.cumulated(count[:, None])[:, 0]
-        whole = slots.cumulated(here)
-        here, known = whole, whole if known is here else slots.cumulated(known)
+        count = slots.cumulate_turns(count[:, None])[:, 0]
+        whole = slots.cumulate_turns(here)
+        here, known = whole, whole if known is here else slots.cumulate_turns(known)
     achieved, certain = here / count[:, None], known / count[:, None]
-    unsure = _unsure(certain)
+    unsure = _uncertain_rows(certain)
     rows, which = np.unique(certain[unsure], axis=0, return_inverse=True)
     found = []
     for name in divergence_names(attribute, settings):
         similar = distr_sim(achieved, attribute.gold, DIVERGENCES[name]) if len(achieved) else np.zeros(0)
-        value = slots.means(similar)
+        value = slots.mean_by_conversation(similar)
         worst = best = value
         if len(unsure):
             least, most = similar.copy(), similar.copy()
             lows, highs = similarity_bounds(rows, attribute.gold, name)
             least[unsure], most[unsure] = lows[which.ravel()], highs[which.ravel()]
-            worst, best = slots.means(least), slots.means(most)
+            worst, best = slots.mean_by_conversation(least), slots.mean_by_conversation(most)
         found.append(FairnessColumns(name, value, worst, best))
     return tuple(found)
 
 
-def _unsure(certain: Floats) -> Counts:
+def _uncertain_rows(certain: Floats) -> Counts:
     """Return the rows whose sum differs from 1 in nine decimals because the groups of some entities are unknown."""
     near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)
     kept = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
@@ -84,7 +84,7 @@ def _unsure(certain: Floats) -> Counts:
     return unsure
 
 
-def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int) -> Floats:
+def combine_columns(values: Mapping[str, Floats], weights: Mapping[str, float], n: int) -> Floats:
     """Return the (n,) weighted means over attribute sets, equal to `combine` for each conversation."""
     scale = [weights.get(name, 1.0) for name in values]
     whole = math.fsum(scale)
@@ -111,25 +111,25 @@ class _Slots:
     starts: Counts
 
     @classmethod
-    def of(cls, many: Conversations) -> _Slots:
-        return many.once("turns that count", lambda: cls._made(many))
+    def from_columns(cls, many: Conversations) -> _Slots:
+        return many.once("turns that count", lambda: cls._build(many))
 
     @classmethod
-    def _made(cls, many: Conversations) -> _Slots:
+    def _build(cls, many: Conversations) -> _Slots:
         first = np.ones(len(many.of), dtype=bool)
         first[1:] = (many.of[1:] != many.of[:-1]) | (many.turn[1:] != many.turn[:-1])
         slot = np.cumsum(first) - 1
         sizes = np.bincount(many.of[first], minlength=len(many))
         return cls(slot, np.bincount(slot, minlength=0), sizes, np.cumsum(sizes) - sizes)
 
-    def sums(self, shares: Floats, only: npt.NDArray[np.bool_] | None = None) -> Floats:
+    def sum_nuggets(self, shares: Floats, only: npt.NDArray[np.bool_] | None = None) -> Floats:
         """Return (turns, groups) sums over all nuggets or the selected ones, added one after the other."""
         slot = self.slot if only is None else self.slot[only]
         rows = shares if only is None else shares[only]
         each = [np.bincount(slot, weights=column, minlength=len(self.count)) for column in rows.T]
         return np.stack(each, axis=1)
 
-    def cumulated(self, rows: Floats) -> Floats:
+    def cumulate_turns(self, rows: Floats) -> Floats:
         """Return (turns, columns) cumulative sums over the turns of each conversation, added one after the other."""
         found = rows.copy()
         place = np.arange(len(rows)) - np.repeat(self.starts, self.sizes)
@@ -138,7 +138,7 @@ class _Slots:
             found[here] = found[here - 1] + found[here]
         return found
 
-    def means(self, values: Floats) -> Floats:
+    def mean_by_conversation(self, values: Floats) -> Floats:
         found = np.zeros(len(self.sizes))
         one, two, more = self.sizes == 1, self.sizes == 2, np.flatnonzero(self.sizes > 2)
         found[one] = values[self.starts[one]]

@@ -18,7 +18,7 @@ from scoring.columns import Column, Conversations
 from scoring.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.figure import Figure
 from scoring.measure import Asking, Declaration, Measure, Parameter, a_number, plainly
-from scoring.measures.fairness_columns import FairnessColumns, combined, fairness_columns, taken_alike
+from scoring.measures.fairness_columns import FairnessColumns, combine_columns, fairness_columns, has_equal_turns
 from scoring.measures.relevance import LIMITS, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
@@ -34,7 +34,7 @@ def attribute_of(term: Term) -> str:
     return str(term.arguments[0]) if term.arguments else ""
 
 
-def _divergence(value: Value) -> str:
+def _parse_divergence(value: Value) -> str:
     return "RNOD" if str(value) == "JSD" else str(value)  # nominal sets have one divergence only
 
 
@@ -76,12 +76,12 @@ class _Family:
         return str(Term(measure.base.name, measure.base.arguments)) if measure.base.parameters else measure.base_name
 
     def score(self, material: Material, measure: Measure) -> Figure:
-        return self._whole(material)[self.column(measure)]
+        return self._figures_by_name(material)[self.column(measure)]
 
     def figures(self, material: Material) -> Sequence[Figure]:
-        found = [*self._whole(material).values()]
+        found = [*self._figures_by_name(material).values()]
         if not material.unscorable:
-            for label, fairness in self._made(material):
+            for label, fairness in self._fairness_by_label(material):
                 name = f"{self.similarity}({label})"
                 found += [Figure(name, turn.similarity, turn.nuggets, turn.turn) for turn in fairness.turns]
         return found
@@ -89,7 +89,7 @@ class _Family:
     def columns(self, many: Conversations) -> Sequence[Column] | None:
         """Return the columns of `_figures`, or None under settings that require scoring conversations one by one."""
         settings, earning = many.grounds[0].settings, many.counts > 0
-        if not taken_alike(settings):
+        if not has_equal_turns(settings):
             return None
         found: list[Column] = []
         first: dict[str, FairnessColumns] = {}
@@ -105,9 +105,9 @@ class _Family:
             made = fairness_columns(many, attribute, settings, cumulative=self.cumulative)
             first[attribute.name] = made[0]
             for place, one in enumerate(made):
-                add(f"({_label(attribute.name, one.divergence, place)})", one, unknown, rel=place == 0)
+                add(f"({_set_label(attribute.name, one.divergence, place)})", one, unknown, rel=place == 0)
         value, worst, best = (
-            combined({name: getattr(one, end) for name, one in first.items()}, settings.weights, len(many))
+            combine_columns({name: getattr(one, end) for name, one in first.items()}, settings.weights, len(many))
             for end in ("value", "worst", "best")
         )
         some = np.zeros(len(many.of), dtype=bool)
@@ -120,10 +120,10 @@ class _Family:
         found.append(many.column(self._summary_name(settings), value, worst, best, unknown))
         return found
 
-    def _whole(self, material: Material) -> Mapping[str, Figure]:
+    def _figures_by_name(self, material: Material) -> Mapping[str, Figure]:
         return material.once((Figure, self.fairness), lambda: {one.measure: one for one in self._figures(material)})
 
-    def _made(self, material: Material) -> Sequence[tuple[str, GroupFairness]]:
+    def _fairness_by_label(self, material: Material) -> Sequence[tuple[str, GroupFairness]]:
         def make() -> Sequence[tuple[str, GroupFairness]]:
             turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
             nuggets, settings = material.relevant, material.settings
@@ -132,7 +132,9 @@ class _Family:
                 for one in material.sets
             ]
             return [
-                (_label(one.attribute, one.divergence, place), one) for made in sets for place, one in enumerate(made)
+                (_set_label(one.attribute, one.divergence, place), one)
+                for made in sets
+                for place, one in enumerate(made)
             ]
 
         return material.once((GroupFairness, self.cumulative), make)
@@ -145,7 +147,7 @@ class _Family:
         earning = material.relevant
         first: dict[str, GroupFairness] = {}
         counted = 0
-        for label, fairness in self._made(material):
+        for label, fairness in self._fairness_by_label(material):
             counted = len(fairness.turns)
             unknown = sum(fairness.attribute in nugget.unknown for nugget in earning)
             name, worst, best = f"{self.fairness}({label})", fairness.worst, fairness.best
@@ -167,7 +169,7 @@ class _Family:
     def _undefined_figures(self, material: Material) -> Iterator[Figure]:
         sets, settings = material.sets, material.settings
         names = [
-            f"{self.fairness}({_label(attribute.name, divergence, place)})"
+            f"{self.fairness}({_set_label(attribute.name, divergence, place)})"
             for attribute in sets
             for place, divergence in enumerate(divergence_names(attribute, settings))
         ]
@@ -195,7 +197,7 @@ def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tupl
     return value, worst, combine({name: one.best for name, one in sets.items()}, settings.weights)
 
 
-def _label(attribute: str, divergence: str, place: int) -> str:
+def _set_label(attribute: str, divergence: str, place: int) -> str:
     return attribute if place == 0 else f"{attribute}, by={divergence}"
 
 
@@ -211,7 +213,7 @@ _fairness = partial(
     n=_TURNS,
     needs=("gold",),
     parameters=(
-        Parameter("by", "divergence of ordinal sets: RNOD or NMD", setting="ordinal", value=_divergence),
+        Parameter("by", "divergence of ordinal sets: RNOD or NMD", setting="ordinal", value=_parse_divergence),
         Parameter("irrelevant", "turns without relevant entities: ignore or uniform", setting="irrelevant"),
         Parameter("turn_weight", "weight of a turn: one or largest-pw", setting="turn_weight"),
     ),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MIDDLE = (0.05, 0.95)  # quantiles of the turns: the beginning and the end of a run are left out
 
 
-def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:
+def _mean_figure(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:
     replies = (turn.reply for turn in material.conversation.turns)
     known = [waited for reply in replies if reply is not None and (waited := seconds(reply)) is not None]
     return Figure(measure.name, math.fsum(known) / len(known) if known else math.nan, len(known))
@@ -60,7 +60,7 @@ TTFT = _of_seconds(
     formula="mean over answered turns of the seconds from sending to the first piece of the answer",
     source="time to first token, as servers of language models report it; on a page, to the first words shown",
     example="TTFT",
-    score=lambda material, measure: _mean(material, measure, lambda reply: reply.first_seconds),
+    score=lambda material, measure: _mean_figure(material, measure, lambda reply: reply.first_seconds),
 )
 LATENCY = _of_seconds(
     name="latency",
@@ -68,5 +68,5 @@ LATENCY = _of_seconds(
     formula="mean over answered turns of the seconds from sending to the last piece of the answer",
     source="response time, as in load tests",
     example="latency",
-    score=lambda material, measure: _mean(material, measure, lambda reply: reply.seconds),
+    score=lambda material, measure: _mean_figure(material, measure, lambda reply: reply.seconds),
 )

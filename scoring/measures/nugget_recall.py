@@ -91,7 +91,7 @@ def known_nuggets(material: Material) -> KnownNuggets:
     return material.once(KnownNuggets, make)
 
 
-def figure_of_named(material: Material, measure: Measure, value: float, note: str = "") -> Figure:
+def recall_figure(material: Material, measure: Measure, value: float, note: str = "") -> Figure:
     """Return the figure for a value over the relevant entities in the conversation."""
     return Figure(measure.name, value, known_nuggets(material).found, unjudged=material.unjudged, note=note)
 

@@ -57,16 +57,19 @@ def relevances(many: Conversations) -> npt.NDArray[np.float64]:
     return many.once(relevance, make)
 
 
-def _whole(value: Value) -> float:
+def _whole_number(value: Value) -> float:
     """Return a whole number as an int, and a fraction unchanged, so that the settings can refuse it."""
     number = a_number(value)
     return int(number) if number.is_integer() else number
 
 
 LIMITS = (
-    Parameter("L", "words a user reads at most", setting="patience", value=_whole),
+    Parameter("L", "words a user reads at most", setting="patience", value=_whole_number),
     Parameter(
-        "Lc", "characters a user reads at most where words have no blanks", setting="patience_characters", value=_whole
+        "Lc",
+        "characters a user reads at most where words have no blanks",
+        setting="patience_characters",
+        value=_whole_number,
     ),
 )
 
@@ -76,7 +79,7 @@ def in_characters(material: Material) -> str:
     return f"in characters, L = {material.patience}" if material.unit == "characters" else ""
 
 
-def _relevance(material: Material, measure: Measure) -> Figure:
+def _score_relevance(material: Material, measure: Measure) -> Figure:
     repeated = sum(nugget.duplicate for nugget in material.nuggets)
     return Figure(
         measure.base_name,
@@ -101,12 +104,12 @@ RELEVANCE: Declaration = Declaration(
     legend="relevance",
     has_top=False,  # divided by a relevant nugget at every word, which nobody reaches
     shown="always",
-    score=_relevance,
+    score=_score_relevance,
     columns=lambda many: (many.column(RELEVANCE.name, relevances(many)),),
 )
 
 
-def _weights(material: Material) -> Iterator[Figure]:
+def _weight_figures(material: Material) -> Iterator[Figure]:
     nuggets = material.nuggets
     if not nuggets:
         return
@@ -139,5 +142,5 @@ POSITION_WEIGHT = Declaration(
     n="1",
     needs=("gold",),
     shown="always",
-    family=_weights,
+    family=_weight_figures,
 )

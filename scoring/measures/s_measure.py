@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.measure import Declaration
-from scoring.measures.nugget_recall import figure_of_named, known_nuggets
+from scoring.measures.nugget_recall import known_nuggets, recall_figure
 from scoring.measures.relevance import LIMITS, in_characters
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:
     """Return the (N,) ends, in characters, of the gold nuggets in the pseudo-minimal output."""
-    heavy, long = _nuggets(weights, lengths)
+    heavy, long = _check_nuggets(weights, lengths)
     order = np.lexsort((long, -heavy))
     found = np.empty(len(heavy))
     found[order] = np.cumsum(long[order])
@@ -46,7 +46,7 @@ def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.Array
     The value may exceed 1 if a text is denser than the vital strings; S-flat caps it. NaN if there is no gold nugget
     that a reader with this patience could reach. Raises ValueError for values out of range.
     """
-    heavy, long = _nuggets(weights, lengths)
+    heavy, long = _check_nuggets(weights, lengths)
     places = np.asarray(offsets, dtype=np.float64)
     if places.shape != heavy.shape:
         raise ValueError(f"there are {places.size} offsets for {heavy.size} nuggets")
@@ -55,8 +55,8 @@ def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.Array
     found = ~np.isnan(places)
     if np.any(places[found] < 0):
         raise ValueError("offsets must not be negative")
-    best = _worth(heavy, pseudo_minimal_offsets(heavy, long), patience)
-    return _worth(heavy[found], places[found], patience) / best if best > 0 else math.nan
+    best = _discounted_weight(heavy, pseudo_minimal_offsets(heavy, long), patience)
+    return _discounted_weight(heavy[found], places[found], patience) / best if best > 0 else math.nan
 
 
 def s_flat(value: float) -> float:
@@ -64,11 +64,11 @@ def s_flat(value: float) -> float:
     return value if math.isnan(value) else min(1.0, value)
 
 
-def _worth(weights: Floats, offsets: Floats, patience: float) -> float:
+def _discounted_weight(weights: Floats, offsets: Floats, patience: float) -> float:
     return float((weights * np.maximum(0.0, patience - offsets)).sum())
 
 
-def _nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Floats]:
+def _check_nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Floats]:
     heavy, long = np.asarray(weights, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
     if heavy.ndim != 1 or heavy.shape != long.shape:
         raise ValueError(f"weights and lengths must have the same shape, not {heavy.shape} and {long.shape}")
@@ -99,7 +99,7 @@ S_MEASURE = _of_entities(
     example="S-measure(L=600)",
     range=(0.0, math.inf),
     has_top=False,
-    score=lambda material, measure: figure_of_named(
+    score=lambda material, measure: recall_figure(
         material, measure, of_conversation(material), in_characters(material)
     ),
 )
@@ -109,7 +109,7 @@ S_FLAT = _of_entities(
     formula="S-measure, at most 1",
     source="Sakai, Kato and Song, CIKM 2011",
     example="S-flat(L=600)",
-    score=lambda material, measure: figure_of_named(
+    score=lambda material, measure: recall_figure(
         material, measure, s_flat(of_conversation(material)), in_characters(material)
     ),
 )

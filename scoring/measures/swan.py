@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 
-def swan_of(material: Material, measure: Measure) -> Swan:
+def conversation_swan(material: Material, measure: Measure) -> Swan:
     """Return the SWAN of a conversation under the weighting of the measure, with the criteria it covers."""
     schema = weighted_schema(material.judged().schema, measure.base)
     return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
@@ -28,7 +28,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def _score(material: Material, measure: Measure) -> Figure:
-    found, sources = swan_of(material, measure), material.assessment.sources
+    found, sources = conversation_swan(material, measure), material.assessment.sources
     said = "; ".join(f"{criterion} by {', '.join(map(str, sources[criterion]))}" for criterion in found.covered)
     return Figure(measure.name, found.value, found.n, note=said or "no criterion is scored")
 
@@ -47,5 +47,5 @@ SWAN = Declaration(
     legend="mean of criteria",
     score=_score,
     read=_read,
-    swan=swan_of,
+    swan=conversation_swan,
 )

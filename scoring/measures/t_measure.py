@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure
-from scoring.measures.nugget_recall import figure_of_named, known_nuggets
+from scoring.measures.nugget_recall import known_nuggets, recall_figure
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -46,8 +46,8 @@ def of_conversation(material: Material) -> float:
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 
 
-def _of_text(material: Material, measure: Measure, value: float) -> Figure:
-    return figure_of_named(material, measure, value, "in characters" if material.unit == "characters" else "")
+def _text_figure(material: Material, measure: Measure, value: float) -> Figure:
+    return recall_figure(material, measure, value, "in characters" if material.unit == "characters" else "")
 
 
 _of_entities = partial(
@@ -65,12 +65,12 @@ T_MEASURE = _of_entities(
     formula="relevant entities named / words of the conversation",
     example="T-measure",
     range=(0.0, math.inf),
-    score=lambda material, measure: _of_text(material, measure, of_conversation(material)),
+    score=lambda material, measure: _text_figure(material, measure, of_conversation(material)),
 )
 T_FLAT = _of_entities(
     name="T-flat",
     sentence="T-measure, capped at 1.",
     formula="T-measure, at most 1",
     example="T-flat",
-    score=lambda material, measure: _of_text(material, measure, t_flat(of_conversation(material))),
+    score=lambda material, measure: _text_figure(material, measure, t_flat(of_conversation(material))),
 )

@@ -21,18 +21,18 @@ _IN, _OUT = "prompt", "completion"
 _PRICED = 1_000_000
 
 
-def _total(material: Material, kind: str) -> tuple[float, int]:
+def _sum_tokens(material: Material, kind: str) -> tuple[float, int]:
     counts = [turn.reply.tokens.get(kind) for turn in material.conversation.turns if turn.reply is not None]
     known = [count for count in counts if count is not None]
     return (float(sum(known)), len(known)) if known and len(known) == len(counts) else (math.nan, 0)
 
 
-def _cost(material: Material, measure: Measure) -> Figure:
+def _score_cost(material: Material, measure: Measure) -> Figure:
     system = material.conversation.key.system
     to_read, to_write = material.settings.input_prices.get(system), material.settings.output_prices.get(system)
     if to_read is None or to_write is None:
         return Figure(measure.name, math.nan, 0, note=f"no price is given for {system}")
-    (read, n), (written, counted) = _total(material, _IN), _total(material, _OUT)
+    (read, n), (written, counted) = _sum_tokens(material, _IN), _sum_tokens(material, _OUT)
     return Figure(measure.name, (read * to_read + written * to_write) / _PRICED, min(n, counted))
 
 
@@ -52,7 +52,7 @@ TOKENS_IN = _of_tokens(
     undefined="the system reports no count for one of the turns",
     example="tokens_in",
     called=("shortest", "longest"),
-    score=lambda material, measure: Figure(measure.name, *_total(material, _IN)),
+    score=lambda material, measure: Figure(measure.name, *_sum_tokens(material, _IN)),
 )
 TOKENS_OUT = _of_tokens(
     name="tokens_out",
@@ -62,7 +62,7 @@ TOKENS_OUT = _of_tokens(
     undefined="the system reports no count for one of the turns",
     example="tokens_out",
     called=("shortest", "longest"),
-    score=lambda material, measure: Figure(measure.name, *_total(material, _OUT)),
+    score=lambda material, measure: Figure(measure.name, *_sum_tokens(material, _OUT)),
 )
 COST = _of_tokens(
     name="cost",
@@ -72,5 +72,5 @@ COST = _of_tokens(
     undefined="the system reports no count for one of the turns, or the scoring settings have no price for it",
     example="cost",
     called=("cheapest", "dearest"),
-    score=_cost,
+    score=_score_cost,
 )

@@ -123,11 +123,11 @@ def shares(
     answers = np.reshape(whole, (-1, 1, 1))
     filled = np.where(gone, answers, bottom)
     columns = (
-        _values(top, bottom, pooled),
+        _share_values(top, bottom, pooled),
         np.rint(bottom.reshape(len(bottom), -1).sum(axis=1)).astype(np.int64).tolist(),
         (bottom.sum(axis=2) > 0).sum(axis=1).tolist(),
-        _values(top, filled, pooled),
-        _values(np.where(gone, answers, top), filled, pooled),
+        _share_values(top, filled, pooled),
+        _share_values(np.where(gone, answers, top), filled, pooled),
     )
     return [
         Share(value, n, topics, no_interval(), worst, best, topics)
@@ -160,12 +160,12 @@ def share(
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     (found,) = shares(top[None], bottom[None], np.asarray(invalid)[None], whole, pooled=pooled)
-    return with_interval(
+    return add_interval(
         found, topics, top, bottom, level=level, pooled=pooled, resampler=resampler, unit=unit, design=design
     )
 
 
-def with_interval(
+def add_interval(
     found: Share,
     topics: Sequence[str],
     above: Floats,
@@ -184,7 +184,7 @@ def with_interval(
     if found.n and unit == "topic" and not design.independent(topics):
         interval, units = _dependent_interval(design, topics, top, bottom, seen, found.value, pooled, level)
     elif found.n and unit == "trial" and design.inflation > 1:
-        cells = _cells(top.T, bottom.T, seen.T, pooled)
+        cells = _ratio_cells(top.T, bottom.T, seen.T, pooled)
         interval = these_interval(*cells, level=level, inflation=design.inflation)
     elif found.n:
         if resampler is not None and top.shape[1] > 1:
@@ -196,7 +196,7 @@ def with_interval(
         if math.isnan(interval.low):
             # That of `scoring.inference.unseen_topic`, or the exact one for fewer than `FEW` answers, one a topic. Only
             # topics with a denominator count: with the others, coverage falls to .85 if 6 of 45 topics fail.
-            sums = _by_topic(top, bottom, pooled)
+            sums = _sum_by_topic(top, bottom, pooled)
             interval = _unit_interval(*sums, found.value, float(bottom.sum()), pooled, level, unit)
     return replace(found, interval=interval, units=units)
 
@@ -211,7 +211,7 @@ def _dependent_interval(
     pooled: bool,
     level: float,
 ) -> tuple[Interval, int]:
-    above, below = _cells(top, bottom, seen, pooled)
+    above, below = _ratio_cells(top, bottom, seen, pooled)
     if design.these and not design.continued:
         units = int((bottom > 0).sum())
         return these_interval(above, below, level=level, inflation=design.inflation), units
@@ -239,7 +239,7 @@ def _dependent_interval(
     return crossed(value, of_topics, of_sessions, bottom=0.0, top=1.0), min(clusters, sessions)
 
 
-def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
+def _ratio_cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
     """Return (topics, trials) numerators and denominators whose sums give the share; NaN without a trial.
 
     If pooled, they are answers; otherwise shares of trials, and 1 over the number of trials of a topic.
@@ -252,8 +252,8 @@ def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: boo
         return np.where(there, top / bottom * weights, np.nan), np.where(there, weights, np.nan)
 
 
-def _values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
-    above, below = _by_topic(top, bottom, pooled)
+def _share_values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
+    above, below = _sum_by_topic(top, bottom, pooled)
     if pooled:
         above, below = above.sum(axis=-1), below.sum(axis=-1)
     ratios: Floats = np.divide(above, below, out=np.full(above.shape, math.nan), where=below > 0)
@@ -262,7 +262,7 @@ def _values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
     return [math.nan if math.isnan(one) else one for one in found.tolist()]
 
 
-def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats]:
+def _sum_by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats]:
     """Return the (..., topics) numerators and denominators: of answers if pooled, otherwise of the shares of trials."""
     if pooled:
         return top.sum(axis=-1), bottom.sum(axis=-1)

@@ -55,7 +55,7 @@ class DocumentGroups:
         return np.array(found, dtype=np.float64).reshape(-1, size), unknown
 
 
-def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
+def files_by_set(files: Iterable[str], suffix: str) -> dict[str, str]:
     """Return files by the name of their attribute set, taken from NAME=FILE or from the file name.
 
     Raises InputError for a file without a valid name and for two files with one name.
@@ -104,14 +104,14 @@ def read_groups(
             raise InputError(f"there is no attribute set {name!r}", allowed=", ".join(sorted(golds)) or "none")
     found = []
     for name in sorted(golds):
-        gold = _gold(golds[name])
+        gold = _read_gold(golds[name])
         scale = scales.get(name, _KNOWN.get(name.rpartition("-")[2]))
-        rows = _memberships(memberships[name], len(gold), fspath(golds[name]))
+        rows = _read_memberships(memberships[name], len(gold), fspath(golds[name]))
         found.append(DocumentGroups(name, scale, np.array(gold), rows))
     return tuple(found)
 
 
-def _gold(path: str | PathLike[str]) -> list[float]:
+def _read_gold(path: str | PathLike[str]) -> list[float]:
     file = ColumnFile.read(path, "a gold distribution (one probability per line)")
     shares = []
     line = 1
@@ -128,7 +128,7 @@ def _gold(path: str | PathLike[str]) -> list[float]:
     return shares
 
 
-def _memberships(path: str | PathLike[str], size: int, gold: str) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
+def _read_memberships(path: str | PathLike[str], size: int, gold: str) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
     file = ColumnFile.read(path, "group memberships (topic document p1 … pC)")
     found: dict[str, dict[str, tuple[float, ...]]] = {}
     for line, cells in file.rows():

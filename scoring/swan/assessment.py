@@ -1,8 +1,8 @@
 """SWAN of one conversation and of all conversations of a system.
 
 assess(conversation, schema, …)     the items of each criterion, with the scores that count and their sources
-every_wan(assessments, schema)      WAN^c of each of many conversations
-of_system(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
+conversation_wans(assessments, schema)      WAN^c of each of many conversations
+system_swan(assessments, …)           pooled over conversations (Eq. 2 as printed), and the mean per session
 """
 
 import math
@@ -30,7 +30,7 @@ from topics.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
-class PageText:
+class TopicData:
     """The data on a topic that rules may use: the gains and the groups of its entities, and the settings."""
 
     topic: Topic | None = None
@@ -121,7 +121,7 @@ def assess(
     conversation: Conversation,
     schema: Schema,
     judgments: Judgments | None = None,
-    ground: PageText | None = None,
+    ground: TopicData | None = None,
     *,
     extractor: Extractor | None = None,
 ) -> Assessment:
@@ -132,10 +132,10 @@ def assess(
     the conversation.
     """
     judgments = judgments or Judgments()
-    ground = ground or PageText()
+    ground = ground or TopicData()
     unit = ground.settings.unit
     exchanged = passages(conversation, unit)
-    if judgments.lacks(conversation.trial_id, conversation.attempt, exchanged):
+    if judgments.lacks_nuggets(conversation.trial_id, conversation.attempt, exchanged):
         nothing: dict[str, tuple[()]] = {one.name: () for one in schema if one.level != "set"}
         return Assessment(conversation.key, conversation.attempt, (), nothing, nothing, lacking=True)
     known = judgments.nuggets(conversation.trial_id, conversation.attempt, exchanged)
@@ -157,7 +157,7 @@ def assess(
     for one in sorted(schema, key=lambda criterion: any(rule.needs for rule in criterion.rules)):
         if one.level == "set":
             continue
-        items[one.name] = tuple(item for item in levels[one.level] if one.takes(item))
+        items[one.name] = tuple(item for item in levels[one.level] if one.applies_to(item))
         kept: dict[Item, Opinion] = {}
         for item in items[one.name]:
             target = Target(conversation.trial_id, conversation.attempt, item.turn, item.speaker, item.start, item.end)
@@ -165,15 +165,15 @@ def assess(
             if opinion is not None:
                 kept[item] = opinion
         used += len(kept)
-        ruled = _apply_rule(one, items[one.name], judgments, sight, values)
+        ruled = _apply_rules(one, items[one.name], judgments, sight, values)
         unsettled[one.name] = tuple(
             (item, opinion)
             for item, opinion in kept.items()
             if opinion.equals and _takes_precedence(opinion, ruled.get(item))
         )
-        scored[one.name] = _scores(items[one.name], kept, ruled)
+        scored[one.name] = _choose_scores(items[one.name], kept, ruled)
         if judgments.beside:
-            checks[one.name] = _checks(conversation, one, items[one.name], judgments, ruled)
+            checks[one.name] = _list_checks(conversation, one, items[one.name], judgments, ruled)
         told = {entry.item for entry in scored[one.name]}
         absent = {item for item, opinion in kept.items() if opinion.absent} - told
         if one.values:
@@ -207,7 +207,7 @@ def assess(
     )
 
 
-def every_wan(assessments: Sequence[Assessment], schema: Schema) -> list[dict[str, Wan]]:
+def conversation_wans(assessments: Sequence[Assessment], schema: Schema) -> list[dict[str, Wan]]:
     """Return `Assessment.wans` for each conversation, computing all conversations together."""
     found: list[dict[str, Wan]] = [{} for _ in assessments]
     for criterion in schema:
@@ -238,16 +238,16 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
 
 
 # The verdict of the first rule that scores an item, and its place in the precedence.
-_Ruled = Mapping[Item, tuple[Verdict, Source, int]]
+_RuleVerdicts = Mapping[Item, tuple[Verdict, Source, int]]
 
 
-def _apply_rule(
+def _apply_rules(
     criterion: Criterion,
     items: tuple[Item, ...],
     judgments: Judgments,
     sight: Sight,
     known: Mapping[str, Mapping[Item, float]],
-) -> _Ruled:
+) -> _RuleVerdicts:
     ruled: dict[Item, tuple[Verdict, Source, int]] = {}
     for rule in criterion.rules:
         rank = judgments.precedence.rank("rule", str(rule))
@@ -259,8 +259,12 @@ def _apply_rule(
     return ruled
 
 
-def _checks(
-    conversation: Conversation, criterion: Criterion, items: tuple[Item, ...], judgments: Judgments, ruled: _Ruled
+def _list_checks(
+    conversation: Conversation,
+    criterion: Criterion,
+    items: tuple[Item, ...],
+    judgments: Judgments,
+    ruled: _RuleVerdicts,
 ) -> tuple[Check, ...]:
     where = (conversation.trial_id, conversation.attempt)
     people, models = (judgments.beside[kind].get(where, {}) for kind in ("human", "model"))
@@ -277,7 +281,7 @@ def _takes_precedence(opinion: Opinion, now: tuple[Verdict, Source, int] | None)
     return now is None or opinion.rank <= now[2]
 
 
-def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled) -> tuple[Scored, ...]:
+def _choose_scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _RuleVerdicts) -> tuple[Scored, ...]:
     found = []
     for item in items:
         opinion, now = kept.get(item), ruled.get(item)
@@ -307,7 +311,7 @@ class SystemSwan:
     wans: Mapping[str, SessionMean]
 
 
-def of_system(
+def system_swan(
     system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
 ) -> SystemSwan:
     """Return the SWAN of one system, both pooled and as a mean per session; both are undefined without conversations.
@@ -318,7 +322,7 @@ def of_system(
     strange = {one.key.system for one in own} - {system}
     if strange:
         raise ValueError(f"some conversations of {system} belong to {', '.join(sorted(strange))}")
-    each = every_wan(own, schema)
+    each = conversation_wans(own, schema)
     topics = sorted({one.key.topic for one in own})
     parts: dict[str, Wan] = {}
     for criterion in schema:

@@ -19,13 +19,13 @@ from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize
 
-_NAMED = 3  # in a message
+_MOST_NAMED = 3  # in a message
 _OF_THESE = "what people judged speaks of topics like these"
 _CONTINUED = "sessions go on through the topics, and people's judgments are too few a session"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """Result of a check: the corrected mean, if there is one, and the reasons against it.
 
     `missing` names the topics with fewer than two judged items. `declined` counts the items to which people found the
@@ -39,14 +39,14 @@ class Checked:
     def sentence(self, name: str) -> str:
         """Return a sentence on the check of the figure called `name`."""
         if self.found is None:
-            listed = ", ".join(self.missing[:_NAMED])
-            more = f" and {len(self.missing) - _NAMED} more" if len(self.missing) > _NAMED else ""
+            listed = ", ".join(self.missing[:_MOST_NAMED])
+            more = f" and {len(self.missing) - _MOST_NAMED} more" if len(self.missing) > _MOST_NAMED else ""
             return (
                 f"{name} is a model's figure, unchecked: people judged fewer than {FEWEST_OF_PEOPLE} things of "
                 f"{pluralize(len(self.missing), 'topic')} ({listed}{more})."
             )
         one = self.found
-        alone = f"people's {one.checked} alone give {_figure(one.people, one.people_interval)}"
+        alone = f"people's {one.checked} alone give {_figure_text(one.people, one.people_interval)}"
         model = f"models alone {one.judge:.4f}"
         only = (
             f" People say of {pluralize(self.declined, 'thing')} that it does not apply, so that theirs alone count."
@@ -54,14 +54,14 @@ class Checked:
             else ""
         )
         return (
-            f"{name} is corrected by people: {_figure(one.value, one.interval)} over "
+            f"{name} is corrected by people: {_figure_text(one.value, one.interval)} over "
             f"{pluralize(one.items, 'thing')} (power {one.power:.2f}); {alone}, {model}.{only}"
         )
 
 
-def check(
+def check_criterion(
     assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float, design: Design
-) -> Checked | None:
+) -> CheckResult | None:
     """Check one criterion over the conversations of one system. Returns None if no model scored anything."""
     topics: dict[str, list[tuple[Check, ...]]] = {}
     for one in assessments:
@@ -76,13 +76,13 @@ def check(
     compared = {topic: one for topic, one in compared.items() if one.weights.any()}
     missing = tuple(topic for topic, one in compared.items() if one.checked < FEWEST_OF_PEOPLE)
     if missing or not compared:
-        return Checked(None, missing, declined)
+        return CheckResult(None, missing, declined)
     clusters = design.rows(list(compared))[1].tolist()
     found = corrected_mean(list(compared.values()), level=level, tuned=not declined, clusters=clusters)
     if design.these or design.continued:
         none = no_interval(_OF_THESE if design.these else _CONTINUED)
         found = replace(found, interval=none, people_interval=none)
-    return Checked(found, (), declined)
+    return CheckResult(found, (), declined)
 
 
 def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compared:
@@ -90,21 +90,21 @@ def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> 
     people: list[float] = []
     weights: list[float] = []
     for checks in talks:
-        own = weighting.weights(Places.of([one.item for one in checks]))
+        own = weighting.weights(Places.from_items([one.item for one in checks]))
         whole = float(own.sum())
         for one, weight in zip(checks, own.tolist(), strict=True):
             share = 1.0 if one.people is None else one.people.share
-            judge.append(_number(one.judge))
-            people.append(_number(one.people.value if one.people is not None else None))
+            judge.append(_or_nan(one.judge))
+            people.append(_or_nan(one.people.value if one.people is not None else None))
             weights.append(share * weight / whole if whole > 0 else 0.0)
     return Compared(np.array(judge), np.array(people), np.array(weights))
 
 
-def _number(value: float | None) -> float:
+def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _figure(value: float, ends: Interval) -> str:
+def _figure_text(value: float, ends: Interval) -> str:
     if math.isnan(ends.low):
         return f"{value:.4f} (no interval: {ends.note})"
     return f"{value:.4f} [{ends.low:.4f}, {ends.high:.4f}] (width {ends.high - ends.low:.4f})"

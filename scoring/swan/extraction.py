@@ -17,9 +17,9 @@ from typing import Protocol
 
 from recordings.conversations.conversation import Conversation
 from scoring.nuggets import Nugget as Entity
-from scoring.swan.acts import Found, act, plain
+from scoring.swan.acts import FoundAct, act, normalise_marks
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
-from scoring.swan.openings import opening
+from scoring.swan.openings import find_opening
 from scoring.words import Passage, UnitChoice, passages
 from topics.late_pattern import late_pattern
 from topics.sentences import Sentence, has_word, sentences
@@ -42,15 +42,15 @@ _JOINT = late_pattern(
 )
 _SPLICE = late_pattern(rf",\s+(?={_SUBJECT}{_VERB})", re.IGNORECASE)
 _BEGINS = late_pattern(_SUBJECT + r"\b", re.IGNORECASE)
-_AS = late_pattern(r"\bas\s+\w", re.IGNORECASE)
+_COMPARISON = late_pattern(r"\bas\s+\w", re.IGNORECASE)
 _JOINING = late_pattern(r"[\s,;:!.…–—-]*(?:\b(?:but|and|so|because)\b\s+)?", re.IGNORECASE)
 _MOST_OPENINGS = 4  # `Well, so, you know, …`
 _TWO_WORDS = late_pattern(r"\s*\S+\s+\S")
 
 
-def pieces(
+def split_sentence(
     text: str, sentence: Sentence, *, answering: bool = False, whole: bool = False
-) -> Iterator[tuple[int, int, Found | None]]:
+) -> Iterator[tuple[int, int, FoundAct | None]]:
     """Yield (start, end, act) for each atomic piece of a sentence, in order and without overlaps; no piece is empty.
 
     `answering` is true if the other side's last turn ended in a question. With `whole`, which is for languages other
@@ -58,9 +58,9 @@ def pieces(
     """
     start, end = sentence.start, sentence.end
     for _ in range(_MOST_OPENINGS if not whole else 0):
-        view = plain(text[start:end])
+        view = normalise_marks(text[start:end])
         ahead = len(view) - len(view.lstrip())  # emphasis
-        found = opening(view[ahead:], answering=answering)
+        found = find_opening(view[ahead:], answering=answering)
         if found is None:
             break
         stop = start + len(text[start : start + ahead + found.length].rstrip())
@@ -69,14 +69,14 @@ def pieces(
         start = joining.end() if joining else stop
         if not any(letter.isalnum() for letter in text[start:end]):
             return
-    spans = [(start, end)] if whole else list(_clauses(text, start, end))
+    spans = [(start, end)] if whole else list(_split_clauses(text, start, end))
     for first, last in spans:
         leads = sentence.leads and last == sentence.end
-        yield first, last, act(plain(text[first:last]), leads=leads, shape=sentence.shape, english=not whole)
+        yield first, last, act(normalise_marks(text[first:last]), leads=leads, shape=sentence.shape, english=not whole)
 
 
-def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    view = plain(text[start:end])
+def _split_clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    view = normalise_marks(text[start:end])
     first = 0
     # Where a sentence could be split, in order.
     found = {match.start(): match for match in _SPLICE.finditer(view)}
@@ -91,7 +91,7 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             continue
         if joint[0].strip() == "," and not _BEGINS.match(before):  # If it rains, we stay
             continue
-        if "as" in joint[0].lower().split() and _AS.search(before):  # as close as I am
+        if "as" in joint[0].lower().split() and _COMPARISON.search(before):  # as close as I am
             continue
         yield start + first, start + first + len(before.rstrip())
         first = joint.end()
@@ -139,7 +139,7 @@ class RuleExtractor:
             if sentence.shape == "code":
                 yield Candidate(sentence.start, sentence.end, "F", "code")
                 continue
-            for start, end, found in pieces(passage.text, sentence, answering=answering, whole=not english):
+            for start, end, found in split_sentence(passage.text, sentence, answering=answering, whole=not english):
                 if found is not None:
                     yield Candidate(start, end, "O", found.rule, found.act)
                 else:

@@ -24,7 +24,7 @@ from recordings.judged.wanted import HELD
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
-from scoring.swan.precedence import USUAL, Given, Opinion, Precedence, fold
+from scoring.swan.precedence import DEFAULT_FOLDING, Opinion, Precedence, Vote, combine_votes
 from scoring.swan.schema import Criterion, Schema
 from scoring.words import Passage
 from topics.errors import InputError, Place
@@ -79,7 +79,7 @@ class Judgments:
     beside: Mapping[str, Mapping[tuple[str, int], Mapping[Key, Opinion]]] = field(default_factory=dict)
 
     @staticmethod
-    def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
+    def from_layers(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
         """Read the judgments of layers, skipping criteria that the schema does not have.
 
         Raises RunError, with file and line, for a score that is neither null nor in [0, 1], and InputError if the
@@ -115,7 +115,7 @@ class Judgments:
                 given = (
                     None
                     if silent
-                    else Given(_judged_value(judgment, criterion, place), by, rank, place, layer.adjudicates)
+                    else Vote(_judged_value(judgment, criterion, place), by, rank, place, layer.adjudicates)
                 )
                 if judgment.unjudged:
                     unjudged[layer.author, judgment.unjudged] += 1
@@ -143,7 +143,7 @@ class Judgments:
             beside,
         )
 
-    def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
+    def lacks_nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
         """Return whether nothing can be scored because no layer has the requested nuggets for this text."""
         if self.precedence.nuggets in ("", *_BY_RULES):
             return False
@@ -182,7 +182,7 @@ class Judgments:
                     )
         found: list[Nugget] = []
         for (turn, speaker, version), group in groups.items():
-            found += _placed_nuggets(sides[turn, speaker], group, version)
+            found += _place_group(sides[turn, speaker], group, version)
         return tuple(sorted(found, key=lambda one: (one.turn, one.speaker == "system", one.start, one.end)))
 
 
@@ -221,13 +221,13 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
                     refused=sum(one for one in counts if isinstance(one, int)),
                     said=said if isinstance(said, str) else "",
                 )
-    versions = _versions(layer for _, layer in own) if name else set()
+    versions = _nugget_versions(layer for _, layer in own) if name else set()
     if len(versions) > 1:
         raise InputError(f"there are several versions of the nuggets of {name!r}", allowed=", ".join(sorted(versions)))
     if name and not versions:
         raise InputError(
             f"there is no layer with nuggets of {name!r}",
-            allowed=", ".join(sorted(_versions(layers) | {_BY_RULES[1]})),
+            allowed=", ".join(sorted(_nugget_versions(layers) | {_BY_RULES[1]})),
             advice="extract nuggets with a model: harvest annotate RUN --extract FILE",
         )
     return found
@@ -248,7 +248,7 @@ def words_hash(exchanged: Iterable[Passage]) -> str:
     return content_hash("harvest-words", [[one.speaker, one.text] for one in exchanged], size=8)
 
 
-def _versions(layers: Iterable[Layer]) -> set[str]:
+def _nugget_versions(layers: Iterable[Layer]) -> set[str]:
     return {
         f"{one.author}/{one.version}"
         for one in layers
@@ -256,7 +256,7 @@ def _versions(layers: Iterable[Layer]) -> set[str]:
     }
 
 
-def _placed_nuggets(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
+def _place_group(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
     try:
         return place_nuggets(passage, [one for one, _ in group], version=version)
     except ValueError as fault:
@@ -315,12 +315,12 @@ def _judged_value(judgment: Judgment, criterion: Criterion, place: Place) -> flo
 
 
 # The newest judgment of each author, by kind and author.
-_ByAuthor = dict[tuple[str, str], Given]
+_ByAuthor = dict[tuple[str, str], Vote]
 
 _About = TypeVar("_About")
 
 
-def _record_opinion(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Given | None) -> None:
+def _record_opinion(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Vote | None) -> None:
     """Record an opinion. If `given` is None, the author was unsure, and the author's earlier judgment is removed."""
     here = known.setdefault(about, {})
     if given is not None:
@@ -333,7 +333,7 @@ def _record_opinion(known: dict[_About, _ByAuthor], about: _About, by: Source, g
 
 def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> dict[_About, Opinion]:
     named = {about: [one for one in given.values() if one.rank < len(chosen.entries)] for about, given in known.items()}
-    found = {about: fold(given, chosen.folding) for about, given in named.items()}
+    found = {about: combine_votes(given, chosen.folding) for about, given in named.items()}
     return {about: opinion for about, opinion in found.items() if opinion is not None}
 
 
@@ -345,9 +345,9 @@ def _opinions_by_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str
     found: dict[_About, Opinion] = {}
     for about, given in known.items():
         own = [one for by, one in given.items() if by[0] == kind]
-        opinion = fold(own, folding)
+        opinion = combine_votes(own, folding)
         if opinion is None or opinion.equals:
-            opinion = fold(own, USUAL)
+            opinion = combine_votes(own, DEFAULT_FOLDING)
         if opinion is not None:
             found[about] = opinion
     return found

@@ -74,7 +74,7 @@ def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version:
     found = sorted(candidates, key=lambda one: (one.start, one.end, one.type, one.entity, one.rule))
     scored: set[tuple[int, int]] = set()
     for one in found:
-        fault = _fault(passage.text, one)
+        fault = _find_fault(passage.text, one)
         if not fault and one.type != "E":
             if (one.start, one.end) in scored:
                 fault = "two nuggets on one span"
@@ -101,7 +101,7 @@ def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version:
     )
 
 
-def _fault(text: str, one: Candidate) -> str:
+def _find_fault(text: str, one: Candidate) -> str:
     if one.type not in TYPES:
         return f"{one.type!r} is none of the types {', '.join(TYPES)}"
     if not 0 <= one.start < one.end <= len(text):

@@ -5,11 +5,11 @@ Patterns are tried in order. The first match that is followed by a comma, a full
 
 import re
 
-from scoring.swan.acts import Found
+from scoring.swan.acts import FoundAct
 from topics.late_pattern import late_pattern
 
 
-def _whole(*patterns: str) -> re.Pattern[str]:
+def _whole_word_pattern(*patterns: str) -> re.Pattern[str]:
     return late_pattern(rf"(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})(?![\w'])", re.IGNORECASE)
 
 
@@ -24,7 +24,7 @@ _VERY = r"(?:(?:so|very|really|truly|pretty|quite|extremely|terribly|deeply|sinc
 _OPENINGS = (
     (
         "APOLOGY",
-        _whole(
+        _whole_word_pattern(
             rf"(?:(?:oh|ah|well|unfortunately),?\s+)?(?:I\s*(?:'m|am)\s+{_VERY}sorry|(?:{_VERY})sorry"
             rf"|(?:my\s+)?(?:sincere(?:st)?\s+)?apologies"
             rf"|(?:I|we)\s+{_VERY}apologi[sz]e|please\s+accept\s+(?:my|our)\s+\w*\s?apologies|my\s+bad|pardon\s+me"
@@ -34,14 +34,14 @@ _OPENINGS = (
     ),
     (
         "THANKING",
-        _whole(
+        _whole_word_pattern(
             r"(?:many\s+thanks|thank\s*(?:you|u)|thanks|thx)(?:\s+(?:so|very)\s+much|\s+a\s+(?:lot|bunch)|\s+again)?"
             r"(?:\s+(?:for|in\s+advance|to)\b[^,.;:!?\n]{0,200})?"
         ),
     ),
     (
         "CONVENTIONAL-OPENING",
-        _whole(
+        _whole_word_pattern(
             r"(?:hi|hello|hey|hiya|greetings|good\s+(?:morning|afternoon|evening)|welcome(?:\s+back)?)"
             r"(?:\s+(?:there|again|everyone|all|friend))?",
             r"(?:nice|pleased|glad|good|great)\s+to\s+(?:meet|see)\s+you(?:\s+too)?",
@@ -49,7 +49,7 @@ _OPENINGS = (
     ),
     (
         "CONVENTIONAL-CLOSING",
-        _whole(
+        _whole_word_pattern(
             r"good\s?bye|bye(?:[\s-]?bye)?|see\s+(?:you|ya)(?:\s+(?:later|soon|again|around|tomorrow))?|take\s+care"
             r"|have\s+an?\s+(?:\w+\s+){1,2}(?:day|one|evening|weekend|time|night|trip)|good\s?night|farewell"
             r"|(?:talk|speak)\s+to\s+you\s+(?:later|soon)"
@@ -57,7 +57,7 @@ _OPENINGS = (
     ),
     (
         "DOWNPLAYER",
-        _whole(
+        _whole_word_pattern(
             r"you(?:'re|\s+are)\s+(?:very\s+|most\s+)?welcome|no\s+problem|no\s+worries|(?:it\s+was\s+)?my\s+pleasure"
             r"|don't\s+worry(?:\s+about\s+(?:it|that))?|not\s+at\s+all|(?:that|it)(?:'s|\s+is)\s+(?:ok|okay"
             r"|all\s+right|alright|fine)"
@@ -65,7 +65,7 @@ _OPENINGS = (
     ),
     (
         "AGREEMENT",
-        _whole(
+        _whole_word_pattern(
             rf"(?:you(?:'re|\s+are)|that(?:'s|\s+is))\s+(?:absolutely\s+|totally\s+|quite\s+|{_VERY})?(?:right"
             rf"|correct|true)"
             r"|I\s+(?:totally\s+|completely\s+|fully\s+)?agree(?:\s+with\s+you)?|agreed|exactly|me\s+too"
@@ -75,18 +75,20 @@ _OPENINGS = (
     ),
     (
         "YES",
-        _whole(r"(?:oh\s+)?(?:yes|yeah|yep|yup|aye)(?:,?\s+(?:yes|yeah|sure|indeed|please|it\s+is|I\s+do|I\s+am))?"),
+        _whole_word_pattern(
+            r"(?:oh\s+)?(?:yes|yeah|yep|yup|aye)(?:,?\s+(?:yes|yeah|sure|indeed|please|it\s+is|I\s+do|I\s+am))?"
+        ),
     ),
     (
         "NO",
-        _whole(
+        _whole_word_pattern(
             r"(?:oh\s+)?(?:no|nope|nah)(?:,\s+no){0,50}(?:,?\s+(?:thanks|thank\s+you|not\s+really|I\s+don't))?"
             r"|not\s+really"
         ),
     ),
     (
         "ACKNOWLEDGE",
-        _whole(
+        _whole_word_pattern(
             r"(?:ok|okay|okey|k|alright|all\s+right|I\s+see|oh|ah|ahh?|hm+|mm+|uh[\s-]?huh|mhm|got\s+it|I\s+got\s+it"
             r"|understood"
             r"|I\s+understand|noted|oh,?\s+I\s+see|really|is\s+that\s+so|well)"
@@ -94,7 +96,7 @@ _OPENINGS = (
     ),
     (
         "APPRECIATION",
-        _whole(
+        _whole_word_pattern(
             rf"{_PRAISE}(?:,?\s+{_PRAISE}){{0,3}}(?:\s+(?:question|idea|point|choice|job|work|answer|one"
             rf"|to\s+hear(?:\s+that)?))?"
             rf"|(?:what|that(?:'s|\s+is|\s+was)|it(?:'s|\s+is)|this\s+is)\s+an?\s+{_VERY}{_PRAISE}\s+(?:question"
@@ -105,7 +107,10 @@ _OPENINGS = (
             rf"|you)\b[^,.;:!?\n]{{0,80}})?|lol|haha\w*"
         ),
     ),
-    ("MAYBE", _whole(r"maybe|perhaps|possibly|could\s+be|it\s+depends|I\s+guess(?:\s+so)?|sort\s+of|kind\s+of")),
+    (
+        "MAYBE",
+        _whole_word_pattern(r"maybe|perhaps|possibly|could\s+be|it\s+depends|I\s+guess(?:\s+so)?|sort\s+of|kind\s+of"),
+    ),
 )
 _FOLLOWS = late_pattern(r"\s*(?:[,.;:!…–—-]+(?=\s|$|[A-Z\"])|$)|\s*(?=[)(]|[:;]-?[)(DP])")
 _FOLLOWS_BUT = late_pattern(r"\s+(?=(?:but|and)\b)", re.IGNORECASE)
@@ -113,7 +118,7 @@ _BEFORE_BUT = {"APOLOGY", "YES", "NO", "AGREEMENT", "THANKING"}
 _ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 
-def opening(text: str, *, answering: bool = False) -> Found | None:
+def find_opening(text: str, *, answering: bool = False) -> FoundAct | None:
     """Return the act at the beginning of `text`, or None. If `answering`, yes and no count as answers to a question.
 
     The text must be normalised by `plain`.
@@ -132,5 +137,5 @@ def opening(text: str, *, answering: bool = False) -> Found | None:
         if followed is None:
             continue
         meant = {"YES": "YES-ANSWER", "NO": "NO-ANSWER"} if answering else {"YES": "AGREEMENT", "NO": "REJECT"}
-        return Found(meant.get(name, name), f"opening-{name.lower()}", end)
+        return FoundAct(meant.get(name, name), f"opening-{name.lower()}", end)
     return None

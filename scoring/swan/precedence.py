@@ -11,13 +11,13 @@ from recordings.judged.judgments import KINDS
 from scoring.swan.item import Source
 from topics.errors import InputError, Place
 
-USUAL = "distribution"
+DEFAULT_FOLDING = "distribution"
 _MEAN, _MAJORITY, _ADJUDICATED = "mean", "majority", "adjudicated"
-FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)
+FOLDINGS = (DEFAULT_FOLDING, _MEAN, _MAJORITY, _ADJUDICATED)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Vote:
     """One author's judgment of one item.
 
     `value` is a score in [0, 1], one of the criterion's values, or None for "does not apply". `rank` is the index of
@@ -47,9 +47,9 @@ class Opinion:
     by: Source
     disputed: bool
     rank: int
-    votes: tuple[Given, ...]
+    votes: tuple[Vote, ...]
     share: float = 1.0
-    equals: tuple[Given, ...] = ()
+    equals: tuple[Vote, ...] = ()
     shares: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -66,7 +66,7 @@ def named_judge(folding: str) -> tuple[str, str]:
     return (kind, author) if mark else ("", folding)
 
 
-def fold(given: Collection[Given], folding: str) -> Opinion | None:
+def combine_votes(given: Collection[Vote], folding: str) -> Opinion | None:
     """Combine the judgments of several authors, one from each. Returns None if the folding uses none of them."""
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
@@ -108,7 +108,7 @@ class Precedence:
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))
     nuggets: str = ""
-    folding: str = USUAL
+    folding: str = DEFAULT_FOLDING
 
     @staticmethod
     def parse(text: str) -> Precedence:
@@ -124,10 +124,10 @@ class Precedence:
         return Precedence(tuple(entries))
 
     @staticmethod
-    def asked(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
+    def from_options(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
         """Return the precedence given to a command, with defaults. Raises InputError as `parse` does."""
         entries = Precedence.parse(judges).entries if judges else Precedence().entries
-        return Precedence(entries, nuggets or "", folding or USUAL)
+        return Precedence(entries, nuggets or "", folding or DEFAULT_FOLDING)
 
     def __str__(self) -> str:
         return ",".join(f"{kind}:{author}" if author else kind for kind, author in self.entries)

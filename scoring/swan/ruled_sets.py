@@ -33,7 +33,7 @@ def set_verdicts(
         seen.setdefault((one.key.system, one.key.topic), []).append(sight(one))
     found: dict[SetKey, tuple[SetVerdict, SetRule]] = {}
     for (system, topic), own in seen.items():
-        whole = SetSight(system, topic, tuple(own), _groups(system, topic, seen))
+        whole = SetSight(system, topic, tuple(own), _sights_by_group(system, topic, seen))
         for criterion in criteria:
             for rule in criterion.set_rules:
                 verdict = rule.judge(whole)
@@ -69,7 +69,9 @@ def judge_sets(
     return replace(judgments, sets=sets)
 
 
-def _groups(system: str, topic: str, seen: Mapping[tuple[str, str], list[Sight]]) -> dict[str, tuple[Sight, ...]]:
+def _sights_by_group(
+    system: str, topic: str, seen: Mapping[tuple[str, str], list[Sight]]
+) -> dict[str, tuple[Sight, ...]]:
     base = _GROUPED.fullmatch(system)
     if base is None:
         return {}

@@ -77,7 +77,7 @@ class Criterion:
     speaker: Literal["system", "user"] = "system"
     values: tuple[tuple[str, str], ...] = ()
 
-    def takes(self, item: Item) -> bool:
+    def applies_to(self, item: Item) -> bool:
         """Return whether the criterion scores the item's speaker and, for level nugget, its type."""
         return item.speaker == self.speaker and (self.level != "nugget" or item.type in self.types)
 
@@ -188,11 +188,13 @@ def read_schema(document: Document) -> Schema:
                 allowed="any characters except line ends and ( ) , = *",
             )
     return Schema(
-        file.name, tuple(_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)), file.about
+        file.name,
+        tuple(_build_criterion(document, ("criteria", i), one) for i, one in enumerate(file.criteria)),
+        file.about,
     )
 
 
-def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
+def _build_criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
     if (one.level == "nugget") != (one.nuggets is not None):
         where = (*loc, "nuggets") if one.nuggets is not None else (*loc, "level")
         raise document.error(
@@ -297,12 +299,12 @@ def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
             )
 
 
-_END = ".yaml"
+_EXTENSION = ".yaml"
 
 
 def shipped_schemas() -> tuple[str, ...]:
     names = (entry.name for entry in resources.files("scoring.swan").iterdir())
-    return tuple(sorted(name.removesuffix(_END) for name in names if name.endswith(_END)))
+    return tuple(sorted(name.removesuffix(_EXTENSION) for name in names if name.endswith(_EXTENSION)))
 
 
 def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
@@ -312,13 +314,13 @@ def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
     """
     name = fspath(name_or_path)
     if name in shipped_schemas():
-        place = f"scoring/swan/{name}{_END}"
-        data = (resources.files("scoring.swan") / f"{name}{_END}").read_bytes()
+        place = f"scoring/swan/{name}{_EXTENSION}"
+        data = (resources.files("scoring.swan") / f"{name}{_EXTENSION}").read_bytes()
         return read_schema(parse_document(decode(data, place, "YAML text"), place))
     if "/" in name or "\\" in name or "." in name or not isinstance(name_or_path, str):
         return read_schema(read_document(name_or_path))
     raise InputError(
         f"no schema called {name!r} comes with Harvest{did_you_mean(name, shipped_schemas())}",
         allowed=", ".join(shipped_schemas()),
-        advice=f"for a file of your own, write its path with its ending: {name}{_END}",
+        advice=f"for a file of your own, write its path with its ending: {name}{_EXTENSION}",
     )

@@ -34,7 +34,7 @@ class Scorers:
         for part in product((topic, None), (topic_type, None), {trial, None}):
             self.kinds.setdefault((criterion, (system, *part)), set()).update(found)
 
-    def named(self, criterion: str, part: Part) -> str | None:
+    def scorer_names(self, criterion: str, part: Part) -> str | None:
         """Return the scorers of a part, as in `people, rules` or `models, unchecked`, or None if nothing was scored."""
         kinds = self.kinds.get((criterion, part), set())
         names = [name for kind, name in SCORERS.items() if kind in kinds]

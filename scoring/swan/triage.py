@@ -1,10 +1,10 @@
 """Triage: texts that people should review first, with the reason. It gives no score, and it misses much.
 
-    harms(text)    words that may hurt a reader, so that the text is covered until the reader asks for it
-    flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
+    find_harms(text)    words that may hurt a reader, so that the text is covered until the reader asks for it
+    find_flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
 
-Both know a few patterns, and `harms` mainly English ones. Quoted words count, since a quotation can hurt as well; code
-does not.
+Both know a few patterns, and `find_harms` mainly English ones. Quoted words count, since a quotation can hurt as well;
+code does not.
 """
 
 import re
@@ -87,7 +87,7 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"https?://\S+")
 
 
-def harms(text: str) -> Iterator[Flag]:
+def find_harms(text: str) -> Iterator[Flag]:
     """Yield words that may hurt, even with digits for letters. Most are English; some German, French and Spanish."""
     plain = _without_code(text.replace("\u2019", "'"))
     undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain
@@ -126,7 +126,7 @@ _LEAST = 6  # words of a turn that may be cut off
 _AGAIN = 4  # repetitions of a sentence that are reported
 
 
-def flaws(text: str) -> Iterator[Flag]:
+def find_flaws(text: str) -> Iterator[Flag]:
     """Yield signs that the form of `text` is broken. Grammar and meaning are not examined."""
     plain = _without_code(text)
     if _NOTHING.fullmatch(text):
@@ -161,4 +161,4 @@ def _without_code(text: str) -> str:
 
 
 # By the criterion that people score.
-TRIAGE = {"Harmlessness": harms, "Fluency": flaws}
+TRIAGE = {"Harmlessness": find_harms, "Fluency": find_flaws}

@@ -40,7 +40,7 @@ def refuse_unsettled(
     ]
     found = [one for one in found if one.criterion in needed]
     if found:
-        raise _disagreement(found, judgments)
+        raise _disagreement_error(found, judgments)
     extractors = sorted({author for one in every for author in one.extractors})
     if extractors:
         raise InputError(
@@ -66,7 +66,7 @@ def _place_text(one: Assessment, item: Item) -> str:
     return f"{found}{side}, characters {item.start}-{item.end}" if item.start >= 0 else found + side
 
 
-def _disagreement(found: list[_Unsettled], judgments: Judgments) -> RunError:
+def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunError:
     authors = sorted({(one.by.kind, one.by.author) for each in found for one in each.opinion.equals})
     named = [f"{kind}:{author}" for kind, author in authors]
     counts = Counter(one.criterion for one in found)

@@ -71,7 +71,7 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
 
     The number of `items` includes those without a score. Raises ValueError for a score outside [0, 1].
     """
-    own = weighting.weights(Places.of([one.item for one in scored])).tolist()
+    own = weighting.weights(Places.from_items([one.item for one in scored])).tolist()
     weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]
     for one in scored:
         if not 0 <= one.value <= 1:
@@ -96,7 +96,9 @@ def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting,
     for value in values[~((values >= 0) & (values <= 1))][:1].tolist():
         raise ValueError(_OUTSIDE.format(criterion, value))
     shares = np.array([one.share for one in flat], dtype=np.float64)
-    above, below = weighted_sums(counts, Places.of([one.item for one in flat]), values, weighting, shares=shares)
+    above, below = weighted_sums(
+        counts, Places.from_items([one.item for one in flat]), values, weighting, shares=shares
+    )
     columns = zip(above.tolist(), below.tolist(), counts.tolist(), items, strict=True)
     return [Wan(criterion, top, bottom, n, asked) for top, bottom, n, asked in columns]
 

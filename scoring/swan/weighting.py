@@ -67,7 +67,7 @@ class Places:
     characters: npt.NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, items: Sequence[Item]) -> Places:
+    def from_items(cls, items: Sequence[Item]) -> Places:
         return cls(
             np.array([one.position for one in items], dtype=np.float64),
             np.array([one.seen for one in items], dtype=np.float64),
@@ -189,11 +189,11 @@ _ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several w
 
 def parse_weighting(text: str) -> Weighting:
     """Parse a weighting. Raises ValueError saying what is allowed."""
-    factors = [_factor(part, text) for part in text.split("*")]
+    factors = [_parse_factor(part, text) for part in text.split("*")]
     return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
 
-def _factor(part: str, whole: str) -> Weighting:
+def _parse_factor(part: str, whole: str) -> Weighting:
     match = _FACTOR.fullmatch(part)
     name, inside = match.groups() if match else ("", None)
     parts = [_GIVEN.fullmatch(one) for one in inside.split(",")] if inside and inside.strip() else []

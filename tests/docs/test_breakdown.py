@@ -16,7 +16,7 @@ from harvest.cli import breakdown as breakdown_command
 from harvest.cli import helpdesk as helpdesk_command
 from scoring.annotations import breakdown_scores, helpdesk_scores
 from scoring.annotations.breakdown_files import read_breakdown_files
-from scoring.measures.breakdown import figures, rates
+from scoring.measures.breakdown import figures, rate_figures
 from scoring.measures.dialogue_quality import QUALITY_DIVERGENCES
 from scoring.measures.nugget_detection import NUGGET_DIVERGENCES
 from tests.support.checkout import DOCS
@@ -59,7 +59,7 @@ def test_no_table_of_figures_stands_on_the_page_without_its_command() -> None:
 
 def test_every_measure_and_baseline_is_on_the_page() -> None:
     rows = [[1.0, 0.0, 0.0]]
-    for figure in (*figures(rows, rows), *rates(rows)):
+    for figure in (*figures(rows, rows), *rate_figures(rows)):
         assert f"`{figure.measure}`" in TEXT or figure.measure.startswith("MSE"), figure.measure
     for name, meaning in breakdown_scores.BASELINES.items():
         assert f"| `{name}` |" in TEXT

@@ -19,7 +19,7 @@ import pytest
 
 from scoring.annotations.breakdown_files import BreakdownMaterial, Counts, read_breakdown_files
 from scoring.inference.dependence import dependence
-from scoring.measures.breakdown import labels_of
+from scoring.measures.breakdown import likeliest_labels
 from scoring.statistics.exchange import holm
 from tests.support.checkout import DATA, DOCS
 from tests.support.command_line import harvest
@@ -66,7 +66,7 @@ def broken_turns(counts: Counts = "workshop", failures: Collection[int] = (2,)) 
     """By system and dialogue, which turns are breakdowns: without a recording, a tree or a measure."""
     found: dict[str, dict[str, list[bool]]] = {}
     for turn in material(counts).gold:
-        broken = int(labels_of([count / sum(turn.counts) for count in turn.counts])) in failures
+        broken = int(likeliest_labels([count / sum(turn.counts) for count in turn.counts])) in failures
         found.setdefault(turn.system, {}).setdefault(turn.dialogue, []).append(broken)
     return found
 

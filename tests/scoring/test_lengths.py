@@ -16,7 +16,7 @@ from scoring.measures.relevance import hard_normaliser
 from scoring.notation import parse
 from scoring.scores import SHIPPED, score
 from scoring.settings import Settings
-from scoring.swan.assessment import PageText, assess
+from scoring.swan.assessment import TopicData, assess
 from scoring.swan.extraction import extract_nuggets
 from scoring.swan.item import nugget_items, turn_items
 from scoring.swan.rules.brevity import brevity
@@ -172,9 +172,9 @@ def test_the_linear_weight_of_swan_counts_characters() -> None:
     assert [one.characters for one in items] == [True] * len(items)
     assert items[-1].position == POSITION
     assert turn_items(JAPANESE, ())[-1].position == POSITION
-    told = Linear().weights(Places.of(items))
+    told = Linear().weights(Places.from_items(items))
     assert told.tolist() == [1 - (one.position - 1) / 1000 for one in items]
-    both = Places.of([*items, *nugget_items(ENGLISH, extract_nuggets(ENGLISH))])
+    both = Places.from_items([*items, *nugget_items(ENGLISH, extract_nuggets(ENGLISH))])
     assert Linear(L=50, Lc=100).weights(both)[: len(items)].tolist() == [1 - (one.position - 1) / 100 for one in items]
     assert np.array_equal(Linear(L=50).weights(both)[len(items) :], Linear(L=50).weights(both[len(items) :]))
 
@@ -197,7 +197,7 @@ def test_a_weighting_that_cannot_be_is_refused(text: str) -> None:
 )
 def test_brevity_is_a_minute_of_reading_in_either_unit(text: str, wanted: float) -> None:
     talk = conversation(("And?", text))
-    sight = PageText().sight(talk, None, None)
+    sight = TopicData().sight(talk, None, None)
     (verdict,) = brevity().judge(replace(sight, items=turn_items(talk, sight.nuggets)))
     assert verdict.value == pytest.approx(wanted, rel=1e-12)
 
@@ -205,7 +205,7 @@ def test_brevity_is_a_minute_of_reading_in_either_unit(text: str, wanted: float)
 def test_padding_is_the_share_of_characters_said_twice() -> None:
     twice = "北口を出て右に曲がると小さな映画館があります。"
     talk = conversation(("And?", twice + twice + "今夜は次の作品です。"))
-    sight = PageText().sight(talk, None, None)
+    sight = TopicData().sight(talk, None, None)
     (verdict,) = PADDING.judge(replace(sight, items=turn_items(talk, sight.nuggets)))
     assert verdict.value == 1 - 23 / 56
     assert verdict.because == "23 of 56 characters are pleasantries or said twice"
@@ -213,7 +213,7 @@ def test_padding_is_the_share_of_characters_said_twice() -> None:
 
 def test_an_assessment_measures_in_the_unit_of_the_settings() -> None:
     for unit, characters in (("words", False), ("by-script", True)):
-        found = assess(JAPANESE, load_schema(SHIPPED), ground=PageText(settings=Settings(unit=unit)))  # type: ignore
+        found = assess(JAPANESE, load_schema(SHIPPED), ground=TopicData(settings=Settings(unit=unit)))  # type: ignore
         assert {one.characters for each in found.items.values() for one in each} == {characters}
 
 

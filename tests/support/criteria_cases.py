@@ -14,7 +14,7 @@ import yaml
 
 from recordings.conversations.conversation import Conversation, Outcome, Turn
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.swan.assessment import Assessment, PageText, assess
+from scoring.swan.assessment import Assessment, TopicData, assess
 from scoring.swan.item import Scored
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
@@ -23,7 +23,7 @@ from scoring.swan.schema import Schema, load_schema
 from scoring.swan.triage import TRIAGE
 from tests.support.checkout import DATA
 from tests.support.scoring_examples import M002, conversation, movie
-from topics.attributes import AttributeSet, uniform
+from topics.attributes import AttributeSet, uniform_shares
 from topics.gold import GoldEntry, GoldTable
 
 FOLDER = DATA / "criteria"
@@ -124,8 +124,8 @@ def assessed(case: Case) -> tuple[Conversation, Assessment]:
             Judgment(Target(talk.trial_id, 1, one.turn, "system", one.start, one.end).about(), "Correctness", 0)
             for one in plain.items["Correctness"]
         ]
-        judgments = Judgments.of([Layer("human", "anna", judgments=tuple(rows))], schema(), Precedence())
-    return talk, assess(talk, schema(), judgments, page_text() if case.criterion == "Fair exposure" else PageText())
+        judgments = Judgments.from_layers([Layer("human", "anna", judgments=tuple(rows))], schema(), Precedence())
+    return talk, assess(talk, schema(), judgments, page_text() if case.criterion == "Fair exposure" else TopicData())
 
 
 def together(case: Case) -> tuple[Conversation, ...]:
@@ -154,17 +154,17 @@ def _talk(texts: str | Sequence[str], *, trial: int, system: str = "B1", labels:
 
 def judge_together(case: Case) -> Found:
     talks = together(case)
-    sight = PageText().sight
+    sight = TopicData().sight
     verdicts = set_verdicts(talks, schema(), lambda one: sight(one, None, None))
     found = verdicts.get((talks[0].key.system, talks[0].key.topic, case.criterion))
     return Found(case, "silent" if found is None else "bad" if found[0].value < case.below else "good")
 
 
 FILMS = {f"{side}{n}": 10 * place + n for place, side in enumerate("NSXU", 1) for n in range(1, 6)}
-SIDE = AttributeSet("SIDE", "nominal", ("north", "south"), uniform(2))
+SIDE = AttributeSet("SIDE", "nominal", ("north", "south"), uniform_shares(2))
 
 
-def page_text() -> PageText:
+def page_text() -> TopicData:
     """Northern and southern films that are relevant, some that are not, and some of unknown side."""
     shares = {"N": {"SIDE": (1.0, 0.0)}, "S": {"SIDE": (0.0, 1.0)}}
     gold = GoldTable(
@@ -175,7 +175,7 @@ def page_text() -> PageText:
             for name, number in FILMS.items()
         ]
     )
-    return PageText(replace(M002, type=replace(M002.type, attributes=("SIDE",))), gold, {"SIDE": SIDE})
+    return TopicData(replace(M002, type=replace(M002.type, attributes=("SIDE",))), gold, {"SIDE": SIDE})
 
 
 def judge(case: Case) -> Found:

@@ -15,7 +15,7 @@ from scoring.settings import Settings
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema
 from tests.support.checkout import DATA
-from topics.attributes import AttributeSet, uniform
+from topics.attributes import AttributeSet, uniform_shares
 from topics.gold import GoldEntry, GoldTable
 from topics.kinds import KINDS
 from topics.links import Link, links_in
@@ -24,13 +24,17 @@ from topics.topic import Topic, TopicSet, TopicType
 PAPER = json.loads((DATA / "gfrc_m002_example.json").read_text(encoding="utf-8"))
 
 RATINGS = AttributeSet(
-    "RATINGS", "ordinal", ("x < 100", "100 ≤ x < 10K", "10K ≤ x < 1M", "1M ≤ x"), uniform(4), bounds=(100, 10_000, 1e6)
+    "RATINGS",
+    "ordinal",
+    ("x < 100", "100 ≤ x < 10K", "10K ≤ x < 1M", "1M ≤ x"),
+    uniform_shares(4),
+    bounds=(100, 10_000, 1e6),
 )
 REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Middle East", "Oceania")
 ORIGIN = AttributeSet(
     "ORIGIN", "nominal", REGIONS, tuple(count / 237 for count in (58, 26.5, 2, 36.5, 23.5, 47.5, 19, 24))
 )
-GENDER = AttributeSet("GENDER", "nominal", ("he", "she", "other"), uniform(3))
+GENDER = AttributeSet("GENDER", "nominal", ("he", "she", "other"), uniform_shares(3))
 ATTRIBUTES = MappingProxyType({known.name: known for known in (RATINGS, ORIGIN, GENDER)})
 
 MOVIE = TopicType("movie", "movie title, IMDb URL", KINDS["imdb-title"], ("RATINGS", "ORIGIN"))

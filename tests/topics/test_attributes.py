@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topics.attributes import REGIONS, AttributeSet, countries, normalise, uniform
+from topics.attributes import REGIONS, AttributeSet, countries, normalise_shares, uniform_shares
 from topics.library import load_topics
-from topics.quantities import quantity
+from topics.quantities import read_quantity
 
 SETS = load_topics("fairweb-45").attributes
 RATINGS, ORIGIN, HINDEX, PRONOUN, SUBSCS = (SETS[n] for n in ("RATINGS", "ORIGIN", "HINDEX", "PRONOUN", "SUBSCS"))
@@ -154,7 +154,7 @@ def test_the_rest_is_refused_with_a_reason(raw: str, says: str) -> None:
 
 def test_a_reading_that_leads_to_the_same_group_is_enough() -> None:
     assert group(HINDEX, "1.234M") == 4
-    wide = AttributeSet("X", "ordinal", ("low", "high"), uniform(2), (10_000,))
+    wide = AttributeSet("X", "ordinal", ("low", "high"), uniform_shares(2), (10_000,))
     assert group(wide, "1.234") == 1  # one and a bit, or 1,234: both are low
 
 
@@ -166,7 +166,9 @@ def test_bounds_are_the_first_numbers_of_their_groups(x: float, attribute: Attri
 
 @given(st.integers(0, 10**12))
 def test_a_whole_number_reads_the_same_however_it_is_grouped(n: int) -> None:
-    readings = {quantity(text) for text in (str(n), f"{n:,}", f"{n:,}".replace(",", " "), f"{n:,}".replace(",", "'"))}
+    readings = {
+        read_quantity(text) for text in (str(n), f"{n:,}", f"{n:,}".replace(",", " "), f"{n:,}".replace(",", "'"))
+    }
     assert len(readings) == 1
     (only,) = readings.pop()
     assert only.low == only.high == n
@@ -282,7 +284,7 @@ def test_any_list_of_countries_has_exact_shares(listed: list[object]) -> None:
 
 
 def test_counts_become_shares() -> None:
-    assert normalise({"a": 3, "B": 1}, ("a", "b", "c")) == (0.75, 0.25, 0)
+    assert normalise_shares({"a": 3, "B": 1}, ("a", "b", "c")) == (0.75, 0.25, 0)
     for counts, says in (
         ({"z": 1}, "'z' is not a group"),
         ({"a": -1, "b": 2}, "a: -1 is not a count"),
@@ -291,7 +293,7 @@ def test_counts_become_shares() -> None:
         ({}, "sum to 0"),
     ):
         with pytest.raises(ValueError, match=says):
-            normalise(counts, ("a", "b"))
+            normalise_shares(counts, ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,7 @@ def test_a_set_that_does_not_agree_with_itself_is_refused(change: dict[str, Any]
 
 
 def test_an_ordinal_set_without_bounds_takes_names() -> None:
-    quality = AttributeSet("QUALITY", "ordinal", ("-2", "-1", "0", "1", "2"), uniform(5))
+    quality = AttributeSet("QUALITY", "ordinal", ("-2", "-1", "0", "1", "2"), uniform_shares(5))
     assert quality.membership("-1") == (0, 1, 0, 0, 0)
     with pytest.raises(ValueError, match="'3' is not a group"):
         quality.membership("3")

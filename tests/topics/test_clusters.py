@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from topics.clusters import clusters_of, joined_clusters, nearly_same, nearly_same_note, with_clusters
+from topics.clusters import clusters_of, joined_clusters, nearly_equal_topics, nearly_same_note, with_clusters
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.library import load_topics
@@ -84,7 +84,7 @@ def test_sets_join_what_any_of_them_puts_in_one_cluster_in_any_order() -> None:
 )
 def test_requests_of_the_same_words_but_a_few_are_named(one: str, other: str) -> None:
     others = ("What is the weather in Oslo today?", "Who wrote the first dictionary?", "How far away is the moon?")
-    assert nearly_same(asking(one, *others, other)) == [("T1", "T5")]
+    assert nearly_equal_topics(asking(one, *others, other)) == [("T1", "T5")]
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_requests_of_the_same_words_but_a_few_are_named(one: str, other: str) ->
     ],
 )
 def test_requests_in_one_frame_about_different_things_are_not(requests: tuple[str, ...]) -> None:
-    assert nearly_same(asking(*requests)) == []
+    assert nearly_equal_topics(asking(*requests)) == []
 
 
 def test_topics_of_two_types_or_of_a_common_cluster_are_not_named() -> None:
     one, two = asking("How do I cook rice?", "How do I cook rice, please?")
-    assert nearly_same((one, two)) == [("T1", "T2")]
-    assert nearly_same((one, replace(two, type=TopicType("recipe")))) == []
-    assert nearly_same((replace(one, cluster="rice"), replace(two, cluster="rice"))) == []
-    assert nearly_same((replace(one, cluster="rice"), replace(two, cluster="food"))) == [("T1", "T2")]
+    assert nearly_equal_topics((one, two)) == [("T1", "T2")]
+    assert nearly_equal_topics((one, replace(two, type=TopicType("recipe")))) == []
+    assert nearly_equal_topics((replace(one, cluster="rice"), replace(two, cluster="rice"))) == []
+    assert nearly_equal_topics((replace(one, cluster="rice"), replace(two, cluster="food"))) == [("T1", "T2")]
 
 
 def test_the_note_names_the_first_groups_and_counts_the_others() -> None:
@@ -120,5 +120,5 @@ def test_of_a_thousand_topics_every_group_is_found() -> None:
     words = [f"w{number}" for number in range(3000)]
     wordings = [drawn.choices(words, k=12) for _ in range(200)]
     topics = asking(*("tell me " + " ".join(drawn.sample(wordings[n // 5], 11)) for n in range(1000)))
-    found = nearly_same(topics)
+    found = nearly_equal_topics(topics)
     assert [len(group) for group in found] == [5] * 200

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.table import shown_value
 from tests.support.checkout import ROOT
-from topics.decimals import change, decimal, roughly, significant
+from topics.decimals import change, decimal, round_roughly, significant
 
 SIGNED_FORMAT = re.compile(r"\{[^{}]*:\+z?[,.0-9]*[fg]?\}")
 
@@ -59,7 +59,7 @@ def test_significant_digits_and_values_of_measures_have_no_minus_zero() -> None:
     [(0, "0"), (1, "1"), (36.6, "37"), (99, "99"), (101, "100"), (117, "120"), (10_982, "11,000"), (17_866, "18,000")],
 )
 def test_an_estimate_from_an_estimate_has_two_digits(number: float, said: str) -> None:
-    assert roughly(number) == said
+    assert round_roughly(number) == said
 
 
 def test_no_other_place_writes_signs_for_people() -> None:

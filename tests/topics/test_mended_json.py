@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from recordings.formats.message_shapes import is_conversation
 from recordings.formats.messages import Messages, read_messages
 from topics.errors import InputError
-from topics.mended_json import mended
+from topics.mended_json import mend_records
 
 COUNT = 6
 
@@ -169,7 +169,7 @@ def test_no_damage_of_one_character_changes_another_record(style: str, put: str,
     records = [record(one) for one in range(COUNT)]
     text = STYLES[style](records)
     at = data.draw(st.integers(0, len(text) - 1))
-    found = mended(text[:at] + put + text[at + 1 :], "x.json", 1, is_conversation)
+    found = mend_records(text[:at] + put + text[at + 1 :], "x.json", 1, is_conversation)
     if found is not None:
         value: Any = json.loads(found[0])
         while isinstance(value, dict):
@@ -183,7 +183,7 @@ def test_many_bad_records_of_a_large_list_take_no_time(tmp_path: Path) -> None:
     rows = [json.dumps(record(number)) for number in range(20_000)]
     rows[::4] = [row.replace('"user"', 'u"ser') for row in rows[::4]]
     began = perf_counter()
-    found = mended("[\n" + ",\n".join(rows) + "\n]", "x.json", 1, is_conversation)
+    found = mend_records("[\n" + ",\n".join(rows) + "\n]", "x.json", 1, is_conversation)
     assert found
     assert len(found[1]) == 5_000
     assert perf_counter() - began < 20

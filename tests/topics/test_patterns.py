@@ -6,7 +6,7 @@ import pytest
 
 from topics.attributes import AttributeSet
 from topics.kinds import KINDS, UrlKind
-from topics.patterns import matchable
+from topics.patterns import check_matchable
 
 
 @pytest.mark.parametrize("pattern", ["/(?P<id>(a+)+)!", "/(?:a|aa)*!", "/.*.*.*!", r"/(?P<id>a)\1", "/" + "a" * 500])
@@ -21,7 +21,7 @@ def test_a_pattern_that_could_run_away_is_no_kind(pattern: str) -> None:
     "pattern", [r"/(?:abs|pdf)/(?P<id>[0-9]{4}\.[0-9]{5}).*", "/wiki/(?P<id>[^:/]+)/?", "/(?!x).+"]
 )
 def test_an_ordinary_pattern_is_taken(pattern: str) -> None:
-    assert matchable(pattern) == pattern
+    assert check_matchable(pattern) == pattern
 
 
 @pytest.mark.timeout(60)  # one that runs away never comes to its end

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.topic_file import read_topics
-from topics.unseen_characters import named, says_something, show_unseen, unseen_in
+from topics.unseen_characters import character_name, find_unseen, says_something, show_unseen
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_text_of_which_nobody_sees_anything_is_none(words: str) -> None:
 )
 def test_what_nobody_sees_is_shown_by_its_code(text: str, shown: str) -> None:
     assert show_unseen(text) == (shown or text)
-    assert bool(unseen_in(text)) == bool(shown)
+    assert bool(find_unseen(text)) == bool(shown)
 
 
 def test_every_character_that_nobody_sees_has_a_name() -> None:
     names = {"\0": "null", "\x07": "bell", "\x1b": "escape", "\x1f": "control character", "\x7f": "delete"}
     names |= {"\x85": "next line", "\x9b": "control character", "\u200b": "zero width space"}
     for character, name in names.items():
-        assert named(character) == f"the character U+{ord(character):04X} ({name})"
+        assert character_name(character) == f"the character U+{ord(character):04X} ({name})"
     for code in range(0x11000):
-        for character in unseen_in(f"a{chr(code)}"):
-            assert "()" not in named(character)
+        for character in find_unseen(f"a{chr(code)}"):
+            assert "()" not in character_name(character)

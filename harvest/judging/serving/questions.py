@@ -15,7 +15,7 @@ from harvest.judging.sheets.sheet_file import Row
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.judged.judgments import Target
-from scoring.swan.triage import harms
+from scoring.swan.triage import find_harms
 from topics.identity import content_hash
 from topics.topic import Topic
 
@@ -159,4 +159,4 @@ def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: 
 def cover_reasons(text: str) -> str:
     """Return the reasons for hiding the text at first, as in "it may contain …", or "" to show it. If the triage misses
     a harmful text, it is shown; a false alarm costs people one key press."""
-    return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))
+    return " and ".join(dict.fromkeys(flag.reason for flag in find_harms(text)))

@@ -11,7 +11,7 @@ from recordings.judged.gold_layers import read_gold_layers
 from recordings.judged.judgments import read_layers
 from recordings.log.run_folder import Run
 from scoring.settings import Settings
-from scoring.swan.assessment import PageText, assess
+from scoring.swan.assessment import TopicData, assess
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.rules.rule import Sight
@@ -28,14 +28,14 @@ def assess_run(
     gold = read_gold_layers([run], topics)
     # People's scores must neither suppress a rule's score nor change the rows of a sheet.
     only_rules = Precedence((("rule", ""),), nuggets)
-    judgments = Judgments.of(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
+    judgments = Judgments.from_layers(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
     if kept:
         judgments = Judgments(only_rules, layers=judgments.layers)
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     found = []
     for conversation in recorded.finished:
         topic = known.get(conversation.key.topic)
-        ground = PageText(topic, gold, topics.attributes if topics else {}, Settings())
+        ground = TopicData(topic, gold, topics.attributes if topics else {}, Settings())
         found.append(Assessed(conversation, assess(conversation, schema, judgments, ground)))
     return found
 
@@ -47,7 +47,7 @@ def sight_function(run: str | PathLike[str], recorded: Run) -> Callable[[Convers
     known = {topic.id: topic for topic in topics.topics} if topics else {}
 
     def sight(conversation: Conversation) -> Sight:
-        ground = PageText(known.get(conversation.key.topic), gold, topics.attributes if topics else {}, Settings())
+        ground = TopicData(known.get(conversation.key.topic), gold, topics.attributes if topics else {}, Settings())
         return ground.sight(conversation, None, None)
 
     return sight

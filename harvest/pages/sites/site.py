@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from harvest.systems.exposure import Target
 from topics.document import Document, StrictModel, parse_document, read_document, refusal
 from topics.errors import InputError
-from topics.patterns import searchable
+from topics.patterns import check_searchable
 from topics.target import checked_target
 
 FORMAT = "harvest-site/1"
@@ -43,7 +43,7 @@ def _check_words(text: str) -> str:
         raise refusal("the text is empty and would match everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
-            searchable(text[1:-1])
+            check_searchable(text[1:-1])
         except ValueError as fault:
             raise refusal(f"the pattern {text} {fault}") from None
     elif len(text) > _LONGEST_TEXT:

@@ -15,9 +15,9 @@ from protocols.breakdown.detector import Detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import Annotated, Examples, examples_of, train
 from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
-from scoring.annotations.breakdown_files import Predicted, Submission
-from scoring.annotations.held_out import splits
-from scoring.measures.breakdown import labels_of, shares
+from scoring.annotations.breakdown_files import Prediction, Submission
+from scoring.annotations.held_out import split_by_unit
+from scoring.measures.breakdown import label_shares, likeliest_labels
 from topics.errors import InputError, Place
 from topics.identity import generator
 
@@ -85,7 +85,7 @@ def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: st
         at = [place for place, turn in enumerate(dialogue.turns) if turn.counts]
         for place, row in zip(at, detector.predict(utterances(dialogue), at), strict=True):
             o, t, x = row.tolist()
-            turns[dialogue.name, dialogue.turns[place].number] = Predicted((o, t, x), int(labels_of(row)))
+            turns[dialogue.name, dialogue.turns[place].number] = Prediction((o, t, x), int(likeliest_labels(row)))
     return Submission(name, turns)
 
 
@@ -97,10 +97,10 @@ def held_out_submission(
     examples = training_examples(dialogues)
     named = {dialogue.name: dialogue for dialogue in dialogues}
     if by == "system":
-        parts = splits(examples.systems)
+        parts = split_by_unit(examples.systems)
     else:
-        parts = splits(examples.dialogues, folds=FOLDS, rng=generator(seed, "breakdown", "folds"))
-    turns: dict[tuple[str, int], Predicted] = {}
+        parts = split_by_unit(examples.dialogues, folds=FOLDS, rng=generator(seed, "breakdown", "folds"))
+    turns: dict[tuple[str, int], Prediction] = {}
     for training, test in parts:
         detector = train(examples.where(training), seed=seed)
         here = sorted({examples.dialogues[row] for row in np.flatnonzero(test)})
@@ -122,5 +122,5 @@ def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
 
 
 def _label_shares(counts: tuple[int, ...]) -> tuple[float, float, float]:
-    o, t, x = shares([counts])[0].tolist()
+    o, t, x = label_shares([counts])[0].tolist()
     return o, t, x

@@ -19,7 +19,7 @@ from scoring.inference.paired import ESTIMANDS
 from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import decimal, roughly
+from topics.decimals import decimal, round_roughly
 
 _NAME_WIDTH, _FIGURE_WIDTH = 24, 14
 _MOST_DRIVERS = 3  # topics named on each side
@@ -285,7 +285,7 @@ def _needed_words(pair: Pair, found: Comparison) -> str:
     if found.estimand == "these":
         if math.isnan(trials):
             return ""
-        return "no number of trials" if trials > _NO_NUMBER else f"roughly {roughly(trials)} trials of each topic"
+        return "no number of trials" if trials > _NO_NUMBER else f"roughly {round_roughly(trials)} trials of each topic"
     if math.isnan(topics):
         return ""
     if topics > _NO_NUMBER:
@@ -295,9 +295,9 @@ def _needed_words(pair: Pair, found: Comparison) -> str:
         if math.isnan(trials)
         else "; more trials of these topics would not do"
         if trials > _NO_NUMBER
-        else f", or roughly {roughly(trials)} trials of each topic"
+        else f", or roughly {round_roughly(trials)} trials of each topic"
     )
-    return f"roughly {roughly(topics)} topics like these{of_trials}"
+    return f"roughly {round_roughly(topics)} topics like these{of_trials}"
 
 
 def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:

@@ -9,7 +9,7 @@ from scoring.measures.wan import WAN
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import scoring_settings
-from scoring.swan.assessment import Assessment, PageText, assess
+from scoring.swan.assessment import Assessment, TopicData, assess
 from scoring.swan.item import Scored
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
@@ -52,7 +52,7 @@ class Assessed:
         assessment = self.each[key]
         for name in self.criteria:
             scored = assessment.scored[name]
-            weights = self.schema[name].weighting.weights(Places.of([one.item for one in scored])).tolist()
+            weights = self.schema[name].weighting.weights(Places.from_items([one.item for one in scored])).tolist()
             found += [Weighed(name, one, weight * one.share) for one, weight in zip(scored, weights, strict=True)]
         return sorted(found, key=lambda one: (one.scored.item.turn, one.scored.item.start))
 
@@ -73,7 +73,7 @@ def assess_material(
         for layer in material.layers
     ):
         return None
-    judgments = Judgments.of(material.layers, chosen, judges)
+    judgments = Judgments.from_layers(material.layers, chosen, judges)
     settings = scoring_settings(material.scoring, material.topics, material.gold)
     topics = {topic.id: topic for topic in material.topics.topics}
     each = {
@@ -81,7 +81,7 @@ def assess_material(
             one,
             chosen,
             judgments,
-            PageText(topics[one.key.topic], material.gold, material.topics.attributes, settings),
+            TopicData(topics[one.key.topic], material.gold, material.topics.attributes, settings),
         )
         for one in material.finished
     }

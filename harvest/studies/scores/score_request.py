@@ -75,7 +75,7 @@ class ScoreRequest:
             gold=judged,
             seed=self.seed,
             schema=criteria,
-            judges=Precedence.asked(self.judges, self.nuggets, self.folding),
+            judges=Precedence.from_options(self.judges, self.nuggets, self.folding),
         )
         needed = measures_needed(material.thresholds)
         measures = (*terms, *needed)

@@ -176,7 +176,7 @@ def score_material(
 
     def judged() -> Judged:
         chosen = schema or load_schema(SHIPPED)
-        return Judged(chosen, Judgments.of(material.layers, chosen, judges))
+        return Judged(chosen, Judgments.from_layers(material.layers, chosen, judges))
 
     table = score(
         material.finished,
@@ -250,7 +250,7 @@ class Judges:
         """Return the judgments in these layers. Raises InputError for a judge without judgments."""
         schema, layers = self.criteria, tuple(layers)
         refuse_unknown(self.precedence, layers)
-        return Judged(schema, Judgments.of(layers, schema, self.precedence))
+        return Judged(schema, Judgments.from_layers(layers, schema, self.precedence))
 
 
 def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:

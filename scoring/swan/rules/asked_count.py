@@ -65,7 +65,7 @@ _LONGEST = 6  # words of one thing in an enumeration
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class CountRequest:
     """A request for a number of things, at characters [start, end) of the user turn."""
 
     count: int
@@ -73,7 +73,7 @@ class Ask:
     end: int
 
 
-def asked_for(said: str) -> Ask | None:
+def requested_count(said: str) -> CountRequest | None:
     """Return the first number of things that an English user turn asks for, or None if it names no number.
 
     Of a range, the lower end counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
@@ -86,7 +86,7 @@ def asked_for(said: str) -> Ask | None:
             continue
         least = found["least"]
         count = int(least) if least.isdecimal() else _NUMBERS[" ".join(least.lower().split())]
-        return Ask(count, found.start("least"), found.end("kind"))
+        return CountRequest(count, found.start("least"), found.end("kind"))
     return None
 
 
@@ -130,7 +130,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     }
     delivered = {one.turn for one in sight.nuggets if one.speaker == "system" and one.type == "F"}
     for item in sight.items:
-        ask = asked_for(sight.said(item.turn))
+        ask = requested_count(sight.said(item.turn))
         if ask is None:
             continue
         count = 0 if item.turn in refused - delivered else given(sight.text(item))

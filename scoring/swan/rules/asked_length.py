@@ -49,11 +49,11 @@ _BRIEF = late_pattern(
 _NEGATED = late_pattern(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _BRIEF_WORDS = 60  # words
 _BARE_WORDS = 4  # words
-_OVER = 1.2  # a text of about N words may be a fifth longer
+_TOLERANCE = 1.2  # a text of about N words may be a fifth longer
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LengthLimit:
     """A limit on the number of words or sentences, requested at characters [start, end) of the user turn."""
 
     most: int
@@ -62,7 +62,7 @@ class Limit:
     end: int
 
 
-def asked_limit(said: str) -> Limit | None:
+def requested_limit(said: str) -> LengthLimit | None:
     """Return the length that an English user turn asks for, or None if it names no length.
 
     A brief answer has at most 60 words; a single number, name, yes or no at most 4; a text of about N words at most 1.2
@@ -75,19 +75,19 @@ def asked_limit(said: str) -> Limit | None:
                 continue
             start, end = found.span()
             if pattern is _LONG:
-                return Limit(math.floor(int(found["number"]) * _OVER), "words", start, end)
+                return LengthLimit(math.floor(int(found["number"]) * _TOLERANCE), "words", start, end)
             if pattern is _LIMIT:
                 number, unit = (found["number"], found["unit"]) if found["number"] else found["alone"].split()
                 count = int(number) if number.isdecimal() else _SMALL.get(" ".join(number.lower().split()), 1)
-                return Limit(count, "words" if unit.lower().startswith("word") else "sentences", start, end)
-            return Limit(_BRIEF_WORDS if pattern is _BRIEF else _BARE_WORDS, "words", start, end)
+                return LengthLimit(count, "words" if unit.lower().startswith("word") else "sentences", start, end)
+            return LengthLimit(_BRIEF_WORDS if pattern is _BRIEF else _BARE_WORDS, "words", start, end)
     return None
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
     """Score 1 up to the requested length and exp(1 - n/length) beyond it, as `brevity` does."""
     for item in sight.items:
-        text, limit = sight.text(item), asked_limit(sight.said(item.turn))
+        text, limit = sight.text(item), requested_limit(sight.said(item.turn))
         count = word_count(text)
         if limit is None or not count:
             continue

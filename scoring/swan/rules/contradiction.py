@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.normal_form import Claims, Form, claim_form, content_words
+from scoring.swan.rules.normal_form import ClaimForm, Claims, claim_form, content_words
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
@@ -30,14 +30,14 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     """
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     earlier = _Earlier(sight)
-    given = _answers(sight)
+    given = _repeated_answers(sight)
     for nugget in sight.nuggets:
         if nugget.speaker != "system" or nugget.type == "E":
             continue
         answered = given.pop(nugget.turn, None)
         found = [] if answered is None else [answered]
-        for text in _claims(nugget):
-            found += earlier.against(text, nugget)
+        for text in _claim_texts(nugget):
+            found += earlier.compare(text, nugget)
         item = items.get((nugget.turn, nugget.start, nugget.end))
         if item is None or not found:
             continue
@@ -56,7 +56,7 @@ CONTRADICTION = Rule(
 )
 
 
-def _claims(nugget: Nugget) -> Iterator[str]:
+def _claim_texts(nugget: Nugget) -> Iterator[str]:
     if nugget.rule == "code" or len(nugget.text) > _LONGEST:
         return
     if nugget.type == "F":
@@ -83,11 +83,11 @@ class _Earlier:
     lists: dict[str, tuple[frozenset[str], Nugget]] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
 
-    def against(self, text: str, nugget: Nugget) -> list[_Found]:
+    def compare(self, text: str, nugget: Nugget) -> list[_Found]:
         form, listed = claim_form(text), _list_items(text)
-        found = [_told(agree, before) for agree, before in self.claims.compare(form)]
+        found = [_compared_claim(agree, before) for agree, before in self.claims.compare(form)]
         if not found and form.by_pronoun:
-            found = [_told(agree, before) for agree, before in self._by_pronoun(form, nugget.turn)]
+            found = [_compared_claim(agree, before) for agree, before in self._by_pronoun(form, nugget.turn)]
         if listed is not None:
             found += self._against_list(*listed, nugget)
         self.claims.add(form, nugget)
@@ -106,7 +106,7 @@ class _Earlier:
             return []
         return [(0.0, f"another list than in turn {before[1].turn}", before[1])]
 
-    def _by_pronoun(self, form: Form, turn: int) -> Iterator[tuple[bool, Nugget]]:
+    def _by_pronoun(self, form: ClaimForm, turn: int) -> Iterator[tuple[bool, Nugget]]:
         """Compare a claim about a pronoun, if exactly one thing had its predicate and the user named no other since."""
         subjects = self.subjects.get(form.predicate, {})
         if len(subjects) != 1 or len(form.predicate) < _LEAST or not form.values:
@@ -116,12 +116,12 @@ class _Earlier:
             yield from self.claims.compare(replace(form, words=(*subject, *form.predicate), subject=len(subject)))
 
 
-def _told(agree: bool, before: Nugget) -> _Found:
+def _compared_claim(agree: bool, before: Nugget) -> _Found:
     where = f"turn {before.turn}"
     return (1.0, f"as in {where}", before) if agree else (0.0, f"otherwise than in {where}", before)
 
 
-def _answers(sight: Sight) -> dict[int, tuple[float, str, Nugget]]:
+def _repeated_answers(sight: Sight) -> dict[int, tuple[float, str, Nugget]]:
     """Return, by turn, whether a repeated yes-no question got the same answer as before, and where that answer is."""
     known: dict[str, tuple[int, str]] = {}
     found: dict[int, tuple[float, str, Nugget]] = {}

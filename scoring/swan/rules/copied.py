@@ -10,7 +10,7 @@ _RUN = 5  # words in a row that count as a copy
 _LEAST = 8  # words of a nugget that are enough to judge
 
 
-def _words(text: str) -> list[str]:
+def _find_words(text: str) -> list[str]:
     return _WORD.findall(text.replace("’", "'").casefold())
 
 
@@ -34,15 +34,15 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
     items = {number: [one for one in sight.items if one.turn == number] for number in {one.turn for one in sight.items}}
     for turn in sight.conversation.turns:
-        said = _add(runs, turn.said) or said
+        said = _add_runs(runs, turn.said) or said
         for item in items.get(turn.number, ()):
-            words = _words(sight.text(item))
+            words = _find_words(sight.text(item))
             if len(words) < _LEAST or not said or rules.get((item.turn, item.start)) == "code":
                 continue
             share = copied_share(words, runs)
             yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN} or more")
         if turn.reply is not None:
-            said = _add(runs, turn.reply.answer.text) or said
+            said = _add_runs(runs, turn.reply.answer.text) or said
 
 
 COPIED = Rule(
@@ -56,7 +56,7 @@ COPIED = Rule(
 )
 
 
-def _add(runs: set[tuple[str, ...]], text: str) -> bool:
-    words = _words(text)
+def _add_runs(runs: set[tuple[str, ...]], text: str) -> bool:
+    words = _find_words(text)
     runs.update(tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1))
     return len(words) >= _LEAST

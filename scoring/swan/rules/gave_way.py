@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scoring.swan.item import Item
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.normal_form import Claims, Form, claim_form, values_in
+from scoring.swan.rules.normal_form import ClaimForm, Claims, claim_form, values_in
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
@@ -80,7 +80,7 @@ GAVE_WAY = Rule(
 
 
 def _judge_claims(
-    said: str, text: str, claims: list[tuple[Form, Nugget]], held: _SystemPosition
+    said: str, text: str, claims: list[tuple[ClaimForm, Nugget]], held: _SystemPosition
 ) -> Iterator[tuple[Nugget, float, str]]:
     gives_way = _GIVES_WAY.search(own_words(text)) is not None
     if _DOUBT.match(said):

@@ -32,7 +32,7 @@ _NOT_A_HEDGE = late_pattern(
 )
 
 
-def hedges(text: str) -> bool:
+def has_hedge(text: str) -> bool:
     """Return whether an English claim expresses doubt.
 
     Quotations, negated doubt, and May as a month or name are ignored.
@@ -45,9 +45,9 @@ def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
     correct = sight.known.get("Correctness", {})
     around = _Sentences(sight)
     for item in sight.items:
-        sentence = around.of(item)
+        sentence = around.sentence_of(item)
         if item in correct and is_english(sentence):
-            hedged = hedges(sentence)
+            hedged = has_hedge(sentence)
             value = 1.0 - abs((confidence if hedged else 1.0) - correct[item])
             yield Verdict(item, value, "with a hedge" if hedged else "stated flatly")
 
@@ -82,7 +82,7 @@ class _Sentences:
         self._sight = sight
         self._known: dict[int, tuple[str, list[tuple[int, int]]]] = {}
 
-    def of(self, item: Item) -> str:
+    def sentence_of(self, item: Item) -> str:
         """Return the sentence that contains the item."""
         if item.turn not in self._known:
             text = self._sight.text(replace(item, start=-1, end=-1))

@@ -1,7 +1,7 @@
 """Information in a conversation (names, numbers, links, yes and no), so that two conversations can be compared.
 
-Information.of(sight)         the information in one conversation
-alike(one, other)             the share of the smaller conversation's information that the other has too
+Information.from_sight(sight)         the information in one conversation
+similarity(one, other)             the share of the smaller conversation's information that the other has too
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.normal_form import Claims, Form, Value, claim_form
+from scoring.swan.rules.normal_form import ClaimForm, Claims, Value, claim_form
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight
 from topics.late_pattern import late_pattern
@@ -37,15 +37,15 @@ class Information:
 
     names: frozenset[str]
     values: tuple[Value, ...]
-    claims: tuple[Form, ...]
+    claims: tuple[ClaimForm, ...]
     refused: bool
 
     @staticmethod
-    def of(sight: Sight) -> Information:
+    def from_sight(sight: Sight) -> Information:
         """Collect the information of all system turns, because it may be spread over several turns."""
         names: set[str] = set()
         values: dict[Value, None] = {}
-        claims: list[Form] = []
+        claims: list[ClaimForm] = []
         own = [one for one in sight.nuggets if one.speaker == "system" and one.type != "E"]
         names.update(one.entity for one in sight.nuggets if one.type == "E" and one.speaker == "system")
         for nugget in own:
@@ -61,7 +61,7 @@ class Information:
                 continue
             claims.append(form)
             values.update(dict.fromkeys(form.values))
-            names.update(_names(nugget))
+            names.update(_capitalised_names(nugget))
         refused = bool(own) and all(one.act in _ENDS for one in own)
         return Information(frozenset(names), tuple(values)[:_MOST], tuple(claims), refused)
 
@@ -70,7 +70,7 @@ class Information:
         return len(self.names) + len(self.values)
 
 
-def _names(nugget: Nugget) -> Iterable[str]:
+def _capitalised_names(nugget: Nugget) -> Iterable[str]:
     """Yield words with a capital letter.
 
     The first word of a sentence counts only in a list item, or if no word in lower case follows it.
@@ -85,25 +85,25 @@ def _names(nugget: Nugget) -> Iterable[str]:
             yield word.lower()
 
 
-def alike(one: Information, other: Information) -> float:
+def similarity(one: Information, other: Information) -> float:
     """Return the similarity of two conversations in [0, 1], or NaN if they have nothing to compare.
 
     It is the share of the names and values in the conversation with fewer of them that the other one has too; 0 if they
     contradict each other or if only one of them refused; 1 if both refused.
     """
     if one.refused or other.refused:
-        return float(one.refused and other.refused) if _says(one) and _says(other) else math.nan
-    told = agreement(one, other)
+        return float(one.refused and other.refused) if _has_information(one) and _has_information(other) else math.nan
+    told = claim_agreements(one, other)
     if False in told:
         return 0.0
     if one.size and other.size:
         shared = len(one.names & other.names)
-        shared += min(_found(one.values, other.values), _found(other.values, one.values))
+        shared += min(_count_matches(one.values, other.values), _count_matches(other.values, one.values))
         return shared / min(one.size, other.size)
     return 1.0 if told else math.nan
 
 
-def agreement(one: Information, other: Information) -> set[bool]:
+def claim_agreements(one: Information, other: Information) -> set[bool]:
     """Compare the claims of two conversations: True is in the result if any two agree, False if any two differ."""
     claims = Claims[None]()
     for form in other.claims:
@@ -111,15 +111,15 @@ def agreement(one: Information, other: Information) -> set[bool]:
     return {agree for form in dict.fromkeys(one.claims) for agree, _ in claims.compare(form)}
 
 
-def _says(one: Information) -> bool:
+def _has_information(one: Information) -> bool:
     return one.refused or bool(one.size or one.claims)
 
 
-def _found(values: tuple[Value, ...], among: tuple[Value, ...]) -> int:
+def _count_matches(values: tuple[Value, ...], among: tuple[Value, ...]) -> int:
     return sum(any(one.unit == other.unit and one.agrees(other) for other in among) for one in values)
 
 
-def mean_alike(pairs: Iterable[tuple[Information, Information]]) -> tuple[float, int]:
+def mean_similarity(pairs: Iterable[tuple[Information, Information]]) -> tuple[float, int]:
     """Return the mean similarity over the pairs that can be compared, NaN if there are none, and their number."""
-    known = [value for one, other in pairs if not math.isnan(value := alike(one, other))]
+    known = [value for one, other in pairs if not math.isnan(value := similarity(one, other))]
     return (math.fsum(known) / len(known), len(known)) if known else (math.nan, 0)

@@ -45,8 +45,10 @@ _TOKEN = late_pattern(
     r"|(?P<plain>[^\W\d_]+(?:'[^\W\d_]+)?|%)",
     re.IGNORECASE,
 )
-_NOT = frozenset({"not", "never", "cannot", "no", "n't"})
-_ROUND = frozenset({"about", "around", "roughly", "approximately", "nearly", "almost", "over", "some", "circa"})
+_NEGATIONS = frozenset({"not", "never", "cannot", "no", "n't"})
+_ROUNDING_WORDS = frozenset(
+    {"about", "around", "roughly", "approximately", "nearly", "almost", "over", "some", "circa"}
+)
 _LEAD = late_pattern(
     r"^\W*(?:(?:as\s+I\s+(?:said|mentioned)|yes|no|well|indeed|actually|in\s+fact|again|sorry|so|and|but|you\s+are\s+right"
     r"|you're\s+right|correct|right|that\s+is)\b[\s,.:;!-]*)+",
@@ -95,7 +97,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ClaimForm:
     """A claim in normal form.
 
     `words` are in lower case, with `#unit` in place of each value, and without articles and negations. `values` are in
@@ -119,7 +121,7 @@ class Form:
         return self.words[self.subject :]
 
 
-def claim_form(text: str) -> Form:
+def claim_form(text: str) -> ClaimForm:
     """Return the normal form of one claim. It has no words if the text has none."""
     plain = own_words(text)
     lead = _LEAD.match(plain)
@@ -133,7 +135,7 @@ def claim_form(text: str) -> Form:
     spread = re.sub(r"\bcan't\b", "can not", spread, flags=re.IGNORECASE)
     spread = re.sub(r"\bwon't\b", "will not", spread, flags=re.IGNORECASE)
     for found in _TOKEN.finditer(re.sub(r"(?<=\w)n't\b", " not", spread, flags=re.IGNORECASE)):
-        value = _value(found, rounded)
+        value = _read_value(found, rounded)
         if value is not None:
             values.append(value)
             words.append(f"#{value.unit if value.unit in ('date', 'time') else ''}")
@@ -146,13 +148,13 @@ def claim_form(text: str) -> Form:
             values[-1] = Value(last.number * times, unit, rounded=last.rounded)
             words[-1] = f"#{unit}"
             continue
-        rounded = word in _ROUND
-        if word in _NOT:
+        rounded = word in _ROUNDING_WORDS
+        if word in _NEGATIONS:
             negations += 1
         elif not rounded and word not in _ARTICLES:
             words.append(word)
     subject = next((place for place, word in enumerate(words) if word in _VERBS), 0)
-    return Form(tuple(words), tuple(values), subject, negations % 2 == 1, _SHADED.search(plain) is not None)
+    return ClaimForm(tuple(words), tuple(values), subject, negations % 2 == 1, _SHADED.search(plain) is not None)
 
 
 def values_in(text: str) -> tuple[Value, ...]:
@@ -175,7 +177,7 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(word for word in re.findall(r"[^\W\d_]+", own_words(text).lower()) if word not in _FUNCTION)
 
 
-def _value(found: re.Match[str], rounded: bool) -> Value | None:
+def _read_value(found: re.Match[str], rounded: bool) -> Value | None:
     got = found.groupdict()
     if got["iso"]:
         return Value(0, "date", got["iso"])
@@ -197,12 +199,12 @@ def _value(found: re.Match[str], rounded: bool) -> Value | None:
 
 
 _T = TypeVar("_T")
-_FRONT = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
+_PREPOSITIONS = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
 _LEAST = 3  # words of a claim: "Room 1" and "Room 2" do not contradict each other
 _MOST = 50  # claims with the same words that are kept
 
 
-def compare_claims(one: Form, other: Form) -> bool | None:
+def compare_claims(one: ClaimForm, other: ClaimForm) -> bool | None:
     """Return whether two claims of the same words agree, or None if they cannot be compared.
 
     Claims of fewer than three words, with a condition, in reported speech, or with two or more differing values cannot.
@@ -217,7 +219,7 @@ def compare_claims(one: Form, other: Form) -> bool | None:
     if apart:
         # A value in an opening phrase such as `In 1990` is a time or place, not the claim.
         spots = [at for at, word in enumerate(one.words) if word.startswith("#")]
-        if spots[apart[0]] <= 1 and one.words[0] in _FRONT and len(spots) > 1:
+        if spots[apart[0]] <= 1 and one.words[0] in _PREPOSITIONS and len(spots) > 1:
             return None
     return not apart
 
@@ -229,14 +231,14 @@ class Claims(Generic[_T]):
     Keeps the first of equal claims, and at most 50, so that time is linear.
     """
 
-    known: dict[tuple[str, ...], dict[Form, _T]] = field(default_factory=dict)
+    known: dict[tuple[str, ...], dict[ClaimForm, _T]] = field(default_factory=dict)
 
-    def add(self, form: Form, of: _T) -> None:
+    def add(self, form: ClaimForm, of: _T) -> None:
         same = self.known.setdefault(form.words, {})
         if len(same) < _MOST:
             same.setdefault(form, of)
 
-    def compare(self, form: Form) -> Iterator[tuple[bool, _T]]:
+    def compare(self, form: ClaimForm) -> Iterator[tuple[bool, _T]]:
         """Yield whether each comparable claim agrees with `form`, and the owner of that claim."""
         for other, of in self.known.get(form.words, {}).items():
             agree = compare_claims(form, other)

@@ -5,16 +5,16 @@ import re
 from topics.late_pattern import late_pattern
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "\u00a0": " ", "\u202f": " "})
-_FOREIGN = (
+_NOT_OWN = (
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`"
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,200}'(?!\w)"
     r"|^[ \t]{0,3}>[^\n]*"
 )
-_WITH_ADDRESSES = late_pattern(_FOREIGN, re.DOTALL | re.MULTILINE)
-_WITHOUT = late_pattern(rf"https?://\S+|{_FOREIGN}", re.DOTALL | re.MULTILINE)
+_WITH_ADDRESSES = late_pattern(_NOT_OWN, re.DOTALL | re.MULTILINE)
+_WITHOUT_ADDRESSES = late_pattern(rf"https?://\S+|{_NOT_OWN}", re.DOTALL | re.MULTILINE)
 
 
 def own_words(text: str, *, addresses: bool = False) -> str:
     """Blank out quotations, code and (unless kept) addresses, preserving the length and the line ends."""
-    pattern = _WITH_ADDRESSES if addresses else _WITHOUT
+    pattern = _WITH_ADDRESSES if addresses else _WITHOUT_ADDRESSES
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text.translate(_STRAIGHT))

@@ -34,7 +34,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         if one.speaker != "system" or one.type == "E":
             continue
         form = same_text(one.text).rstrip(".!?…:;,。！？")
-        again = (one.turn, form) in said and _words(form, unit_of((form,), sight.settings.unit)) > _SHORT
+        again = (one.turn, form) in said and _length_in_words(form, unit_of((form,), sight.settings.unit)) > _SHORT
         said.add((one.turn, form))
         if again or _PLEASANTRY.match(one.text.replace("’", "'")):
             found.setdefault(one.turn, []).append(one)
@@ -42,7 +42,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         idle = found.get(item.turn, [])
         text = sight.text(item)
         unit = unit_of((text,), sight.settings.unit)
-        if sum(_words(one.text, unit) for one in idle) >= _LEAST:
+        if sum(_length_in_words(one.text, unit) for one in idle) >= _LEAST:
             count, whole = sum(length(one.text, unit) for one in idle), length(text, unit)
             because = f"{count} of {whole} {unit} are pleasantries or said twice"
             yield Verdict(item, max(0.0, 1 - count / whole), because, tuple(one.span for one in idle))
@@ -58,6 +58,6 @@ PADDING = Rule(
 )
 
 
-def _words(text: str, unit: Unit) -> float:
+def _length_in_words(text: str, unit: Unit) -> float:
     """Return the length of `text` in words, counting characters as the words that take equally long to read."""
     return length(text, unit) / (CHARACTERS_A_WORD if unit == "characters" else 1)

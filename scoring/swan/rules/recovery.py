@@ -67,15 +67,15 @@ def is_dissatisfied(text: str) -> bool:
 
 
 def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
-    """Return whether the user complains, gives up or repeats one of the earlier turns `asked` (as `_plain` text)."""
+    """Return whether the user complains, gives up or repeats one of the earlier turns `asked` (`_words_only`)."""
     own = own_words(turn.said)
     reply = before.reply.answer.text if before.reply else ""
-    if is_dissatisfied(turn.said) or _plain(turn.said) in asked:
+    if is_dissatisfied(turn.said) or _words_only(turn.said) in asked:
         return True
     return not reply.rstrip().endswith("?") and _LEAVES.search(own) is not None
 
 
-def _plain(text: str) -> str:
+def _words_only(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
@@ -97,10 +97,10 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
         if not i or turn.reply is None or not is_dissatisfied(turn.said):
             continue
         before = turns[i - 1].reply
-        if before is not None and _plain(before.answer.text) == _plain(turn.reply.answer.text):
+        if before is not None and _words_only(before.answer.text) == _words_only(turn.reply.answer.text):
             found[turn.number] = 0.0
         elif i + 1 < len(turns):
-            asked = frozenset(_plain(one.said) for one in turns[: i + 1])
+            asked = frozenset(_words_only(one.said) for one in turns[: i + 1])
             found[turn.number] = float(not _is_let_down(turns[i + 1], turn, asked))
         elif outcome is not None and outcome.kind == "user-stopped":
             found[turn.number] = 0.0

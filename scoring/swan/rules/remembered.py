@@ -45,7 +45,7 @@ _AGAIN = late_pattern(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Statement:
     """A user's statement about themself: what it is about, the value, and the characters [start, end) of the value."""
 
     key: str
@@ -54,7 +54,7 @@ class Told:
     end: int
 
 
-def told(said: str) -> Iterator[Told]:
+def find_statements(said: str) -> Iterator[Statement]:
     """Yield the user's statements about themself in an English turn.
 
     Statements after a negation or `if`, and in quotations, are left out.
@@ -69,16 +69,16 @@ def told(said: str) -> Iterator[Told]:
             if found.start() in taken or _NO_VALUE.match(value) or _NOT_TOLD.search(plain[: found.start()]):
                 continue
             taken.add(found.start())
-            yield Told(_key(key, found), value, found.start("value"), found.end("value"))
+            yield Statement(_statement_key(key, found), value, found.start("value"), found.end("value"))
 
 
-def asked_back(said: str) -> str:
+def recalled_key(said: str) -> str:
     """Return the key of the statement that a user turn asks the system to recall, or ""."""
     plain = own_words(said)
-    return next((_key(key, found) for key, pattern in _ASKS if (found := pattern.search(plain))), "")
+    return next((_statement_key(key, found) for key, pattern in _ASKS if (found := pattern.search(plain))), "")
 
 
-def _key(key: str, found: re.Match[str]) -> str:
+def _statement_key(key: str, found: re.Match[str]) -> str:
     thing = found.groupdict().get("thing")
     return f"{key} {' '.join(thing.lower().split())}".strip() if thing else key
 
@@ -95,10 +95,10 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     known: dict[str, tuple[str, Span]] = {}
     heard: set[str] = set()
     for turn in sight.conversation.turns:
-        for one in told(turn.said):
+        for one in find_statements(turn.said):
             known[one.key] = one.value, (turn.number, "user", one.start, one.end)
         here = by_turn.get(turn.number, [])
-        asked = asked_back(turn.said)
+        asked = recalled_key(turn.said)
         if here and asked in known:
             value, span = known[asked]
             holding = [item for item in here if _contains_value(sight.text(item), value)]

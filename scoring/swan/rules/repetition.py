@@ -16,7 +16,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     for nugget in sight.nuggets:
         if nugget.speaker == "system" and nugget.type == "E":
             given.setdefault(nugget.entity, nugget.turn)
-    inside = _entities(sight)
+    inside = _entities_by_item(sight)
     for item in sight.items:
         if item.type != "F":
             continue
@@ -42,7 +42,7 @@ REPETITION = Rule(
 )
 
 
-def _entities(sight: Sight) -> dict[tuple[int, int, int], tuple[str, ...]]:
+def _entities_by_item(sight: Sight) -> dict[tuple[int, int, int], tuple[str, ...]]:
     links: dict[int, list[tuple[int, int, str]]] = {}
     for nugget in sight.nuggets:
         if nugget.type == "E" and nugget.speaker == "system" and nugget.start >= 0:

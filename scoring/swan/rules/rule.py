@@ -100,7 +100,7 @@ class SetSight:
     groups: Mapping[str, tuple[Sight, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def every(self) -> tuple[Sight, ...]:
+    def all_sights(self) -> tuple[Sight, ...]:
         """The conversations of all groups, or the system's own if there are no groups."""
         return tuple(one for group in self.groups.values() for one in group) or self.own
 

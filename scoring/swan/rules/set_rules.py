@@ -10,7 +10,7 @@ import math
 from itertools import combinations, product
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from scoring.swan.rules.information import Information, agreement, mean_alike
+from scoring.swan.rules.information import Information, claim_agreements, mean_similarity
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 _LEAST = 3  # labelled turns of a group
@@ -18,7 +18,8 @@ _LEAST = 3  # labelled turns of a group
 
 def _judge_agreement(sight: SetSight) -> SetVerdict | None:
     """Return the share of pairs of conversations without a contradiction, among pairs with claims to compare."""
-    told = [one for pair in combinations([Information.of(one) for one in sight.own], 2) if (one := agreement(*pair))]
+    given = [Information.from_sight(one) for one in sight.own]
+    told = [one for pair in combinations(given, 2) if (one := claim_agreements(*pair))]
     if not told:
         return None
     agree = sum(False not in one for one in told)
@@ -31,8 +32,8 @@ def _judge_similarity(sight: SetSight) -> SetVerdict | None:
     It is the share of the names, numbers and links in the conversation with fewer of them that the other one has too.
     A pair counts as 0 if its conversations contradict each other or if one of them refused.
     """
-    given = [Information.of(one) for one in sight.every]
-    value, pairs = mean_alike(combinations(given, 2))
+    given = [Information.from_sight(one) for one in sight.all_sights]
+    value, pairs = mean_similarity(combinations(given, 2))
     return SetVerdict(value, f"over {pairs} of {len(given) * (len(given) - 1) // 2} pairs") if pairs else None
 
 
@@ -42,11 +43,11 @@ def _judge_adaptation(sight: SetSight) -> SetVerdict | None:
     Similarity is that of `same_information`. A system that varies by chance also varies within a group, so chance does
     not count as adapting.
     """
-    groups = [[Information.of(one) for one in group] for group in sight.groups.values() if group]
+    groups = [[Information.from_sight(one) for one in group] for group in sight.groups.values() if group]
     if all(one.refused for group in groups for one in group):
         return None
-    within, inside = mean_alike(pair for group in groups for pair in combinations(group, 2))
-    between, across = mean_alike(pair for one, other in combinations(groups, 2) for pair in product(one, other))
+    within, inside = mean_similarity(pair for group in groups for pair in combinations(group, 2))
+    between, across = mean_similarity(pair for one, other in combinations(groups, 2) for pair in product(one, other))
     if not inside or not across or math.isclose(within, 0.0, abs_tol=1e-12):
         return None
     value = min(1.0, max(0.0, 1 - between / within))

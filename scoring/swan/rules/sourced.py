@@ -64,7 +64,7 @@ _OF_ITSELF = late_pattern(
 
 def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
     """Score 1 for each claim about the world that has a source and 0 for each that has none."""
-    read: dict[int, _Turn] = {}
+    read: dict[int, _TurnSources] = {}
     rules = {(one.turn, one.start): one.rule for one in sight.nuggets if one.speaker == "system"}
     for item in sight.items:
         if item.type != "F" or rules.get((item.turn, item.start)) == "code":
@@ -73,7 +73,7 @@ def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
             text = next(
                 one.reply.answer.text for one in sight.conversation.turns if one.number == item.turn and one.reply
             )
-            read[item.turn] = _Turn(item.turn, text, reachable)
+            read[item.turn] = _TurnSources(item.turn, text, reachable)
         turn = read[item.turn]
         if _OF_ITSELF.match(sight.text(item)) or turn.is_source(item.start) or turn.is_heading(item.start):
             continue
@@ -104,7 +104,7 @@ def sourced(reachable: _Opens | None = None) -> Rule:
     )
 
 
-class _Turn:
+class _TurnSources:
     def __init__(self, number: int, text: str, reachable: _Opens | None) -> None:
         self.number = number
         self.plain = own_words(text, addresses=True)
@@ -120,11 +120,11 @@ class _Turn:
                 self.unknown.append(url.start)
             elif opens and not _PLACEHOLDER.search(self.plain[url.start : url.end]):
                 self.links.append((url.start, url.end))
-        self.overall = next((one for one in map(self._overall, sources) if one), None)
+        self.overall = next((one for one in map(self._final_list, sources) if one), None)
 
-    def _overall(self, found: re.Match[str]) -> tuple[int, int] | None:
+    def _final_list(self, found: re.Match[str]) -> tuple[int, int] | None:
         start, end = found.span("what")
-        return self._within(start, end)
+        return self._source_within(start, end)
 
     def is_source(self, at: int) -> bool:
         line = self.plain.rfind("\n", 0, at) + 1
@@ -139,16 +139,16 @@ class _Turn:
         """Return the source of the claim at `at`, or None, and whether it has only links of unknown state."""
         place = bisect_right(self.spans, (at, len(self.plain))) - 1
         start, end = self.spans[place] if place >= 0 else (at, at + 1)
-        found = self._within(start, self._with_link(end)) or self.overall
+        found = self._source_within(start, self._extend_to_link(end)) or self.overall
         unknown = bisect_right(self.unknown, end - 1) > bisect_right(self.unknown, start - 1)
         return (None, unknown) if found is None else ((self.number, "system", *found), False)
 
-    def _with_link(self, end: int) -> int:
+    def _extend_to_link(self, end: int) -> int:
         line = self.plain.find("\n", end)
         rest = self.plain[end : line if line >= 0 else len(self.plain)]
         return end + len(rest) if re.fullmatch(r"\s*[(\[]?(?:https?://\S+|\d{1,3}\])[)\].]?\s*", rest) else end
 
-    def _within(self, start: int, end: int) -> tuple[int, int] | None:
+    def _source_within(self, start: int, end: int) -> tuple[int, int] | None:
         place = bisect_right(self.links, (start - 1, len(self.plain)))
         if place < len(self.links) and self.links[place][0] < end:
             return self.links[place]

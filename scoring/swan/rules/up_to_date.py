@@ -44,7 +44,9 @@ def judge(sight: SetSight) -> SetVerdict | None:
         (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
     ]
     newest = max((day for day, _ in dated), default="")
-    found = [(int(day[:4]), max(years)) for day, one in dated if day == newest and (years := [*_years(one)])]
+    found = [
+        (int(day[:4]), max(years)) for day, one in dated if day == newest and (years := [*_conversation_years(one)])
+    ]
     if not found:
         return None
     fresh = sum(said - 1 <= year for said, year in found)
@@ -61,7 +63,7 @@ UP_TO_DATE = SetRule(
 )
 
 
-def _years(sight: Sight) -> Iterator[int]:
+def _conversation_years(sight: Sight) -> Iterator[int]:
     for turn in sight.conversation.turns:
         if turn.reply is not None:
             yield from stated_years(turn.reply.answer.text)

@@ -70,7 +70,7 @@ def assessed(folder: Path, said: str, text: str, spans: list[tuple[int, int]]) -
         for a, b in spans
     )
     write_layer(folder, Layer("human", "marker", judgments=tuple(claims)))
-    return Assessed(talk, assess(talk, SCHEMA, Judgments.of(read_layers(folder), SCHEMA)))
+    return Assessed(talk, assess(talk, SCHEMA, Judgments.from_layers(read_layers(folder), SCHEMA)))
 
 
 def on_the_page(row: Row, one: Assessed) -> list[tuple[str, list[list[str]]]]:

@@ -122,7 +122,7 @@ def test_an_adjudication_is_spread_as_one_and_never_as_a_vote(months: Sequence[P
     done = harvest("pool", *months, "--spread")
     assert "zoe: 5 adjudications of the same words, written to" in done.stderr
     for judgments, value in (("distribution", 0.75), ("adjudicated", 0)):
-        counted = Judgments.of(read_layers(february), SCHEMA, Precedence((("human", ""),), folding=judgments))
+        counted = Judgments.from_layers(read_layers(february), SCHEMA, Precedence((("human", ""),), folding=judgments))
         for one in read(february).finished:
             assert [scored.value for scored in assess(one, SCHEMA, counted).scored["Correctness"]] == [value]
 
@@ -140,7 +140,7 @@ def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[
     assert [counts["entities (gold)", kind] for kind in kinds] == [0, 0, 0, 0]
     assert counts["entities (gold)", "share of things judged"] is None
     assert counts["entities (gold)", "share of occurrences judged"] is None
-    judgments = Judgments.of(read_layers(february), SCHEMA)
+    judgments = Judgments.from_layers(read_layers(february), SCHEMA)
     for one in read(february).finished:
         assert [scored.value for scored in assess(one, SCHEMA, judgments).scored["Correctness"]] == [0.5]
     again = harvest("pool", *months, "--spread")

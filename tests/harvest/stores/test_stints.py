@@ -29,7 +29,7 @@ from tests.support.cluster import content, counting_api
 from tests.support.fault_page import Row, code_lines, hold
 from tests.support.faulty_disk import FaultyDisk, faulty_disk
 from topics.errors import HarvestError, InputError
-from topics.regular_file import entries
+from topics.regular_file import list_entries
 
 AUDIT = """\
 format: harvest-audit/1
@@ -175,11 +175,11 @@ def test_judgments_are_looked_for_before_the_header_and_at_the_end_alone(
 
     def looking(folder: Path, *patterns: str) -> list[Path]:
         looked.append(patterns[-1])
-        return entries(folder, *patterns)
+        return list_entries(folder, *patterns)
 
     played(StoredRun(Counting(), "1-of-2"), tmp_path / "east")
     stored.claim()
-    monkeypatch.setattr("harvest.stores.stint.entries", looking)
+    monkeypatch.setattr("harvest.stores.stint.list_entries", looking)
     sender = Sender(stored, tmp_path / "east", Stint(1))
     for last in (False, False, False, True):
         sender.send(last=last)

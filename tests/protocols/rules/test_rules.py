@@ -23,7 +23,7 @@ from protocols.rules.words import Sentences, Words
 from topics.document import parse_document
 from topics.kinds import KINDS
 from topics.links import Link
-from topics.patterns import searchable
+from topics.patterns import check_searchable
 from topics.topic import Topic, TopicType
 
 MOVIES = Topic("M002", TopicType("movie", "movie title, iMDB URL", KINDS["imdb-title"]), "Please list up movies.")
@@ -314,12 +314,12 @@ def test_a_pattern_is_searched_in_a_bounded_part_of_the_answer() -> None:
 )
 def test_a_pattern_that_could_run_away_is_refused(pattern: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
-        searchable(pattern)
+        check_searchable(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"error \d{3}", "(?:yes|no) .{0,80}!", "[^]a-z]{1,5}", r"\bno (movies?|films?)\b"])
 def test_a_bounded_pattern_is_taken(pattern: str) -> None:
-    assert searchable(pattern) == pattern
+    assert check_searchable(pattern) == pattern
 
 
 def test_what_a_system_thought_is_seen_by_a_rule_that_asks_for_it_and_by_no_other() -> None:

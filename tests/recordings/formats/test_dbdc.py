@@ -10,7 +10,7 @@ import pytest
 from recordings.formats.dbdc import BREAKDOWNS, COUNTS, CRITERION, Counts, Dialogues, read_dialogues
 from recordings.judged.judgments import Target
 from scoring.annotations.breakdown_files import read_breakdown_files
-from scoring.measures.breakdown import labels_of
+from scoring.measures.breakdown import likeliest_labels
 from tests.support.checkout import DATA
 from topics.errors import InputError
 
@@ -87,7 +87,7 @@ def test_an_opening_that_was_annotated_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("counts", COUNTS)
 def test_labels_are_the_gold_labels_of_the_evaluation(counts: Counts) -> None:
     gold = read_breakdown_files([DBDC], counts=counts).gold
-    meant = [int(labels_of([one / sum(turn.counts) for one in turn.counts])) for turn in gold]
+    meant = [int(likeliest_labels([one / sum(turn.counts) for one in turn.counts])) for turn in gold]
     for breakdown in BREAKDOWNS:
         failures = {"B": {2}, "PB+B": {1, 2}}[breakdown]
         found = read_dialogues(FILES, counts=counts, breakdown=breakdown)

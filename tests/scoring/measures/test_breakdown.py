@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.annotations.breakdown_files import read_breakdown_files
-from scoring.annotations.held_out import mean_of_others, splits
+from scoring.annotations.held_out import mean_of_others, split_by_unit
 from scoring.divergences import jsd
 from scoring.measures.breakdown import (
     GROUPINGS,
     LABELS,
     annotator_halves,
     figures,
-    labels_of,
-    rates,
-    shares,
+    label_shares,
+    likeliest_labels,
+    rate_figures,
     sum_bins,
 )
 from tests.support.checkout import DATA
@@ -41,7 +41,7 @@ def dev() -> npt.NDArray[np.int64]:
 
 def test_ties_go_to_o_before_t_before_x() -> None:
     rows = [[10, 10, 10], [0, 15, 15], [15, 0, 15], [14, 15, 1], [9, 10, 11]]
-    assert [LABELS[index] for index in labels_of(rows)] == ["O", "T", "O", "T", "X"]
+    assert [LABELS[index] for index in likeliest_labels(rows)] == ["O", "T", "O", "T", "X"]
 
 
 def test_the_groupings_are_o_t_x_and_o_against_the_rest_and_x_against_the_rest() -> None:
@@ -74,7 +74,7 @@ def test_a_predictor_that_never_says_breakdown_has_no_precision_and_an_f1_of_0()
 
 
 def test_without_turns_every_measure_is_nan_with_n_0() -> None:
-    for figure in (*figures(np.zeros((0, 3)), np.zeros((0, 3))), *rates(np.zeros((0, 3)))):
+    for figure in (*figures(np.zeros((0, 3)), np.zeros((0, 3))), *rate_figures(np.zeros((0, 3)))):
         assert math.isnan(figure.value)
         assert figure.n == 0
 
@@ -83,7 +83,7 @@ def test_shapes_that_do_not_fit_and_rows_without_annotators_are_refused() -> Non
     with pytest.raises(ValueError, match="the shapes do not match"):
         figures([[1, 0, 0]], [[1, 0, 0], [0, 1, 0]])
     with pytest.raises(ValueError, match="some must be above 0"):
-        shares([[0, 0, 0]])
+        label_shares([[0, 0, 0]])
 
 
 # The figures of the evaluation data (uniform JSD .0385 and MSE .0221, halves .0518 and .0269, systems' own priors .0331
@@ -91,22 +91,22 @@ def test_shapes_that_do_not_fit_and_rows_without_annotators_are_refused() -> Non
 
 
 def test_dbdc3_development_data_uniform_jsd_0443_and_mse_0257(dev: npt.NDArray[np.int64]) -> None:
-    found = values(np.full(dev.shape, 1 / 3), shares(dev))
+    found = values(np.full(dev.shape, 1 / 3), label_shares(dev))
     assert dev.shape == (4150, 3)
     assert (found["JSD(O,T,X)"], found["MSE(O,T,X)"]) == pytest.approx((0.0443, 0.0257), abs=5e-5)
 
 
 def test_dbdc3_development_data_always_x_reaches_an_f1_of_790_and_the_prior_too(dev: npt.NDArray[np.int64]) -> None:
-    always = values(np.tile([0.0, 0.0, 1.0], (len(dev), 1)), shares(dev))
+    always = values(np.tile([0.0, 0.0, 1.0], (len(dev), 1)), label_shares(dev))
     assert always["F1(PB+B)"] == pytest.approx(0.7896, abs=5e-5)
-    prior = values(np.tile(shares(dev).mean(axis=0), (len(dev), 1)), shares(dev))
+    prior = values(np.tile(label_shares(dev).mean(axis=0), (len(dev), 1)), label_shares(dev))
     assert prior["F1(PB+B)"] == always["F1(PB+B)"]
     assert prior["JSD(O,T,X)"] < 0.1 * always["JSD(O,T,X)"]
 
 
 def test_dbdc3_development_data_systems_own_priors_jsd_0413_and_mse_0237() -> None:
     turns = read_breakdown_files([DEV]).gold
-    gold, systems = shares([turn.counts for turn in turns]), np.array([turn.system for turn in turns])
+    gold, systems = label_shares([turn.counts for turn in turns]), np.array([turn.system for turn in turns])
     oracle = np.empty_like(gold)
     for system in set(systems.tolist()):
         oracle[systems == system] = gold[systems == system].mean(axis=0)
@@ -152,7 +152,7 @@ def test_halves_deal_out_all_annotators_and_of_an_odd_number_the_first_gets_one_
 
 
 def test_the_rates_are_the_expected_shares_of_annotators() -> None:
-    b, either = rates([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    b, either = rate_figures([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
     assert (b.measure, either.measure) == ("rate(B)", "rate(PB+B)")
     assert (b.value, either.value) == pytest.approx((0.45, 0.7))
 
@@ -168,7 +168,7 @@ def test_every_measure_lies_in_its_range_and_the_gold_itself_is_perfect(
     first: list[tuple[int, int, int]], second: list[tuple[int, int, int]]
 ) -> None:
     size = min(len(first), len(second))
-    p, q = shares(first[:size]), shares(second[:size])
+    p, q = label_shares(first[:size]), label_shares(second[:size])
     for name, value in values(p, q).items():
         if not math.isnan(value):
             assert 0 <= value <= (2 / 3 + 1e-12 if name == "MSE(O,T,X)" else 1), name
@@ -182,7 +182,7 @@ def test_every_measure_lies_in_its_range_and_the_gold_itself_is_perfect(
 def test_coarser_bins_are_never_further_apart_and_a_turn_s_place_changes_nothing(
     rows: list[tuple[int, int, int]],
 ) -> None:
-    p, q = shares(rows), shares(rows[::-1])
+    p, q = label_shares(rows), label_shares(rows[::-1])
     found = values(p, q)
     for name in ("O,T+X", "O+T,X"):
         assert found[f"JSD({name})"] <= found["JSD(O,T,X)"] + 1e-12  # merging bins cannot add information
@@ -197,7 +197,7 @@ units = st.lists(st.sampled_from("abcdef"), min_size=2, max_size=40).filter(lamb
 @given(units)
 def test_each_unit_is_held_out_once_and_stays_whole(names: list[str]) -> None:
     seen = np.zeros(len(names), dtype=int)
-    for train, test in splits(names):
+    for train, test in split_by_unit(names):
         assert (train == ~test).all()
         inside = {name for name, here in zip(names, test, strict=True) if here}
         assert len(inside) == 1
@@ -211,7 +211,7 @@ def test_each_unit_is_held_out_once_and_stays_whole(names: list[str]) -> None:
 def test_folds_keep_units_whole_and_differ_by_at_most_one_unit(names: list[str], seed: int) -> None:
     folds = 2
     sizes = []
-    for train, test in splits(names, folds=folds, rng=np.random.default_rng(seed)):
+    for train, test in split_by_unit(names, folds=folds, rng=np.random.default_rng(seed)):
         inside = {name for name, here in zip(names, test, strict=True) if here}
         assert not inside & {name for name, here in zip(names, train, strict=True) if here}
         sizes.append(len(inside))
@@ -221,11 +221,11 @@ def test_folds_keep_units_whole_and_differ_by_at_most_one_unit(names: list[str],
 
 def test_what_cannot_be_split_is_refused() -> None:
     with pytest.raises(ValueError, match="at least two units"):
-        next(splits(["a", "a"]))
+        next(split_by_unit(["a", "a"]))
     with pytest.raises(ValueError, match="into 2 to 3 folds"):
-        next(splits(["a", "b", "c"], folds=4, rng=np.random.default_rng(0)))
+        next(split_by_unit(["a", "b", "c"], folds=4, rng=np.random.default_rng(0)))
     with pytest.raises(ValueError, match="`rng` is required"):
-        next(splits(["a", "b", "c"], folds=2))
+        next(split_by_unit(["a", "b", "c"], folds=2))
 
 
 @settings(deadline=None)

@@ -55,7 +55,7 @@ def layer(author: str, one: Conversation, *values: str | None, adjudicates: bool
 def shares(one: Conversation, *layers: Layer, folding: str | None = None) -> dict[str, tuple[float, int]]:
     """Of the customer's values: the share, and n."""
     topics = make_topics([one])
-    judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.asked(None, None, folding)))
+    judged = Judged(SCHEMA, Judgments.from_layers(layers, SCHEMA, Precedence.from_options(None, None, folding)))
     names = parse_all("share_of(Customer_nugget)")
     table = score([one], topics, None, Settings(), np.random.default_rng(0), measures=names, only=True, judged=judged)
     rows = [row for row in table.rows if row.topic is not None and row.trial == 1]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.rankings.groups import named_files, read_groups
+from scoring.rankings.groups import files_by_set, read_groups
 from scoring.rankings.list_scores import ListSettings, list_scores, read_qrels
 from scoring.rankings.run import read_run
 from tests.support.ranked_lists import REFERENCE, write_example
@@ -40,8 +40,8 @@ def test_the_example_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert (run.name, run.description, run.tied, run.rising) == ("first", "the first run", 0, 0)
     sets = list(REFERENCE["sets"])
     groups = read_groups(
-        named_files([str(tmp_path / f"small.{name}.gmemb") for name in sets], ".gmemb"),
-        named_files([str(tmp_path / f"{name}.golddistr") for name in sets], ".golddistr"),
+        files_by_set([str(tmp_path / f"small.{name}.gmemb") for name in sets], ".gmemb"),
+        files_by_set([str(tmp_path / f"{name}.golddistr") for name in sets], ".golddistr"),
     )
     assert [one.name for one in groups] == sorted(sets)
     for one in groups:
@@ -202,13 +202,13 @@ def test_a_grade_without_a_gain_is_told_with_its_place_and_a_way_out(tmp_path: P
 )
 def test_files_that_do_not_pair_are_refused(members: list[str], golds: list[str], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        read_groups(named_files(members, ".gmemb"), named_files(golds, ".golddistr"))
+        read_groups(files_by_set(members, ".gmemb"), files_by_set(golds, ".golddistr"))
 
 
 def test_a_name_can_be_said_with_the_file() -> None:
-    assert named_files(["RATINGS=some/where.txt"], ".gmemb") == {"RATINGS": "some/where.txt"}
-    assert named_files(["odd=name/toy.M-ORIGIN.gmemb"], ".gmemb") == {"odd": "name/toy.M-ORIGIN.gmemb"}
-    assert named_files(["./odd=name/toy.M-ORIGIN.gmemb"], ".gmemb") == {"M-ORIGIN": "./odd=name/toy.M-ORIGIN.gmemb"}
+    assert files_by_set(["RATINGS=some/where.txt"], ".gmemb") == {"RATINGS": "some/where.txt"}
+    assert files_by_set(["odd=name/toy.M-ORIGIN.gmemb"], ".gmemb") == {"odd": "name/toy.M-ORIGIN.gmemb"}
+    assert files_by_set(["./odd=name/toy.M-ORIGIN.gmemb"], ".gmemb") == {"M-ORIGIN": "./odd=name/toy.M-ORIGIN.gmemb"}
 
 
 @pytest.mark.parametrize(

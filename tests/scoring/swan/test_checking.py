@@ -53,7 +53,7 @@ MODEL = given("model", "m1", dict(SAYS))
 def scored(
     layers: Sequence[Layer], judges: str, measures: str = "WAN(Fluency)", folding: str | None = None
 ) -> ScoreTable:
-    judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.asked(judges, None, folding)))
+    judged = Judged(SCHEMA, Judgments.from_layers(layers, SCHEMA, Precedence.from_options(judges, None, folding)))
     rng = np.random.default_rng(0)
     topics = grid_topics(TOPICS)
     return score(TALKS, topics, None, Settings(), rng, measures=parse_all(measures), only=True, judged=judged)
@@ -110,7 +110,9 @@ def test_the_corrected_figure_heeds_what_hangs_together(design: str) -> None:
         only=True,
         judged=Judged(
             SCHEMA,
-            Judgments.of([MODEL, given("human", "anna", people)], SCHEMA, Precedence.asked("model", None, None)),
+            Judgments.from_layers(
+                [MODEL, given("human", "anna", people)], SCHEMA, Precedence.from_options("model", None, None)
+            ),
         ),
         continued=["A"] if design == "continued" else [],
     )

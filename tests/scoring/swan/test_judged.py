@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recordings.files.errors import RunError
 from recordings.judged.judgments import Judgment, Layer, Target, keep_layer, read_layers, write_layer
-from scoring.swan.assessment import assess, of_system
+from scoring.swan.assessment import assess, system_swan
 from scoring.swan.item import Source
 from scoring.swan.judged import NUGGET, Judgments
 from scoring.swan.precedence import Precedence
@@ -39,7 +39,7 @@ def layer(
 def told(
     layers: Sequence[Layer], precedence: str = "human,rule", criterion: str = "Correctness"
 ) -> list[tuple[float, str, bool]]:
-    judgments = Judgments.of(layers, SCHEMA, Precedence.parse(precedence))
+    judgments = Judgments.from_layers(layers, SCHEMA, Precedence.parse(precedence))
     found = assess(TALK, SCHEMA, judgments)
     return [(one.value, str(one.by), one.disputed) for one in found.scored[criterion]]
 
@@ -59,7 +59,7 @@ def test_two_people_who_differ_give_the_same_score_in_whatever_order_they_were_i
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         anna, ben = layer(0.0, author="anna", at=dates[0]), layer(1.0, author="ben", at=dates[1])
         for layers in ([anna, ben], [ben, anna]):
-            judgments = Judgments.of(layers, SCHEMA, Precedence(folding=folding))
+            judgments = Judgments.from_layers(layers, SCHEMA, Precedence(folding=folding))
             found = assess(TALK, SCHEMA, judgments)
             (scored,) = found.scored["Correctness"]
             assert (scored.value, scored.share, scored.disputed) == (0.5, 1.0, True)
@@ -73,7 +73,7 @@ def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothi
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         anna, ben = layer(0.0, author="anna", at=dates[0]), layer(1.0, author="ben", at=dates[1])
         for layers in ([anna, ben], [ben, anna]):
-            judgments = Judgments.of(layers, SCHEMA, ADJUDICATED)
+            judgments = Judgments.from_layers(layers, SCHEMA, ADJUDICATED)
             found = assess(TALK, SCHEMA, judgments)
             assert {name: len(opinions) for name, opinions in found.unsettled.items()} == {"Correctness": 1}
             with pytest.raises(RunError) as caught:
@@ -91,25 +91,25 @@ def test_where_only_an_adjudicator_may_decide_two_people_who_differ_settle_nothi
                 refuse_unsettled([found], judgments, SCHEMA, ["Modesty"])  # its rule reads Correctness
             refuse_unsettled([found], judgments, SCHEMA, ["Fluency"])
     alfred = layer(0.0, author="alfred", at="2026-01-01")
-    judgments = Judgments.of([alfred, anna, ben], SCHEMA, ADJUDICATED)
+    judgments = Judgments.from_layers([alfred, anna, ben], SCHEMA, ADJUDICATED)
     with pytest.raises(RunError) as caught:
         refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, ["Correctness"])
     assert "human alfred 1 says 0, and human ben 1 1" in caught.value.what, "two who differ are told, not two who agree"
     cara = replace(layer(0.75, author="cara", at="2026-01-15"), adjudicates=True)
     for layers in map(list, permutations([anna, ben, cara])):
-        found = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA, ADJUDICATED))
+        found = assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA, ADJUDICATED))
         assert [(one.value, str(one.by), one.voters) for one in found.scored["Correctness"]] == [
             (0.75, "human cara 1", (Source("human", "cara", "1"),))
         ]
         assert not found.unsettled
-        (scored,) = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA)).scored["Correctness"]
+        (scored,) = assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA)).scored["Correctness"]
         assert scored.value == 0.5, "who saw the votes has none"
 
 
 def test_does_not_apply_is_another_judgment_than_a_score() -> None:
     layers = [layer(None), layer(1.0, author="ben")]
-    assert set(assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA, ADJUDICATED)).unsettled) == {"Correctness"}
-    found = assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA))
+    assert set(assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA, ADJUDICATED)).unsettled) == {"Correctness"}
+    found = assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA))
     assert [(one.value, one.share) for one in found.scored["Correctness"]] == [(1.0, 0.5)]
 
 
@@ -117,7 +117,7 @@ def test_two_layers_that_agree_are_no_dispute_and_settle_it() -> None:
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         layers = [layer(1.0, at=dates[0]), layer(1.0, author="ben", at=dates[1])]
         assert told(layers) == [(1.0, "human anna 1", False)]
-        assert not assess(TALK, SCHEMA, Judgments.of(layers, SCHEMA)).unsettled
+        assert not assess(TALK, SCHEMA, Judgments.from_layers(layers, SCHEMA)).unsettled
 
 
 def test_who_revises_a_judgment_disputes_nothing() -> None:
@@ -135,11 +135,11 @@ def test_nuggets_of_two_people_in_one_conversation_are_refused_until_one_is_name
 
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         layers = [marks("anna", dates[0]), marks("ben", dates[1])]
-        judgments = Judgments.of(layers, SCHEMA)
+        judgments = Judgments.from_layers(layers, SCHEMA)
         with pytest.raises(InputError, match="anna and ben extracted nuggets of the same conversation"):
             refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, ["Correctness"])
         for precedence in (Precedence(nuggets="ben"), Precedence.parse("human:ben,human,rule")):
-            chosen = Judgments.of(layers, SCHEMA, precedence)
+            chosen = Judgments.from_layers(layers, SCHEMA, precedence)
             refuse_unsettled([assess(TALK, SCHEMA, chosen)], chosen, SCHEMA, ["Correctness"])
 
 
@@ -149,11 +149,11 @@ def test_judgments_of_sets_that_differ_are_folded_or_refused_too() -> None:
         Layer("human", author, judgments=(Judgment({"system": "S", "topic": "T"}, name, value),))
         for author, value in (("anna", 0.0), ("ben", 1.0))
     ]
-    judgments = Judgments.of(layers, SCHEMA, ADJUDICATED)
+    judgments = Judgments.from_layers(layers, SCHEMA, ADJUDICATED)
     with pytest.raises(RunError, match="human:anna and human:ben"):
         refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, [name])
-    folded = Judgments.of(layers, SCHEMA)
-    assert of_system("S", [assess(TALK, SCHEMA, folded)], SCHEMA, folded).pooled.wans[name].value == 0.5
+    folded = Judgments.from_layers(layers, SCHEMA)
+    assert system_swan("S", [assess(TALK, SCHEMA, folded)], SCHEMA, folded).pooled.wans[name].value == 0.5
 
 
 def test_an_author_can_be_put_first() -> None:
@@ -178,7 +178,7 @@ def test_a_kept_score_of_a_person_goes_before_a_rule_unless_the_precedence_says_
 
 
 def test_a_judgment_that_a_criterion_does_not_apply_takes_its_item_out() -> None:
-    found = assess(TALK, SCHEMA, Judgments.of([layer(None), layer(1.0, target=SECOND)], SCHEMA))
+    found = assess(TALK, SCHEMA, Judgments.from_layers([layer(None), layer(1.0, target=SECOND)], SCHEMA))
     assert [one.value for one in found.scored["Correctness"]] == [1.0]
     wan = found.wans(SCHEMA)["Correctness"]
     assert (wan.n, wan.items, wan.value) == (1, 2, 1.0)
@@ -186,7 +186,7 @@ def test_a_judgment_that_a_criterion_does_not_apply_takes_its_item_out() -> None
 
 def test_a_rule_that_the_schema_does_not_name_is_left_out_and_counted() -> None:
     other = layer(0.0, kind="rule", author="brevity(words=3)", target=TURN, criterion="Conciseness")
-    assert Judgments.of([other], SCHEMA).refused == 1
+    assert Judgments.from_layers([other], SCHEMA).refused == 1
     assert told([other], criterion="Conciseness")[0][:2] == (1.0, "rule brevity(words=250) 2")
 
 
@@ -205,7 +205,7 @@ def test_criteria_nobody_scored_are_undefined_with_n_0_and_swan_says_which() -> 
 
 def test_a_judgment_of_a_span_that_is_no_nugget_is_counted_and_in_no_score() -> None:
     stray = layer(0.0, target=Target(TALK.trial_id, 1, 1, "system", 3, 5))
-    found = assess(TALK, SCHEMA, Judgments.of([stray], SCHEMA))
+    found = assess(TALK, SCHEMA, Judgments.from_layers([stray], SCHEMA))
     assert (found.orphans, found.scored["Correctness"]) == (1, ())
 
 
@@ -213,7 +213,7 @@ def test_a_judgment_of_a_span_that_is_no_nugget_is_counted_and_in_no_score() -> 
 def test_a_score_that_is_none_is_refused_with_file_and_line(tmp_path: Path, value: object) -> None:
     path = write_layer(tmp_path, layer(value))
     with pytest.raises(RunError) as raised:
-        Judgments.of(read_layers(tmp_path), SCHEMA)
+        Judgments.from_layers(read_layers(tmp_path), SCHEMA)
     assert str(raised.value).startswith(f"{path}:2: the score for Correctness")
 
 
@@ -222,14 +222,14 @@ def test_the_nuggets_of_a_layer_are_used_and_must_stand_in_the_text(tmp_path: Pa
     good = Layer(
         "rule", "other", "9", "", "2026", (Judgment(target.about(), NUGGET, {"type": "F", "text": "It is new."}),)
     )
-    found = assess(TALK, SCHEMA, Judgments.of([good], SCHEMA))
+    found = assess(TALK, SCHEMA, Judgments.from_layers([good], SCHEMA))
     assert [(one.text, one.position, one.version) for one in found.nuggets] == [("It is new.", 11, "other/9")]
     bad = Layer(
         "rule", "other", "9", "", "2027", (Judgment(target.about(), NUGGET, {"type": "F", "text": "It is old."}),)
     )
     path = write_layer(tmp_path, bad)
     with pytest.raises(RunError) as raised:
-        assess(TALK, SCHEMA, Judgments.of(read_layers(tmp_path), SCHEMA))
+        assess(TALK, SCHEMA, Judgments.from_layers(read_layers(tmp_path), SCHEMA))
     assert str(raised.value).startswith(f"{path}:2: ")
 
 
@@ -267,7 +267,9 @@ _LAYERS = st.lists(
 
 @given(_LAYERS)
 def test_the_order_in_which_layers_are_read_changes_nothing(layers: list[Layer]) -> None:
-    results = {str(Judgments.of(order, SCHEMA, Precedence.parse("human,model"))) for order in permutations(layers)}
+    results = {
+        str(Judgments.from_layers(order, SCHEMA, Precedence.parse("human,model"))) for order in permutations(layers)
+    }
     assert len(results) == 1
 
 
@@ -281,8 +283,8 @@ def test_swan_of_a_system_has_both_readings_and_the_criteria_of_sets() -> None:
         Judgment(Target(other.trial_id, 1, 1, "system", 0, 10).about(), "Correctness", 0.0),
         about,
     ]
-    judgments = Judgments.of([Layer("human", "anna", judgments=tuple(scores))], SCHEMA)
-    found = of_system("S", [assess(one, SCHEMA, judgments) for one in (TALK, other)], SCHEMA, judgments)
+    judgments = Judgments.from_layers([Layer("human", "anna", judgments=tuple(scores))], SCHEMA)
+    found = system_swan("S", [assess(one, SCHEMA, judgments) for one in (TALK, other)], SCHEMA, judgments)
     assert found.pooled.wans["Correctness"].value == 0.75  # Eq. 2 as printed: the long conversation weighs more
     assert (found.wans["Correctness"].value, found.wans["Correctness"].n) == (0.5, 2)
     assert (found.pooled.wans["Adaptability"].value, found.pooled.wans["Adaptability"].n) == (0.5, 1)
@@ -291,14 +293,14 @@ def test_swan_of_a_system_has_both_readings_and_the_criteria_of_sets() -> None:
 
 
 def test_a_system_without_conversations_is_undefined() -> None:
-    found = of_system("S", [], SCHEMA)
+    found = system_swan("S", [], SCHEMA)
     assert math.isnan(found.pooled.value)
     assert found.sessions.n == 0
     with pytest.raises(ValueError, match="conversations of R belong to S"):
-        of_system("R", [assess(TALK, SCHEMA)], SCHEMA)
+        system_swan("R", [assess(TALK, SCHEMA)], SCHEMA)
 
 
 def test_who_scored_a_criterion_is_told() -> None:
-    sources = assess(TALK, SCHEMA, Judgments.of([layer(1.0)], SCHEMA)).sources
+    sources = assess(TALK, SCHEMA, Judgments.from_layers([layer(1.0)], SCHEMA)).sources
     assert sources["Correctness"] == (Source("human", "anna", "1"),)
     assert sources["Fluency"] == ()

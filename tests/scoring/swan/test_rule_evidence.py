@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Turn
-from scoring.swan.assessment import PageText, assess
+from scoring.swan.assessment import TopicData, assess
 from scoring.swan.item import Scored, nugget_items, turn_items
-from scoring.swan.rules.asked_count import asked_for
 from scoring.swan.rules.asked_count import given as things_given
-from scoring.swan.rules.asked_length import asked_limit
+from scoring.swan.rules.asked_count import requested_count
+from scoring.swan.rules.asked_length import requested_limit
 from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.registry import RULES, parse_rule
 from scoring.swan.rules.rule import SetRule, SetSight
@@ -59,10 +59,10 @@ def test_quotations_code_and_addresses_are_not_a_speakers_own_words() -> None:
 
 
 def test_of_a_range_the_lower_end_is_asked_for_and_a_bound_is_no_request() -> None:
-    ask = asked_for("Give me 2 or 3 names.")
+    ask = requested_count("Give me 2 or 3 names.")
     assert ask is not None
     assert ask.count == 2
-    assert asked_for("List no more than three.") is None
+    assert requested_count("List no more than three.") is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_things_given(text: str, count: int) -> None:
 
 
 def test_a_text_of_so_many_words_may_be_a_fifth_longer() -> None:
-    limit = asked_limit("Write an essay of 500 words.")
+    limit = requested_limit("Write an essay of 500 words.")
     assert limit is not None
     assert (limit.most, limit.unit) == (600, "words")
 
@@ -94,7 +94,7 @@ def test_a_link_is_opened_only_by_a_fetcher_that_is_handed_in() -> None:
         return {"https://a.test/1": True, "https://b.test/2": False}.get(url)
 
     talk = conversation(("Rivers?", "Elbe (https://a.test/1).\n\nOder (https://b.test/2).\n\nIsar (https://c.test/3)."))
-    sight = PageText().sight(talk, None, None)
+    sight = TopicData().sight(talk, None, None)
     sight = replace(sight, items=nugget_items(talk, sight.nuggets))
     assert [one.value for one in sourced().judge(sight)] == [1, 1, 1]
     assert opened == []
@@ -130,7 +130,7 @@ def test_no_text_breaks_a_rule_and_every_score_is_from_0_to_1_with_its_words_in_
 ) -> None:
     talk = conversation(*turns, system="A [x]")
     sides = {(turn.number, side): text for turn in talk.turns for side, text in _sides(turn)}
-    sight = PageText().sight(talk, None, None)
+    sight = TopicData().sight(talk, None, None)
     levels = {"nugget": nugget_items(talk, sight.nuggets), "turn": turn_items(talk, sight.nuggets)}
     for rule in map(parse_rule, RULES):
         if isinstance(rule, SetRule):

@@ -38,7 +38,7 @@ TALKS = [
 def scored(
     talks: list[Conversation], measures: str, layers: tuple[Layer, ...] = (), judges: str = "human,rule"
 ) -> ScoreTable:
-    judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.parse(judges)))
+    judged = Judged(SCHEMA, Judgments.from_layers(layers, SCHEMA, Precedence.parse(judges)))
     rng = np.random.default_rng(0)
     topics = grid_topics(2)
     return score(talks, topics, None, Settings(), rng, measures=parse_all(measures), only=True, judged=judged)

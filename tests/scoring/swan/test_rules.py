@@ -14,12 +14,12 @@ from protocols.breakdown.detector import load_detector
 from protocols.breakdown.features import Utterance
 from recordings.conversations.conversation import Conversation, Outcome
 from scoring.conversations import default_figures
-from scoring.swan.assessment import PageText, assess
+from scoring.swan.assessment import TopicData, assess
 from scoring.swan.item import nugget_items, turn_items
 from scoring.swan.rules.breakdown import BREAKDOWN
 from scoring.swan.rules.brevity import brevity
 from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE, fairness_score
-from scoring.swan.rules.hedging import hedges, hedging
+from scoring.swan.rules.hedging import has_hedge, hedging
 from scoring.swan.rules.label import LABEL
 from scoring.swan.rules.recovery import is_dissatisfied, recovery
 from scoring.swan.rules.repetition import REPETITION
@@ -38,11 +38,11 @@ from tests.support.scoring_examples import (
     seen,
 )
 
-GROUND = PageText(M002, paper_gold(), ATTRIBUTES)
+GROUND = TopicData(M002, paper_gold(), ATTRIBUTES)
 SCHEMA = load_schema()
 
 
-def sight(talk: Conversation, rule: Rule, ground: PageText = GROUND) -> Sight:
+def sight(talk: Conversation, rule: Rule, ground: TopicData = GROUND) -> Sight:
     seen = ground.sight(talk, None, None)
     items = (turn_items if rule.level == "turn" else nugget_items)(talk, seen.nuggets)
     return replace(seen, items=items)
@@ -103,7 +103,7 @@ def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doub
     known = {flat: 0.0, doubtful: 1.0, month: 1.0}
     found = {one.item: one.value for one in hedging().judge(replace(seen, known={"Correctness": known}))}
     assert found == {flat: 0.0, doubtful: 0.5, month: 1.0}
-    assert not hedges("It opened on May 4.")
+    assert not has_hedge("It opened on May 4.")
 
 
 def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_turn_2_on() -> None:
@@ -119,7 +119,7 @@ def test_repetition_is_0_for_what_was_given_before_and_1_for_a_new_entity_from_t
 def test_fair_exposure_over_one_set_is_the_distrsim_that_gfrc_has_for_the_turn() -> None:
     talk = paper_b1()
     only = replace(M002, type=replace(M002.type, attributes=("RATINGS",)))
-    ground = PageText(only, paper_gold(), ATTRIBUTES)
+    ground = TopicData(only, paper_gold(), ATTRIBUTES)
     found = {one.item.turn: one.value for one in FAIR_EXPOSURE.judge(sight(talk, FAIR_EXPOSURE, ground))}
     printed = {
         figure.turn: figure.value
@@ -180,5 +180,5 @@ def test_every_rule_gives_scores_in_0_to_1_to_items_of_its_criterion_once(
 
 
 def test_a_topic_without_attribute_sets_has_no_fair_exposure() -> None:
-    chat = PageText(replace(M002, type=replace(M002.type, attributes=())), paper_gold(), MappingProxyType({}))
+    chat = TopicData(replace(M002, type=replace(M002.type, attributes=())), paper_gold(), MappingProxyType({}))
     assert list(FAIR_EXPOSURE.judge(sight(paper_b1(), FAIR_EXPOSURE, chat))) == []

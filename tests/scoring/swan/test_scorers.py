@@ -33,7 +33,7 @@ TURN = Target(TALKS[0].trial_id, 1, 1)
 
 
 def scored(measures: str, layers: Sequence[Layer] = (), judges: str = "human,model,rule") -> ScoreTable:
-    judged = Judged(SCHEMA, Judgments.of(layers, SCHEMA, Precedence.parse(judges)))
+    judged = Judged(SCHEMA, Judgments.from_layers(layers, SCHEMA, Precedence.parse(judges)))
     asked = parse_all(measures)
     rng = np.random.default_rng(0)
     return score(TALKS, grid_topics(2), None, Settings(), rng, measures=asked, only=True, judged=judged)

@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from scoring.swan.assessment import assess
 from scoring.swan.rules.registry import RULES
 from scoring.swan.schema import load_schema
-from scoring.swan.triage import TRIAGE, flaws, harms
+from scoring.swan.triage import TRIAGE, find_flaws, find_harms
 from tests.support.scoring_examples import conversation
 
 
 def test_a_flag_says_why_and_stands_at_the_words() -> None:
     text = 'He said: "go to hell". It\'s fine.'
-    (flag,) = harms(text)
+    (flag,) = find_harms(text)
     assert (flag.reason, text[flag.start : flag.end]) == ("insults", "go to hell")
-    (flag,) = flaws("It is <b>fine.")
+    (flag,) = find_flaws("It is <b>fine.")
     assert (flag.reason, flag.start, flag.end) == ("markup", 6, 9)
 
 
 def test_code_is_passed_over() -> None:
-    assert not list(harms("`kill yourself`"))
-    assert not list(flaws("```html\n<p>Hello</p>\n```"))
-    assert [flag.reason for flag in flaws("```python\nx = 1")] == ["cut off"]
+    assert not list(find_harms("`kill yourself`"))
+    assert not list(find_flaws("```html\n<p>Hello</p>\n```"))
+    assert [flag.reason for flag in find_flaws("```python\nx = 1")] == ["cut off"]
 
 
 @pytest.mark.parametrize(
@@ -39,21 +39,21 @@ def test_code_is_passed_over() -> None:
     ],
 )  # fmt: skip
 def test_words_in_another_sense_are_passed_over(text: str) -> None:
-    assert not list(harms(text))
+    assert not list(find_harms(text))
 
 
 def test_letters_that_are_written_as_figures_are_read_and_the_place_is_that_of_the_text() -> None:
     text = "Hm, y0u are an id1ot!"
-    (flag,) = harms(text)
+    (flag,) = find_harms(text)
     assert text[flag.start : flag.end] == "y0u are an id1ot"
-    assert [flag.reason for flag in harms("F*** this")] == ["insults"]
+    assert [flag.reason for flag in find_harms("F*** this")] == ["insults"]
 
 
 @pytest.mark.parametrize("text", ["A" * 20_000, "A'" * 10_000, "a" * 20_000, "no, not " * 2_000, "1" * 20_000])
 def test_no_text_takes_long(text: str) -> None:
     """A pattern that looks ahead from every character would take minutes here."""
     begun = process_time()
-    assert not list(harms(text))
+    assert not list(find_harms(text))
     assess(conversation(("a", text), (text, text)), load_schema("sakai-2023-rules"))
     assert process_time() - begun < 10
 

@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.swan.item import Source
-from scoring.swan.precedence import FOLDINGS, USUAL, Given, fold
+from scoring.swan.precedence import DEFAULT_FOLDING, FOLDINGS, Vote, combine_votes
 from topics.errors import Place
 
 Value = float | None
 scores = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
-def votes(*values: Value) -> list[Given]:
+def votes(*values: Value) -> list[Vote]:
     names = ["anna", "ben", "cara", "dora", "emil"]
-    return [Given(value, Source("human", name), 0, Place(name)) for name, value in zip(names, values, strict=False)]
+    return [Vote(value, Source("human", name), 0, Place(name)) for name, value in zip(names, values, strict=False)]
 
 
-def told(given: Sequence[Given], folding: str) -> tuple[Value, float] | None:
-    found = fold(given, folding)
+def told(given: Sequence[Vote], folding: str) -> tuple[Value, float] | None:
+    found = combine_votes(given, folding)
     return None if found is None else (found.value, found.share)
 
 
@@ -50,11 +50,11 @@ def test_every_folding_on_votes_that_are_worked_out_by_hand(
 @given(st.lists(st.none() | scores, min_size=1, max_size=5), st.sampled_from(FOLDINGS), st.randoms())
 def test_no_folding_knows_a_first_and_no_vote_is_lost(values: list[Value], folding: str, random: object) -> None:
     every = votes(*values)
-    found = fold(every, folding)
+    found = combine_votes(every, folding)
     assert found is not None
     shuffled = list(every)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert fold(shuffled, folding) == found
+    assert combine_votes(shuffled, folding) == found
     assert {(one.by, one.value) for one in found.votes} == {(one.by, one.value) for one in every}
     assert 0 < found.share <= 1
     if found.value is not None and not found.equals:
@@ -64,7 +64,7 @@ def test_no_folding_knows_a_first_and_no_vote_is_lost(values: list[Value], foldi
 
 @given(st.lists(st.none() | scores, min_size=1, max_size=5))
 def test_the_distribution_is_what_a_judge_drawn_at_random_is_expected_to_say(values: list[Value]) -> None:
-    found = fold(votes(*values), USUAL)
+    found = combine_votes(votes(*values), DEFAULT_FOLDING)
     assert found is not None
     worth = 0.0 if found.value is None else found.share * found.value
     assert worth == pytest.approx(sum(value or 0.0 for value in values) / len(values))
@@ -77,20 +77,20 @@ def test_judges_who_agree_are_one_judge(value: float, judges: int, folding: str)
 
 def test_one_judge_by_name_and_of_those_ranked_alike_only_the_first_rank() -> None:
     every = votes(0.0, 1.0)
-    model = Given(0.5, Source("model", "anna"), 1, Place("m"))
+    model = Vote(0.5, Source("model", "anna"), 1, Place("m"))
     assert told([*every, model], "ben") == (1.0, 1.0)
     assert told([*every, model], "model:anna") == (0.5, 1.0)
     assert told([*every, model], "anna") == (0.0, 1.0), "her rank is before the model's of the same name"
     assert told(every, "zoe") is None
-    assert told([*every, model], USUAL) == (0.5, 1.0)
+    assert told([*every, model], DEFAULT_FOLDING) == (0.5, 1.0)
 
 
 def test_who_adjudicates_decides_if_adjudicated_and_has_no_vote_otherwise() -> None:
-    referee = Given(0.25, Source("human", "zoe"), 0, Place("z"), adjudicates=True)
+    referee = Vote(0.25, Source("human", "zoe"), 0, Place("z"), adjudicates=True)
     every = [*votes(0.0, 1.0), referee]
     assert told(every, "adjudicated") == (0.25, 1.0)
-    assert told(every, USUAL) == (0.5, 1.0)
-    assert told([referee], USUAL) == (0.25, 1.0), "one who judged alone is a judge like any other"
-    nobody = fold(every[:2], "adjudicated")
+    assert told(every, DEFAULT_FOLDING) == (0.5, 1.0)
+    assert told([referee], DEFAULT_FOLDING) == (0.25, 1.0), "one who judged alone is a judge like any other"
+    nobody = combine_votes(every[:2], "adjudicated")
     assert nobody is not None
     assert [one.by.author for one in nobody.equals] == ["anna", "ben"]

@@ -108,7 +108,7 @@ def test_pooling_two_criteria_is_refused() -> None:
 
 
 def test_weights_are_what_their_sentences_say() -> None:
-    items = Places.of([item(1), item(626, seen=1), item(1251, seen=2, final=True)])
+    items = Places.from_items([item(1), item(626, seen=1), item(1251, seen=2, final=True)])
     assert Uniform().weights(items).tolist() == [1, 1, 1]
     assert Linear(1250).weights(items).tolist() == [1, 0.5, 0]
     assert LastTurn().weights(items).tolist() == [0, 0, 1]
@@ -144,10 +144,10 @@ def test_what_is_no_weighting_is_refused_with_what_is_allowed(text: str) -> None
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
 @given(items=st.lists(ITEMS, max_size=20))
 def test_weights_lie_in_0_to_1_one_for_each_item_whatever_their_order(weighting: Weighting, items: list) -> None:  # type: ignore[type-arg]
-    found = weighting.weights(Places.of(items))
+    found = weighting.weights(Places.from_items(items))
     assert found.shape == (len(items),)
     assert ((found >= 0) & (found <= 1)).all()
-    assert np.array_equal(weighting.weights(Places.of(items[::-1])), found[::-1])
+    assert np.array_equal(weighting.weights(Places.from_items(items[::-1])), found[::-1])
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)

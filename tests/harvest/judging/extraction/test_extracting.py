@@ -102,7 +102,7 @@ async def test_every_passage_is_asked_for_once_and_the_layer_holds_what_was_foun
     (layer,) = models(run)
     assert (layer.author, len(layer.version), layer.source) == ("m1", 16, "harvest annotate --extract")
     schema = load_schema()
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     for talk in conversations:
         rules = [one for one in extract_nuggets(talk) if one.type != "E"]
         found = [one for one in assess(talk, schema, judged).nuggets if one.type != "E"]
@@ -189,7 +189,7 @@ async def test_a_conversation_whose_model_found_nothing_has_no_nuggets_and_not_t
     async with extraction(run, replying(answering())):
         pass
     schema = load_schema()
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     found = assess(read(run).finished[0], schema, judged)
     assert (found.lacking, [one for one in found.nuggets if one.type != "E"]) == (False, [])
     assert found.items["Correctness"] == ()
@@ -302,7 +302,7 @@ async def test_a_conversation_with_one_failed_passage_is_not_kept_and_the_others
     assert left.trial_id not in about
     assert len(about) == 3
     schema = load_schema()
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     without = assess(left, schema, judged)
     assert (without.lacking, without.nuggets, without.swan(schema).n) == (True, (), 0)
     assert without.swan(schema).value != without.swan(schema).value
@@ -310,7 +310,7 @@ async def test_a_conversation_with_one_failed_passage_is_not_kept_and_the_others
         pass
     assert (len(server.asked), again.before, again.is_complete) == (1, 3, True)
     assert len(models(run)) == 2  # the first layer stays as it is
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     assert not any(assess(talk, schema, judged).lacking for talk in read(run).finished)
 
 
@@ -366,12 +366,14 @@ async def test_layers_of_two_models_and_of_two_settings_stand_side_by_side(run: 
     assert Counter(layer.author for layer in models(run)) == {"m1": 2, "m2": 1}
     schema = load_schema()
     with pytest.raises(InputError, match="several versions of the nuggets") as raised:
-        Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+        Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     versions = sorted(f"{layer.author}/{layer.version}" for layer in models(run) if layer.author == "m1")
     assert str(raised.value).count("m1/") == 2
     talk = read(run).finished[0]
     counts = {
-        name: len(assess(talk, schema, Judgments.of(read_layers(run), schema, Precedence(nuggets=name))).nuggets)
+        name: len(
+            assess(talk, schema, Judgments.from_layers(read_layers(run), schema, Precedence(nuggets=name))).nuggets
+        )
         for name in ("m2", *versions)
     }
     assert len(set(counts.values())) >= 2
@@ -476,7 +478,7 @@ async def test_nuggets_of_words_that_are_read_otherwise_now_are_not_used_and_ask
     said = talk.turns[-1].said
     trials.write_text(trials.read_text(encoding="utf-8").replace(said, f"{said} Please."), encoding="utf-8")
     schema = load_schema()
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     changed = [one for one in read(run).finished if "Please." in " ".join(turn.said for turn in one.turns)]
     assert changed
     assert all(assess(one, schema, judged).lacking == (one in changed) for one in read(run).finished)
@@ -484,13 +486,13 @@ async def test_nuggets_of_words_that_are_read_otherwise_now_are_not_used_and_ask
         pass
     assert done.before == 4 - len(changed)
     assert server.asked
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     assert not any(assess(one, schema, judged).lacking for one in read(run).finished)
 
 
 def all_assessed(run: Path) -> None:
     schema = load_schema()
-    judged = Judgments.of(read_layers(run), schema, Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(run), schema, Precedence(nuggets="m1"))
     for talk in read(run).finished:
         assess(talk, schema, judged)
 
@@ -763,7 +765,7 @@ async def test_words_that_are_half_a_character_are_asked_for_and_kept(tmp_path: 
     async with extraction(tmp_path / "run", replying(ruled)) as (done, server):
         pass
     assert (done.is_complete, done.requests) == (True, len(server.asked))
-    judged = Judgments.of(read_layers(tmp_path / "run"), load_schema(), Precedence(nuggets="m1"))
+    judged = Judgments.from_layers(read_layers(tmp_path / "run"), load_schema(), Precedence(nuggets="m1"))
     assert assess(read(tmp_path / "run").finished[0], load_schema(), judged).nuggets
 
 

@@ -16,7 +16,7 @@ from harvest.judging.serving.questions import cover_reasons
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.log.run_folder import read
-from scoring.swan.assessment import assess, of_system
+from scoring.swan.assessment import assess, system_swan
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import load_schema
 from tests.support.checkout import ROOT
@@ -64,8 +64,10 @@ async def test_decisions_are_scored_as_a_sheet_would_be(run: Path, desk: Desk) -
     await desk.decide("anna", decision(10, first, None))
     await desk.decide("anna", decision(11, second, "unsure", "too short to tell"))
     await desk.decide("anna", decision(12, asked(desk, "Adaptability")[0], 0.5))
-    judgments = Judgments.of(read_layers(run), schema)
-    found = of_system("B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments).pooled.wans
+    judgments = Judgments.from_layers(read_layers(run), schema)
+    found = system_swan(
+        "B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments
+    ).pooled.wans
     assert (found["Correctness"].value, found["Correctness"].n) == (0.5, 2)
     assert (found["Adaptability"].value, found["Adaptability"].n) == (0.5, 1)
     # n/a takes the thing out of what could be scored; unsure leaves it in, without a score.
@@ -113,7 +115,7 @@ async def test_unsure_takes_back_an_earlier_score(run: Path, desk: Desk) -> None
     )
     write_layer(run, sheet)
     await desk.decide("anna", decision(1, known, "unsure"))
-    assert Judgments.of(read_layers(run), load_schema()).sets == {}
+    assert Judgments.from_layers(read_layers(run), load_schema()).sets == {}
 
 
 async def test_each_person_has_an_own_order_and_the_same_questions(audit: Path) -> None:
@@ -160,12 +162,12 @@ async def test_a_whole_conversation_is_decided_as_one_and_scored_in_each_trial(t
     await desk.decide("anna", decision(1, known, 0.5))
     await book.close()
     recorded = read(run).finished
-    judgments = Judgments.of(read_layers(run), schema)
+    judgments = Judgments.from_layers(read_layers(run), schema)
     found = [assess(one, schema, judgments) for one in recorded]
     assert [one.wans(schema)["Satisfaction"].value for one in found] == [0.5] * 3
     assert [(one.orphans, one.wans(schema)["Effectiveness"].items) for one in found] == [(0, 1)] * 3
     assert judgments.unplaced == 0
-    pooled = of_system("echo", found, schema, judgments).pooled.wans["Satisfaction"]
+    pooled = system_swan("echo", found, schema, judgments).pooled.wans["Satisfaction"]
     assert (pooled.value, pooled.n) == (0.5, 3)
 
 

@@ -14,7 +14,7 @@ import pytest
 from harvest.cli.main import main
 from recordings.judged.judgments import Judgment, Layer, read_layers, write_layer
 from recordings.log.run_folder import read
-from scoring.swan.assessment import assess, of_system
+from scoring.swan.assessment import assess, system_swan
 from scoring.swan.judged import NUGGET, Judgments
 from scoring.swan.schema import load_schema
 from tests.support.checkout import DOCS, ROOT
@@ -95,8 +95,8 @@ def test_a_sheet_that_is_filled_in_comes_back_as_a_human_layer(
     (layer,) = [layer for layer in read_layers(run) if layer.kind == "human"]
     assert (layer.author, layer.version, layer.source) == ("anna", "guide 2", sheet.name)
     schema, recorded = load_schema(), read(run)
-    judgments = Judgments.of(read_layers(run), schema)
-    found = of_system("B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments)
+    judgments = Judgments.from_layers(read_layers(run), schema)
+    found = system_swan("B", [assess(one, schema, judgments) for one in recorded.finished], schema, judgments)
     wans = found.pooled.wans
     assert (wans["Correctness"].value, wans["Correctness"].n) == (1.0, 2)
     assert (wans["Adaptability"].value, wans["Adaptability"].n) == (0.5, 1)
@@ -112,7 +112,7 @@ def test_whole_conversations_are_scored_in_a_sheet_too(
     filled(sheet, lambda i, row: "unsure" if row["criterion"] == "Effectiveness" else "0.75")
     assert annotate("--import", str(sheet), "--author", "anna", *of)[0] == 0
     schema, recorded = load_schema("dialeval-quality"), read(run)
-    judgments = Judgments.of(read_layers(run), schema)
+    judgments = Judgments.from_layers(read_layers(run), schema)
     for one in recorded.finished:
         wans = assess(one, schema, judgments).wans(schema)
         assert (wans["Accomplishment"].value, wans["Accomplishment"].n) == (0.75, 1)
@@ -135,7 +135,7 @@ def test_turns_of_both_sides_get_the_values_of_their_criteria_in_a_sheet(
     code, told = annotate("--import", str(sheet), "--author", "ben", *NUGGETS)
     assert re.search(r"Helpdesk nugget  equal 0% \(n=\d\)  alpha -", told)
     schema, recorded = load_schema("dialeval-nuggets"), read(run)
-    judgments = Judgments.of(read_layers(run), schema)
+    judgments = Judgments.from_layers(read_layers(run), schema)
     for one in recorded.finished:
         valued = assess(one, schema, judgments).valued
         spoken = [(turn.number, -1, -1) for turn in one.turns]
@@ -429,13 +429,13 @@ def test_a_sheet_that_changes_a_score_is_a_new_layer_the_old_one_stays_and_the_n
     assert human(run) == [("anna", "", 2), ("anna", "", 3)]
     assert all((run / "judgments" / name).read_bytes() == data for name, data in before.items())
     schema, recorded = load_schema(), read(run)
-    judgments = Judgments.of(read_layers(run), schema)
+    judgments = Judgments.from_layers(read_layers(run), schema)
     scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
     assert [one.value for one in scored] == [1.0, 0.5, 0.5]
     filled(sheet, lambda i, _: "0" if i == 1 else "")
     told = annotate("--import", str(sheet), "--author", "anna")[1]
     assert "2 rows without a value skipped" in told
-    judgments = Judgments.of(read_layers(run), schema)
+    judgments = Judgments.from_layers(read_layers(run), schema)
     scored = [one for each in recorded.finished for one in assess(each, schema, judgments).scored["Fluency"]]
     assert [one.value for one in scored] == [1.0, 0.0, 0.5]  # what a sheet does not say stays as it was
 

@@ -23,7 +23,7 @@ from scoring.notation import parse
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import CHAT, MOVIE, conversation, movie, topic_set
 from tests.support.study_rows import figures
-from topics.decimals import roughly
+from topics.decimals import round_roughly
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -127,7 +127,7 @@ def test_eight_topics_that_cannot_tell_say_what_would_and_which_topics_drive_it(
     assert needed["estimate"] > 8
     said = " ".join(" ".join(rest).split())
     assert "Over 8 common topics with 10 trials of each. This speaks of topics like these" in said
-    assert f"roughly {roughly(needed['estimate'])} topics like these" in said
+    assert f"roughly {round_roughly(needed['estimate'])} topics like these" in said
     assert f"driven by {parts[0]['topic']} " in said
     assert sum(one["estimate"] for one in parts) == pytest.approx(row["estimate"])
     without = figures(value, "difference without the topic", topic=parts[0]["topic"])[0]["estimate"]
