@@ -139,8 +139,7 @@ def command(
         others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each, once)
         if adjudicate or any(others) or (not serve and (authors or port is not None)):
             raise InputError(
-                "--pairs goes with --systems, --topic, --sample and --seed, with --serve, --author and --port, and with"
-                " no other option"
+                "--pairs can only be combined with --systems, --topic, --sample, --seed, --serve, --author and --port"
             )
         if serve:
             port = PORT if port is None else port
@@ -149,37 +148,37 @@ def command(
             write_blind_pairs(runs, pairs, systems, only, sample, seed or 0)
         return 0
     if systems is not None:
-        raise InputError("--systems goes with --pairs")
+        raise InputError("--systems can only be used with --pairs")
     if len(runs) > 1:
-        raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="annotate one at a time")
+        raise InputError(f"{len(runs)} runs were given, but only --pairs accepts several", advice="annotate one by one")
     (run,) = runs
     ways = {"--extract": model, "--export": sheet, "--import": filled, "--serve": serve or None}
     ways["--triage"] = triage or None
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} were given together", advice="do one after the other")
+        raise InputError(f"{' and '.join(given)} cannot be used together", advice="give the command once for each")
     if model is None and (endpoint or only or concurrency or tries):
-        raise InputError("--endpoint, --topic, --concurrency and --tries go with --extract")
+        raise InputError("--endpoint, --topic, --concurrency and --tries can only be used with --extract")
     if model is None and keys_in_clear:
-        raise InputError(f"{KEYS_IN_CLEAR} goes with --extract: nothing else sends a key")
+        raise InputError(f"{KEYS_IN_CLEAR} can only be used with --extract, as nothing else sends a key")
     if nuggets is not None and (not given or triage or model is not None):
-        raise InputError("--nuggets goes with --export, --import and --serve")
+        raise InputError("--nuggets can only be used with --export, --import or --serve")
     if (authors or version) and filled is None and not serve:
-        raise InputError("--author and --version go with --import and --serve")
+        raise InputError("--author and --version can only be used with --import or --serve")
     if (names or sample is not None) and sheet is None and not serve:
-        raise InputError("--criterion and --sample go with --export and --serve")
+        raise InputError("--criterion and --sample can only be used with --export or --serve")
     if adjudicate and sheet is None and filled is None and not serve:
-        raise InputError("--adjudicate goes with --serve, --export and --import")
+        raise InputError("--adjudicate can only be used with --serve, --export or --import")
     if adjudicate and sample is not None:
-        raise InputError("--adjudicate and --sample exclude each other: a sample would leave differences as they are")
+        raise InputError("--adjudicate and --sample cannot be used together, as all differences are needed")
     if force and sheet is None:
-        raise InputError("--force goes with --export")
+        raise InputError("--force can only be used with --export")
     if (port is not None or scale is not None or each or once) and not serve:
-        raise InputError("--port, --scale, --each and --once go with --serve")
+        raise InputError("--port, --scale, --each and --once can only be used with --serve")
     if each and once:
-        raise InputError("--each and --once exclude each other")
+        raise InputError("--each and --once cannot be used together")
     if seed is not None and sheet is None and not serve:
-        raise InputError("--seed goes with --export, --pairs and --serve")
+        raise InputError("--seed can only be used with --export, --pairs or --serve")
     author = check_author(authors[0]) if len(authors) == 1 else ""
     if filled is not None and not author:
         raise InputError("the author of these scores is missing", advice="give --author NAME, once")
@@ -239,7 +238,7 @@ def _extract_nuggets(
     topics = {one.key.topic for one in recorded.finished}
     for topic in only:
         if topic not in topics:
-            what = f"no finished conversation here is on the topic {topic!r}"
+            what = f"there is no finished conversation on the topic {topic!r}"
             raise InputError(what, allowed=", ".join(sorted(topics)))
     chosen = [one for one in recorded.finished if not only or one.key.topic in only]
     secrets: set[str] = set()
@@ -306,7 +305,7 @@ def _export_sheet(
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
-            raise InputError("no two people judged the same thing differently by these criteria, so nothing is open")
+            raise InputError("no two people judged the same item differently by these criteria")
         write_sheet(rows, sheet, ADJUDICATION_COLUMNS)
         told = (
             f"{pluralize(len(rows), 'row')} on which people differ, of {total}, written to {sheet}: fill in 'value', "

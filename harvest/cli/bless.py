@@ -34,7 +34,7 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
     other = "give another --out"
     there = out.read_bytes() if out.is_file() else b""
     if not replace and is_baseline(there):
-        raise InputError("there is a baseline already", place=Place(str(out)), advice=f"{other}, or --replace")
+        raise InputError("this baseline exists already", place=Place(str(out)), advice=f"{other}, or --replace")
     check_output_file(out, replace=replace or (out.is_file() and not there), ours=is_baseline, other=other)
     if not by:
         # A container may have no name for who runs it.
@@ -45,9 +45,9 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
         # Two people may bless at the same time: neither replaces a baseline that they have not seen.
         if file.data != there:
             raise InputError(
-                "somebody else wrote this file while the runs were read, so it was left as it is",
+                "another process wrote this file while the runs were read, so it was not replaced",
                 place=Place(str(out)),
-                advice=f"look at what is in it; then {other}, or --replace",
+                advice=f"look at its content, then {other}, or --replace",
             )
         file.replace(found.text().encode())
     watched = ", ".join(found.gated)

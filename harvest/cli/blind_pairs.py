@@ -77,9 +77,9 @@ def _drawn_once(
     if kept.exists():
         if read_key(kept).pairs != _key_document(sheet, drawn, seed).pairs:
             raise InputError(
-                "these pairs were drawn in another way",
+                "this key lists other pairs than these arguments draw",
                 place=Place(str(kept)),
-                advice="give the RUNs, --systems, --topic, --sample and --seed it was written with, or another name",
+                advice="give the RUNs, --systems, --topic, --sample and --seed of the key, or another name",
             )
     else:
         _refuse_existing(sheet)
@@ -118,14 +118,14 @@ def _draw_pairs(
     sides = all_sides(recorded, names)
     if len(sides) < 2:
         raise InputError(
-            f"a pair needs two systems, and the number here is {len(sides)}",
+            f"a pair needs two systems, but there are {len(sides)}",
             advice="give a run of several systems, or several runs",
         )
     known = {one.key.topic for run in recorded for one in run.finished}
     for topic in topics:
         if topic not in known:
             raise InputError(
-                f"no finished conversation here is on the topic {topic!r}", allowed=", ".join(sorted(known))
+                f"there is no finished conversation on the topic {topic!r}", allowed=", ".join(sorted(known))
             )
     return _Drawn(recorded, sides, draw_pairs(sides, topics=topics, most=most, seed=seed))
 

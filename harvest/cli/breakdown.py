@@ -102,8 +102,8 @@ def evaluate(
     both = {turn.dialogue for turn in training} & {turn.dialogue for turn in material.gold}
     if both:
         raise InputError(
-            f"dialogue {min(both)!r} is both in --train and in the dialogues to evaluate",
-            advice="train on other dialogues; a prior that has seen the answer is not a baseline",
+            f"dialogue {min(both)!r} is both in --train and among the dialogues to evaluate",
+            advice="train on other dialogues, because a prior that has seen the labels is not a baseline",
         )
     rows = breakdown_rows(
         material, training=training, held_out=held_out, seed=seed, level=level, replications=replications

@@ -122,9 +122,9 @@ def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[U
                 yield {"dialogue": dialogue.name, "system": dialogue.system}, detection.utterances(dialogue), at
             if wordless:
                 raise InputError(
-                    "no turn here has a word, so a detector has nothing to read",
+                    "no turn in this file has any text, which the detector needs",
                     place=Place.of(path),
-                    advice="give files with the words of both sides, such as DBDC's own *.log.json",
+                    advice="give files with the text of both speakers, such as the original *.log.json of DBDC",
                 )
 
 
@@ -142,14 +142,14 @@ def with_predictions(
     `cross_validated` but the text is missing, or if both are given.
     """
     if cross_validated and detector:
-        raise InputError("--detector does not go with --cross-validate", advice="leave one of them out")
+        raise InputError("--detector and --cross-validate cannot be used together", advice="leave one of them out")
     dialogues = _with_words(files, counts)
     spoken = {(dialogue.name, turn.number) for dialogue in dialogues for turn in dialogue.turns if turn.counts}
     if not material.gold or spoken != {(turn.dialogue, turn.turn) for turn in material.gold}:
         if detector or cross_validated:
             raise InputError(
-                "the files do not have the words of all annotated turns, so a detector has nothing to read",
-                advice="give DBDC's own files, *.log.json",
+                "these files do not contain the text of all annotated turns, which the detector needs",
+                advice="give the original files of DBDC, *.log.json",
             )
         return material
     notes = list(material.notes)
@@ -165,7 +165,10 @@ def with_predictions(
                 "are too good; --cross-validate trains without the predicted turns"
             )
     if found.name in {one.name for one in material.submissions}:
-        raise InputError(f"a submission cannot be called {found.name!r}", advice="rename its file or folder")
+        raise InputError(
+            f"the submission {found.name!r} is named like the detector",
+            advice="rename its file or folder",
+        )
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
 
 

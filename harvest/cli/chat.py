@@ -63,7 +63,7 @@ def _chosen_system(audit: Audit, name: str | None) -> System:
     names = ", ".join(system.name for system in audit.systems)
     if name is None and len(audit.systems) > 1:
         raise InputError(
-            f"the audit {audit.name!r} has several systems", allowed=names, advice="choose one by --system"
+            f"the audit {audit.name!r} has several systems", allowed=names, advice="choose one with --system"
         )
     for system in audit.systems:
         if name in (None, system.name):
@@ -133,7 +133,9 @@ def _next_trial(recorded: Run, system: System, topic: Topic, trial: int | None) 
         trial = next(number for number in range(1, len(finished) + 2) if number not in finished)
     tries = [one for one in of_these if one.key.trial == trial]
     if any(one.valid for one in tries):
-        raise InputError(f"trial {trial} of {system.name!r} on {topic.id!r} is recorded", advice="leave out --trial")
+        raise InputError(
+            f"trial {trial} of {system.name!r} on {topic.id!r} is already recorded", advice="leave out --trial"
+        )
     key = TrialKey(system.name, topic.id, trial)
     identity = trial_identity(None, topic, system.definition(), trial)
     return Work(key, topic, identity, max((one.attempt for one in tries), default=0) + 1)

@@ -62,11 +62,11 @@ def command(
     """
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     if not all(names):
-        raise InputError("--systems has an empty name", advice="write names with commas between them: --systems A,B")
+        raise InputError("one of the names in --systems is empty", advice="separate names with commas: --systems A,B")
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"--systems names {twice} twice", advice="name each system once: --systems A,B")
+        raise InputError(f"--systems contains {twice!r} twice", advice="name each system once: --systems A,B")
     if not all(text.strip() for text in wanted):
-        raise InputError("--measure is empty", advice="write a measure as tables print it, for example ave%useful or R")
+        raise InputError("--measure is empty", advice="write a measure as in tables, for example ave%useful or R")
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     with uncollected():

@@ -50,13 +50,13 @@ def command(
     Detection Challenges) and `validation` (a CSV of people's scores with the columns id, target and split).
     """
     if form != "validation" and (criterion or schema):
-        raise InputError("--criterion and --schema go with --format validation")
+        raise InputError("--criterion and --schema can only be used with --format validation")
     if form == "validation" and not criterion:
-        raise InputError("no criterion was given for the scores", advice="give --criterion NAME")
+        raise InputError("--format validation needs a criterion", advice="give --criterion NAME")
     if form == "dbdc" and force:
-        raise InputError("--force has no effect on a folder", advice="choose the name of a new folder")
+        raise InputError("--force cannot replace a folder", advice="choose the name of a new folder")
     if form == "dbdc" and out.exists():
-        raise InputError("this exists already", place=Place(str(out)), advice="choose the name of a new folder")
+        raise InputError("this folder exists already", place=Place(str(out)), advice="choose the name of a new folder")
     if form != "dbdc":
         check_output_file(out, replace=force, other="choose another name, or --force")
     recorded = read(run)
@@ -87,7 +87,7 @@ def command(
         judgments = Judgments.from_layers(read_layers(run), criteria, Precedence.from_options("human"))
         asked = criteria[criterion]
         if asked.values:
-            raise InputError(f"{asked.name} has values and no scores", advice="choose a criterion with scores")
+            raise InputError(f"{asked.name} has values instead of scores", advice="choose a criterion with scores")
         rows = write_validation(chosen, judgments, asked.name, out)
         tell(f"{pluralize(rows, 'score')} by people written to {out}")
         return

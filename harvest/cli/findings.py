@@ -48,7 +48,7 @@ def command(
     recorded = [read(run) for run in runs]
     found = read_probes(recorded)
     if (topic is not None or trial is not None) and not turns:
-        raise InputError("--topic and --trial choose what --turns lists", advice="add --turns")
+        raise InputError("--topic and --trial can only be used with --turns", advice="add --turns")
     systems = found.material.systems
     if system is not None and system not in systems:
         raise InputError(f"no system is called {system!r}", allowed=", ".join(systems))

@@ -53,7 +53,7 @@ def _as_gains(context: click.Context, parameter: click.Parameter, value: tuple[s
     for part in ",".join(value).split(",") if value else ():
         read = _GAIN.fullmatch(part.strip())
         if read is None:
-            raise click.BadParameter(f"{part!r} is not a gain of a grade; write L1=1,L2=3")
+            raise click.BadParameter(f"{part!r} does not give the gain of a grade; write L1=1,L2=3")
         if int(read[1]) in found:
             raise click.BadParameter(f"L{int(read[1])} is given twice")
         found[int(read[1])] = float(read[2])
@@ -97,7 +97,7 @@ def command(
     settings = ListSettings(gains, cutoff, persistence, level, replications)
     both = set(ordinal) & set(nominal)
     if both:
-        raise InputError(f"{', '.join(sorted(both))}: given as both ordinal and nominal", advice="give one of the two")
+        raise InputError(f"{', '.join(sorted(both))} cannot be both ordinal and nominal")
     found: dict[str, Scale] = dict.fromkeys(ordinal, "ordinal")
     groups = read_groups(
         files_by_set(membership, ".gmemb"),

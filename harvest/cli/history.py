@@ -28,14 +28,16 @@ def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], 
     """
     if not history.exists():
         raise InputError(
-            "no such file", place=Place(str(history)), advice="check the path; harvest reaudit AUDIT writes a history"
+            "no such file",
+            place=Place(str(history)),
+            advice="check the path; harvest reaudit AUDIT writes a history",
         )
     whole = whole_history(history)
     looks = whole.looks
     for sentence in whole.damage(history, REAL_CLOCK.now().timestamp()):
         tell(f"note: {sentence}")
     if not looks:
-        raise InputError("this history has no look", place=Place(str(history)), advice="harvest reaudit AUDIT")
+        raise InputError("this history has no looks yet", place=Place(str(history)), advice="harvest reaudit AUDIT")
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
     every = dict.fromkeys(name for look in looks for one in look.systems.values() for name in one.figures)
     for figure in measures:

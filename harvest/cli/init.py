@@ -43,15 +43,15 @@ def _check_folder(name: str) -> Path:
     """Return `name` as a path. Raises InputError if no audit can be created there."""
     folder = Path(name)
     if not name.strip():
-        raise InputError(f"{name!r} does not name a folder", allowed="the path of a folder, or . for this one")
+        raise InputError(f"{name!r} is not the name of a folder", allowed="the path of a folder, or . for this one")
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
-        what = f"the name {name!r} has a control character or a byte that is not UTF-8"
+        what = f"the name {name!r} contains a control character or a byte that is not UTF-8"
         raise InputError(what, allowed="any other characters", advice="name another folder; nothing was written")
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", place=Place(name), advice="name another folder")
     run = enclosing_run(folder)
     if run is not None:
-        what = f"this lies inside the run folder {run}, which may contain only the run's own files"
+        what = f"this path is inside the run folder {run}, which may contain only files of the run"
         raise InputError(what, place=Place(name), advice="name another folder; nothing was written")
     return folder
 
@@ -62,7 +62,7 @@ def begin(folder: Path, texts: Mapping[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(
-            "a file of this name exists already", place=Place(str(folder)), advice="name another folder"
+            "a file with this name exists already", place=Place(str(folder)), advice="name another folder"
         ) from None
     with contextlib.ExitStack() as written:
         for name, text in texts.items():

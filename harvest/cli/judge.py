@@ -104,16 +104,18 @@ def command(
         refuse_keys_in_clear([endpoint.exposure], read_document(file))
     if pairs is not None:
         if names or nuggets:
-            raise InputError("--criterion and --nuggets do not go with --pairs")
+            raise InputError("--criterion and --nuggets cannot be used with --pairs")
         from harvest.judging.models.questions import pair_things
 
         folder = decision_folder(pairs)
         things: Sequence[Thing] = pair_things(drawn_pairs(runs, pairs, systems, only, sample, seed), judge)
     else:
         if systems is not None:
-            raise InputError("--systems goes with --pairs")
+            raise InputError("--systems can only be used with --pairs")
         if len(runs) > 1:
-            raise InputError(f"{len(runs)} runs were given; only --pairs takes several", advice="judge one at a time")
+            raise InputError(
+                f"{len(runs)} runs were given, but only --pairs accepts several", advice="judge one by one"
+            )
         folder = runs[0]
         criteria = load_schema(schema)
         check_criteria(file, judge, criteria, used=not names)
@@ -185,16 +187,16 @@ def _chosen_items(
     finished = {one.key.topic for one in recorded.finished}
     for topic in only:
         if topic not in finished:
-            what = f"no finished conversation here is on the topic {topic!r}"
+            what = f"there is no finished conversation on the topic {topic!r}"
             raise InputError(what, allowed=", ".join(sorted(finished)))
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     assessed = [one for one in assessed if not only or one.conversation.key.topic in only]
     there = {name: n for name, n in rows_by_criterion(assessed, schema, "model").items() if schema[name].level != "set"}
     if not names:
         raise InputError(
-            "no criterion was given for the judge",
+            "the judge has no criterion",
             allowed=", ".join(f"{name} ({pluralize(count, 'row')})" for name, count in there.items()),
-            advice="give --criterion NAME, or `criteria` in the file",
+            advice="give --criterion NAME, or set `criteria` in the file",
         )
     chosen = list(there) if [name.casefold() for name in names] == ["all"] else list(names)
     sets = [name for name in chosen if schema[name].level == "set"]

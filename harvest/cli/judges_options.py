@@ -55,9 +55,9 @@ def judges_options(command: _Command) -> _Command:
         precedence = Precedence.from_options(judges, nuggets, folding)
         if precedence.uses("model"):
             raise InputError(
-                "--judges names model, whose judgments nobody checks here",
+                "--judges contains model, but this command does not check a model's judgments",
                 allowed="human, rule",
-                advice="`harvest score RUN --judges model` corrects a model's figure by people, or calls it unchecked",
+                advice="use `harvest score RUN --judges model`, which checks a model's figure by people's",
             )
         chosen = Judges(load_schema(schema) if schema else None, precedence)
         return command(*arguments, judges=chosen, **others)
@@ -71,6 +71,6 @@ def check_judges(judges: Judges, measures: Collection[Term]) -> None:
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return
     raise InputError(
-        "--schema, --judges, --judgments and --nuggets are for SWAN, WAN and share_of",
-        advice="ask for it: --measure SWAN, or --measure 'WAN(Correctness)'",
+        "--schema, --judges, --judgments and --nuggets only affect SWAN, WAN and share_of",
+        advice="add such a measure: --measure SWAN, or --measure 'WAN(Correctness)'",
     )

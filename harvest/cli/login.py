@@ -54,10 +54,10 @@ def command(
     url, name = site, ""
     if not re.match(r"https?://", site):
         if "://" in site or not Path(site).exists():
-            raise InputError(f"{site!r} is neither an address nor a file", allowed="https://…, or a site file")
+            raise InputError(f"{site!r} is neither a URL nor a file", allowed="https://…, or a site file")
         described = load_site(site)
         if described.url is None:
-            raise InputError("the site file has no url", place=Place(site), advice="give the page's address instead")
+            raise InputError("the site file has no `url`", place=Place(site), advice="give the page's address instead")
         url, name = described.url, Path(site).stem
     checked = _driver_options(url, options)
     name = name or urlsplit(url).hostname or ""
@@ -66,7 +66,7 @@ def command(
     known = _check_target(target)
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise InputError(
-            "there is no screen here to open a window on",
+            "this machine has no screen on which to open a window",
             advice="log in on a machine with a screen and copy the file here (chmod 600), or connect with ssh -X",
         )
     settings = replace(
@@ -79,7 +79,7 @@ def command(
     state = run_until_stopped(logged_in(settings, url, _wait_for_enter))
     cookies, origins = state["cookies"], [one for one in state["origins"] if one.get("localStorage")]
     if not cookies and not any(one.get("localStorage") or one.get("indexedDB") for one in state["origins"]):
-        raise InputError("the page left neither cookies nor storage, so there is no log-in to keep")
+        raise InputError("the page stored neither cookies nor data, so there is no log-in to keep")
     keep_login(target, state)
     told = f"kept {len(cookies)} cookies and the storage of {len(origins)} sites in {target}, which only you can read"
     tell(told)
@@ -139,8 +139,8 @@ def _check_target(target: Path) -> bool:
     folder = Path(os.path.realpath(target)).parent
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
     if run is not None:
-        advice = "a log-in must never be part of a recording: choose another place with --out"
-        raise InputError(f"this lies inside the run folder {run}", place=Place(str(target)), advice=advice)
+        advice = "choose another path with --out, as a log-in must never be part of a recording"
+        raise InputError(f"this path is inside the run folder {run}", place=Place(str(target)), advice=advice)
     if not target.exists():
         return False
     try:

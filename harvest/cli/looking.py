@@ -160,7 +160,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
         raise InputError(
             f"this look was not written: {reason}",
             place=Place(str(this.log)),
-            advice="make room for it, then judge the recorded run, with the same other options: "
+            advice="free some space, then judge the recorded run, with the same other options: "
             + this.command("--run", run.path),
         ) from fault
     return found, harness

@@ -214,7 +214,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
         _echo(fault.show)
         code = 2
     except (click.Abort, KeyboardInterrupt, EOFError):
-        _echo("interrupted before it was done; run the same command again")
+        _echo("the command was interrupted; run it again")
         code = interruption.CODE
     except interruption.Interrupted as stop:
         _echo(str(stop))

@@ -91,7 +91,7 @@ class Channels:
         if self.github and form:
             raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):
-            raise InputError("two forms would be written into one file", advice="choose two names")
+            raise InputError("two reports would be written to one file", advice="choose two names")
         for name, path in self.files.items():
             check_output_file(path, replace=True, ours=_FILES[name].ours)
         if self.webhook_env is not None:

@@ -48,13 +48,13 @@ def command(
     conversations support, strict and partial, over all nuggets and over the vital ones.
     """
     if given is not None and out is not None:
-        raise InputError("--import and --export were given together", advice="do one after the other")
+        raise InputError("--import and --export cannot be used together", advice="give the command once for each")
     if (form or force) and out is None:
-        raise InputError("--form and --force go with --export")
+        raise InputError("--form and --force can only be used with --export")
     if people and given is None:
-        raise InputError("--people goes with --import")
+        raise InputError("--people can only be used with --import")
     if output.form and (given is not None or out is not None):
-        raise InputError(f"--{output.form} goes with the figures, without --import and --export")
+        raise InputError(f"--{output.form} can only be used without --import and --export")
     recorded = read(run)
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
@@ -64,7 +64,7 @@ def command(
     layers = read_layers(run)
     wanted = wanted_nuggets(layers)
     if not wanted:
-        raise InputError("this run has no nuggets", advice="--import FILE of created nuggets")
+        raise InputError("this run has no nuggets", advice="import created nuggets with --import FILE")
     if out is not None:
         check_output_file(out, replace=force, other="choose another name, or --force")
     known = recorded.header.topic_set()
@@ -122,6 +122,8 @@ def _chosen_author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, 
     if len(chosen) == 1:
         return chosen[0]
     if not known:
-        raise InputError("nobody has assigned nuggets to these conversations", advice="import some with --import FILE")
+        raise InputError(
+            "nobody has assigned nuggets to these conversations", advice="import assignments with --import FILE"
+        )
     what = f"nobody called {wanted!r} assigned nuggets" if not chosen else "several assigned nuggets"
-    raise InputError(what, allowed=", ".join(":".join(one) for one in known), advice="name one with --author")
+    raise InputError(what, allowed=", ".join(":".join(one) for one in known), advice="choose one with --author")

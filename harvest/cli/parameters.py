@@ -12,7 +12,7 @@ import click
 from recordings.files.evidence import remove_leftovers
 from topics.errors import InputError, Place
 
-_EMPTY = "it is empty: give a path (a variable of the shell may not be set)"
+_EMPTY = "the path is empty (a variable of the shell may not be set)"
 _ADDRESS = (
     "this is an address, but a path on this machine is needed: first fetch a run from a store with "
     "harvest merge URL --out RUN"
@@ -61,7 +61,7 @@ class NameOrFile(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
-            self.fail(_EMPTY.replace("a path", "a name or a path"), param, ctx)
+            self.fail(_EMPTY.replace("the path", "the name or path"), param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -80,7 +80,7 @@ def check_output_file(
     """
     place, folder = Place(str(path)), path.absolute().parent
     if not folder.is_dir():
-        raise InputError("there is no such folder", place=Place(str(path.parent)), advice="make it first")
+        raise InputError("there is no such folder", place=Place(str(path.parent)), advice="create it first")
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -99,7 +99,9 @@ def check_output_file(
         )
     if not os.access(folder, os.W_OK | os.X_OK):  # the folder counts: files are replaced
         raise InputError(
-            f"cannot be written: there is no permission to write in the folder {path.parent}", place=place, advice=other
+            f"cannot be written: there is no write permission for the folder {path.parent}",
+            place=place,
+            advice=other,
         )
     remove_leftovers(folder, path.name)
 

@@ -104,7 +104,7 @@ def command(
         _refuse_beside("--allocate", {**grid, **spreads, "--figure": output.figures or None})
         if pilot is None:
             raise InputError(
-                "--allocate needs a pilot, which shows how trials of topics vary", advice="give --from RUN"
+                "--allocate needs a pilot, which shows how much trials of a topic vary", advice="give --from RUN"
             )
         spending = plan_spending(
             read_audit(),
@@ -118,7 +118,7 @@ def command(
         return
     if detect is None:
         raise InputError(
-            "the size of the difference to detect is missing",
+            "the difference to detect is missing",
             advice="give --detect SIZE, or --allocate with --from RUN",
         )
     _refuse_beside("a plan without --allocate", {"--total": total})
@@ -172,7 +172,7 @@ def _read_counts(option: str, text: str | None, least: int) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 7 and int(part) >= least for part in parts):
         raise InputError(
-            f"{option}: {text!r} is not a list of such numbers",
-            allowed=f"whole numbers from {least} to 999999 with commas between them, for example {option} 15,45,90",
+            f"{option}: {text!r} is not a list of numbers",
+            allowed=f"whole numbers from {least} to 999999, separated by commas, for example {option} 15,45,90",
         )
     return tuple(map(int, parts))

@@ -63,7 +63,7 @@ def command(
     (--gold), and texts in a sheet (--spread) or, within one run, by `harvest annotate --serve --once`.
     """
     if force and out is None:
-        raise InputError("--force goes with --out")
+        raise InputError("--force can only be used with --out")
     if out is not None:
         sheet_ending(out)
         check_output_file(out, replace=force, other="choose another name, or --force")
@@ -73,9 +73,9 @@ def command(
         if one.name in chosen and one not in criteria_on_text(criteria):
             why = f"of level {one.level}" if one.level != "nugget" else "not for people to score"
             raise InputError(
-                f"{one.name} is {why}: only criteria of level nugget are judged by the words alone",
+                f"{one.name} is {why}, but only criteria of level nugget are judged by the text alone",
                 allowed=", ".join(each.name for each in criteria_on_text(criteria)) or "none of this schema",
-                advice="judge it by harvest annotate RUN --serve, which asks once about what trials share",
+                advice="judge it with harvest annotate RUN --serve, which asks only once about turns that trials share",
             )
     pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     refuse_twice([one.recorded for one in pooled])

@@ -29,7 +29,7 @@ def _read_weights(context: click.Context, parameter: click.Parameter, value: str
         except ValueError:
             raise click.BadParameter(f"{part!r} is not MEMBER=WEIGHT, such as hasty=.5") from None
         if not name.strip() or name.strip() in found:
-            raise click.BadParameter(f"{part!r}: each member is named once, as MEMBER=WEIGHT")
+            raise click.BadParameter(f"{part!r} repeats a member; name each once, as MEMBER=WEIGHT")
         found[name.strip()] = weight
     return found
 

@@ -89,12 +89,12 @@ def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path 
         site_of({"url": url})
     except InputError as fault:
         raise InputError(
-            fault.what.removeprefix("url: "), advice="write the whole address, such as https://chat.example.org/"
+            fault.what.removeprefix("url: "), advice="give the whole URL, such as https://chat.example.org/"
         ) from None
     if not message.strip():
-        raise InputError("--message is empty", advice="say something harmless, such as Hello")
+        raise InputError("--message is empty", advice="give a harmless message, such as Hello")
     if out is not None and out == screenshot:
-        raise InputError(f"--out and --screenshot are both {out}", advice="choose two names")
+        raise InputError(f"--out and --screenshot both name {out}", advice="choose different files")
     for path in (out, screenshot):
         if path is not None:
             check_output_file(path, other="choose another name, or remove it")

@@ -93,11 +93,14 @@ def command(
     chosen = [name for name, one in (("--run", recorded), ("--resume", stopped), ("--extend", extend)) if one]
     if len(chosen) > 1:
         raise InputError(
-            f"{chosen[0]} and {chosen[1]} exclude each other",
-            advice="--run judges a run, --resume plays the rest of one, --extend more trials of the last one",
+            f"{chosen[0]} and {chosen[1]} cannot be used together",
+            advice="use --run to judge a run, --resume to play its rest, or --extend to add trials to the last run",
         )
     if if_alarm and (chosen or output.form):
-        raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --resume, --extend and --json")
+        raise InputError(
+            "--if-alarm cannot be combined with these options",
+            advice="leave out --run, --resume, --extend and --json",
+        )
     console = live_console()
     base = baseline or baseline_beside(audit)
     if recorded is None or not base.exists():
@@ -143,13 +146,13 @@ def command(
             resolved = load_audit(audit, keys_in_clear=keys_in_clear)
             if around := enclosing_run(runs):
                 raise InputError(
-                    "dated runs would be put inside a run folder",
+                    "dated runs would be written inside a run folder",
                     place=Place(str(around)),
-                    advice="give a folder beside it: --out FOLDER",
+                    advice="give a folder outside it: --out FOLDER",
                 )
             if extend:
                 if not mine or not is_run(runs / mine[-1].run):
-                    raise InputError("there is no last run to extend", advice="leave out --extend to play one")
+                    raise InputError("there is no earlier run to extend", advice="leave out --extend to play one")
                 folder = runs / mine[-1].run
                 trials = max((one.key.trial for one in read(folder).conversations), default=0) + extend
                 resolved = load_audit(audit, trials=trials, keys_in_clear=keys_in_clear)

@@ -50,7 +50,9 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     chosen = load_protocol(protocol) if protocol else recorded.header.played_protocol()
     if chosen is None:
         raise InputError(
-            "this run has no protocol (it was imported)", place=Place(str(run)), advice="give one: --protocol NAME"
+            "an imported run has no protocol",
+            place=Place(str(run)),
+            advice="give a protocol: --protocol NAME",
         )
     if topics is None:
         raise InputError(

@@ -65,11 +65,14 @@ def command(
     written to a folder next to the page.
     """
     if out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--out {out}: a report is an HTML page", allowed="FILE.html")
+        raise InputError(f"--out {out} is not the name of an HTML file", allowed="FILE.html")
     check_output_file(out, replace=force, ours=is_report, other="choose another name, or --force")
     files = _beside(out)
     if files.is_symlink() or (files.exists() and not files.is_dir()):
-        raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")
+        raise InputError(
+            f"{files} is not a folder, but the report may need a folder of this name",
+            advice="choose another name for the report",
+        )
     command_line = ["harvest", "report", *map(str, runs), "--out", str(out)]
     for name, value in (("--baseline", baseline), ("--history", history)):
         command_line += [name, str(value)] if value is not None else []

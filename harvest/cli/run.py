@@ -38,7 +38,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
         return None
     items = tuple(item.strip() for item in value.split(",") if item.strip())
     if not items:
-        raise click.BadParameter("names no topic")
+        raise click.BadParameter("the list of topics is empty")
     return items
 
 
@@ -91,13 +91,15 @@ def command(
     tried again. A changed protocol, topic or system is rejected.
     """
     if shard is not None and as_json:
-        raise InputError("a shard alone is not scored, so --json has nothing to print", advice="leave --json out")
+        raise InputError("a shard has no scores of its own for --json to print", advice="leave out --json")
     if shard is not None and channels.any:
-        raise InputError("a shard alone is not scored, so there are no verdicts to write", advice="merge them first")
+        raise InputError("a shard has no scores, and thus no verdicts, of its own", advice="merge all shards first")
     if dask is not None and (shard is not None or worker):
-        raise InputError("--dask assigns shards and names workers itself", advice="leave --shard and --worker out")
+        raise InputError("--dask assigns shards and names workers itself", advice="leave out both options")
     if store is not None and shard is None and dask is None:
-        raise InputError("--store is for runs of several machines", advice="add --dask, or --shard 1/1 for one alone")
+        raise InputError(
+            "--store is for runs of several machines", advice="add --dask, or --shard 1/1 for a single machine"
+        )
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)

@@ -50,10 +50,10 @@ def command(
     option of `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
     """
     if cron + as_units + github != 1:
-        what = "these are several schedules" if cron + as_units + github else "the kind of schedule is missing"
+        what = "several kinds of schedules are given" if cron + as_units + github else "the kind of schedule is missing"
         raise InputError(what, allowed="one of --cron, --systemd and --github")
     if install is not None and not github:
-        raise InputError("--install is for --github: here, the Harvest of this machine is used")
+        raise InputError("--install can only be used with --github, as other schedules use the Harvest of this machine")
     options = _check_options(audit, further)
     document, file = read_audit(audit)
     needed = (name for one in read_exposures(document, file) for name in one.needed)
@@ -105,7 +105,7 @@ def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
     given = reaudit.make_context("harvest reaudit", [audit, *further]).params
     for name, option in (("recorded", "--run"), ("stopped", "--resume"), ("extend", "--extend")):
         if given[name] is not None:
-            raise InputError(f"{option} is for an existing run; a schedule plays new ones", advice="leave it out")
+            raise InputError(f"{option} is for an existing run, but a schedule plays new runs", advice="leave it out")
     return given
 
 
@@ -114,8 +114,8 @@ def _relative_path(path: str | Path) -> PurePosixPath:
     path."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(
-            f"{path} is not below this folder, which is all that GitHub's runner has",
-            advice="give this command in the repository, with paths that begin here",
+            f"{path} is outside this folder, so GitHub's runner would not have it",
+            advice="run this command in the repository, with paths relative to it",
         )
     return PurePosixPath(path)
 

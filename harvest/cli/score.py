@@ -83,39 +83,39 @@ def command(
     With --dask and --keep, each of many RUNS is instead scored separately, as if it were given alone.
     """
     if not all(text.strip() for text in wanted):
-        raise InputError("--measure is empty", advice="write a measure as tables print it, for example R or CVaR(R)")
+        raise InputError("--measure is empty", advice="write a measure as in tables, for example R or CVaR(R)")
     request = ScoreRequest(wanted, gold, schema, judges, nuggets, folding, settings, seed)
     measures = request.terms
     if not measures and (schema or judges):
-        raise InputError("--schema and --judges are for SWAN", advice="ask for it: --measure SWAN")
+        raise InputError("--schema and --judges only affect SWAN", advice="add --measure SWAN")
     if not measures and folding:
-        raise InputError("--judgments is for SWAN", advice="ask for it: --measure SWAN")
+        raise InputError("--judgments only affects SWAN", advice="add --measure SWAN")
     if not measures and nuggets:
-        raise InputError("--nuggets is for SWAN", advice="ask for it: --measure SWAN")
+        raise InputError("--nuggets only affects SWAN", advice="add --measure SWAN")
     if dask is not None:
         if not keep or every or as_json or as_csv or as_latex or channels.any:
             raise InputError(
-                "--dask scores each run by itself and prints no figures",
+                "--dask scores each run separately and prints no figures",
                 allowed="with --keep, and without --all, --json, --csv, --latex and options for other programs",
             )
         return _scored_apart(runs, request, dask, strict=strict)
     if keep and len(runs) > 1:
         raise InputError(
-            "--keep writes into one run, and several were given",
+            "--keep writes to one run, but several were given",
             advice="score them one by one, or on a cluster (--dask)",
         )
     if as_json + as_csv + as_latex > 1:
-        raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
+        raise InputError("--json, --csv and --latex cannot be used together", advice="give only one of them")
     with uncollected():
         recorded = [read(run) for run in runs]
         gathered = request.gathered(recorded)
         beside, material = gathered.beside, gathered.material
         thresholds = material.thresholds
         if strict and not thresholds:
-            raise InputError("--strict applies to thresholds, and there are none here", advice=_NO_THRESHOLDS)
+            raise InputError("--strict only affects thresholds, but the audit has none", advice=_NO_THRESHOLDS)
         if channels.any and not thresholds:
             raise InputError(
-                "--junit, --prometheus, --webhook-env and --github report thresholds, and there are none here",
+                "--junit, --prometheus, --webhook-env and --github report thresholds, but the audit has none",
                 advice=_NO_THRESHOLDS,
             )
         scored = request.scored(material)
@@ -162,5 +162,5 @@ def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, s
             people.print(line, soft_wrap=True)
         codes.add(code_of(kept.bounds, strict=strict))
     if failed:
-        raise InputError(f"{failed} of {pluralize(len(runs), 'run')} not scored")
+        raise InputError(f"{failed} of {pluralize(len(runs), 'run')} could not be scored")
     return 1 if 1 in codes else max(codes)

@@ -47,7 +47,7 @@ def read_scale(text: str) -> tuple[float, ...]:
     if not 2 <= len(found) <= 9 or list(found) != sorted(set(found)) or not 0 <= found[0] < found[-1] <= 1:
         raise InputError(
             f"--scale: {text[:60]!r} is not a scale",
-            allowed="2 to 9 numbers from 0 to 1 in rising order, as in 0,0.5,1",
+            allowed="2 to 9 numbers from 0 to 1 in ascending order, as in 0,0.5,1",
         )
     return found
 
@@ -82,7 +82,7 @@ def serve_page(
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
-            raise InputError("no two people judged the same thing differently by these criteria, so nothing is open")
+            raise InputError("no two people judged the same item differently by these criteria")
     asked = questions(rows, assessed, same=same)
     bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices explain themselves
     asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
@@ -118,9 +118,9 @@ def check_people(people: Sequence[str]) -> list[str]:
             )
     found = [check_author(name) for name in people]
     if not found or not all(found):
-        raise InputError("the names of those who judge are missing", advice="give --author NAME for each person")
+        raise InputError("the names of the judges are missing", advice="give --author NAME for each person")
     if len(set(found)) < len(found):
-        raise InputError("--author names one person twice")
+        raise InputError("--author contains the same name twice")
     return found
 
 
@@ -216,8 +216,8 @@ def asked_criteria(
     click.echo(f"  {'all':<{wide}}  {'':<8}  {sum(there.values()):>7} rows", err=True)
     raise InputError(
         f"no criterion was given for the {goal}",
-        allowed="--criterion NAME for each criterion wanted, or --criterion all",
-        advice="begin with one criterion; --sample N draws some of its rows",
+        allowed="--criterion NAME for each criterion, or --criterion all",
+        advice="begin with one criterion, and draw some of its rows with --sample N",
     )
 
 

@@ -73,16 +73,18 @@ def command(
     """
     if beside is not None:
         if system is not None or attempt is not None or every:
-            raise InputError("--system, --attempt and --all do not go with --beside", advice="name both: --beside A,B")
+            raise InputError(
+                "--system, --attempt and --all cannot be used with --beside", advice="name both: --beside A,B"
+            )
         from harvest.cli.show import show_beside  # brings numpy, which a list of trials does not need
 
         recordings = [read(run) for run in runs]
         show_beside(recordings, beside, topic=topic, trial=trial, flipped=flipped, as_text=as_text, as_json=as_json)
         return
     if flipped:
-        raise InputError("--flipped goes with --beside", advice="name two systems: --beside A,B")
+        raise InputError("--flipped can only be used with --beside", advice="name two systems: --beside A,B")
     if len(runs) > 1:
-        raise InputError("several runs were given", advice="show one at a time, or two of their systems: --beside A,B")
+        raise InputError("several runs were given", advice="show one by one, or two of their systems: --beside A,B")
     run = runs[0]
     recorded = read(run)
     _check_known(
@@ -105,7 +107,7 @@ def command(
         _check_trial(recorded, system, topic, trial)
     if attempt is not None and not chosen:
         raise InputError(
-            f"none of these trials has an attempt {attempt}",
+            f"none of the selected trials has an attempt {attempt}",
             place=Place(str(run)),
             advice="list the attempts with --all",
         )

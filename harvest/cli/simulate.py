@@ -234,7 +234,7 @@ def check_command(
     if measure is not None:
         sides = [with_kept_scores(side, path, measure) for side, path in zip(sides, (real, simulated))]
     if real.resolve() == simulated.resolve():
-        raise InputError("the same dialogues are given twice", place=Place(str(simulated)))
+        raise InputError("REAL and SIMULATED are the same file or folder", place=Place(str(simulated)))
     settings = {"order": order, "splits": splits, "folds": folds, "level": level, "replications": replications}
     found = realism(*sides, seed=seed, order=order, splits=splits, folds=folds, level=level, replications=replications)
     if as_json:
@@ -301,7 +301,7 @@ def _write_new(out: Path, text: str) -> None:
 
 def _taken_error(out: Path) -> InputError:
     return InputError(
-        "this file exists already and was not changed, because words may have been added to it",
+        "this file exists already and was not replaced, because texts may have been added to it",
         place=Place(str(out)),
         advice="give --out another name, or remove the file first",
     )

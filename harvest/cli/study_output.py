@@ -86,12 +86,12 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
     `forms` has a true value for each form that is requested."""
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
-        raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")
+        raise InputError(f"{', '.join(most)} and {last} cannot be used together", advice="give only one of them")
     if len({path.absolute() for path in figures}) < len(figures):
-        raise InputError("--figure names one file twice", advice="choose two names")
+        raise InputError("--figure contains the same file twice", advice="choose different names")
     for path in figures:
         if path.suffix.lower() not in _KINDS:
-            raise InputError(f"--figure {path}: unknown kind of picture", allowed="FILE.svg, FILE.png")
+            raise InputError(f"--figure {path} has an unknown picture format", allowed="FILE.svg, FILE.png")
         check_output_file(path, other="choose another name, or remove it")
     if any(path.suffix.lower() == ".png" for path in figures):
         _browser()
@@ -105,7 +105,7 @@ def _browser() -> Path:
         return find_browser(os.environ, own=find_playwright_browser).path
     except InputError as none:
         raise InputError(
-            "a PNG needs a browser, and none was found",
+            "a PNG needs a browser, but none was found",
             advice=f"write --figure FILE.svg, which needs none; or {none.advice}",
         ) from None
 

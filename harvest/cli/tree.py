@@ -110,15 +110,15 @@ def command(
     """
     check_output(figures)
     if form != "svg" and not figures and (least is not None or most is not None):
-        raise InputError("--least and --most are for pictures", allowed="--format svg, --figure FILE")
+        raise InputError("--least and --most only affect pictures", allowed="--format svg, --figure FILE")
     if form not in ("terminal", "text") and turns is not None:
-        raise InputError("--turns is for trees as text", allowed="--format terminal, --format text")
+        raise InputError("--turns only affects trees as text", allowed="--format terminal, --format text")
     term = parse(measure) if measure is not None else None
     if term is None and gold is not None:
-        raise InputError("--gold is for a score", advice="ask for one: --score R")
+        raise InputError("--gold only affects scores", advice="add a score, such as --score R")
     for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
-            raise InputError(f"{option} is for SWAN", advice="ask for it: --score SWAN")
+            raise InputError(f"{option} only affects SWAN", advice="add --score SWAN")
     with uncollected():
         recorded = read(run, spoken=term is None and folds_spoken(merge))
         trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)

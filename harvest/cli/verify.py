@@ -68,10 +68,10 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     code 0.
     """
     if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
-        raise InputError("--hash is for a single run", advice="verify the runs one by one")
+        raise InputError("--hash can only be used with a single run", advice="verify the runs one by one")
     if wanted is not None and not re.fullmatch(r"[0-9a-f]{32}", wanted.strip().lower()):
         raise InputError(
-            f"--hash {wanted!r} is not a hash", allowed="32 of 0 to 9 and a to f, as harvest verify RUN prints it"
+            f"--hash {wanted!r} is not a hash", allowed="32 hexadecimal digits, as printed by harvest verify RUN"
         )
     found = [_verify_run(path, wanted) if path.is_dir() else _verify_report(path) for path in paths]
     if as_json:

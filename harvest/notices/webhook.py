@@ -25,14 +25,15 @@ def address(variable: str, environment: Mapping[str, str]) -> str:
     url = environment.get(variable, "").strip()
     if not url:
         raise InputError(
-            f"--webhook-env {variable}: this environment variable is not set",
+            f"the environment variable {variable} (--webhook-env) is not set",
             advice=f"export {variable}=https://… where harvest runs; the address of a webhook is a secret",
         )
     try:
         checked_target(url, secret="keep it in the variable")
     except ValueError:
         raise InputError(
-            f"--webhook-env {variable}: its value is not the address of a webhook", allowed="https://HOST/PATH"
+            f"the environment variable {variable} (--webhook-env) is not the URL of a webhook",
+            allowed="https://HOST/PATH",
         ) from None
     return url
 

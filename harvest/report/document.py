@@ -194,7 +194,7 @@ def _watch_runs(
         return None, past
     runs = gathered.runs
     if len(runs) != 1:
-        raise InputError("--baseline is for one run, and several were given", advice="report each of them by itself")
+        raise InputError("--baseline can only be used with one run", advice="write a report for each run")
     blessed, at = read_baseline(baseline), runs[0].header.created_at
     rules = rules_of(past, blessed.identity, at)
     if matters is not None:

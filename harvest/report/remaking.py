@@ -22,7 +22,7 @@ from topics.regular_file import missing_advice, read_regular
 _FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
 _CHUNKS = re.compile(r"\d{4,}\.js")
 _SHOWN = 60  # bytes of a line that differs
-_WRITES = "name a run folder, or a page as harvest report RUN… --out FILE.html writes it"
+_WRITES = "name a run folder, or a page written by harvest report RUN… --out FILE.html"
 _MOST = 20  # the number of lines to name
 # Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A.
 _NAME = re.compile(r"(?=.*[^\W\d_])..")
@@ -58,7 +58,7 @@ def origin(report: Path) -> Origin:
             f"cannot be read: {describe_fault(fault)[0]}", place=Place(str(report)), advice=advice
         ) from None
     except ValueError:
-        raise InputError("not a report: the file is not UTF-8 text", place=Place(str(report)), advice=_WRITES) from None
+        raise InputError("a report must be UTF-8 text", place=Place(str(report)), advice=_WRITES) from None
     found = _FROM.search(html)
     try:
         said = json.loads(found[1]) if found else {"runs": ()}
@@ -68,7 +68,7 @@ def origin(report: Path) -> Origin:
         runs = []
     if not runs:
         raise InputError(
-            "this file does not say which runs it was made from",
+            "this report does not record the runs from which it was made",
             place=Place(str(report)),
             advice=_WRITES,
         )

@@ -29,7 +29,7 @@ def crontab(job: Job, flock: str) -> str:
     command = (f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}").replace("%", r"\%")
     if len(command) > LONGEST:
         raise InputError(
-            f"the command would have {len(command)} characters, but cron truncates after {LONGEST}",
+            f"the command has {len(command)} characters, but cron cuts it off after {LONGEST}",
             advice="shorten paths and options, or use --systemd",
         )
     lines = [f"# {job.sentence}"]

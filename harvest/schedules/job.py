@@ -77,7 +77,7 @@ class Job:
             if not _VARIABLE.fullmatch(name):
                 raise InputError(
                     f"{name!r} cannot be the name of an environment variable",
-                    allowed="letters (a to z), digits and _, not beginning with a digit",
+                    allowed="letters (a to z), digits and _, with no digit at the beginning",
                 )
 
     @property

@@ -336,7 +336,7 @@ def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_goo
         (["-m", " "], "--measure is empty"),
         (["-m", "GF(RATINGS"], "measure:1:11: ',' or ')' is missing"),
         (["-m", "Precision"], "'Precision' is not a measure"),
-        (["--schema", "sakai-2023"], "--schema and --judges are for SWAN"),
+        (["--schema", "sakai-2023"], "--schema and --judges only affect SWAN"),
         (["-m", "SWAN", "--schema", "sakai-1923"], "sakai-1923"),
         (["-m", "SWAN", "--judges", "human:zoe"], "there are no judgments by human 'zoe'"),
         (["-m", "WAN(Fluent)"], "Fair_exposure"),

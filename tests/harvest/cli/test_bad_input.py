@@ -335,8 +335,8 @@ def test_a_changed_system_is_refused_with_what_changed(tmp_path: Path, capsys: p
     [
         (["score", "RUN", "--gain", "9=0.5"], "scoring setting gains: no entity of the gold table has grade 9"),
         (["score", "RUN", "--input-price", "Z=3"], "scoring setting input_prices: there is no system 'Z'"),
-        (["score", "RUN", "--strict"], "--strict applies to thresholds, and there are none here"),
-        (["simulate", "check", "RUN", "RUN/../run-1"], "the same dialogues are given twice"),
+        (["score", "RUN", "--strict"], "--strict only affects thresholds, but the audit has none"),
+        (["simulate", "check", "RUN", "RUN/../run-1"], "are the same file or folder"),
         (["measures", "GF("], "a name or a number is missing in 'GF('"),
         (["scoer", "RUN"], "No such command 'scoer': did you mean 'score'?"),
     ],

@@ -56,7 +56,7 @@ def test_nothing_that_is_there_is_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", " ", "\n"])
 def test_a_name_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "does not name a folder" in ended("init", name, code=2).stderr
+    assert "is not the name of a folder" in ended("init", name, code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -66,7 +66,7 @@ def test_a_name_that_a_terminal_would_not_show_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = ended("init", name, code=2).stderr
-    assert "has a control character" in said
+    assert "contains a control character" in said
     assert said.replace("\n", "").isprintable()
     assert list(tmp_path.iterdir()) == []
 
@@ -88,7 +88,7 @@ def test_nothing_is_written_into_a_run(tmp_path: Path, inner: str) -> None:
     (tmp_path / "run" / "run.json").write_text("{}")
     before = sorted(tmp_path.rglob("*"))
     said = ended("init", tmp_path / "run" / inner, code=2).stderr
-    assert f"this lies inside the run folder {tmp_path / 'run'}" in said
+    assert f"this path is inside the run folder {tmp_path / 'run'}" in said
     assert sorted(tmp_path.rglob("*")) == before
 
 

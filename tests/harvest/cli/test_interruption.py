@@ -75,7 +75,7 @@ def test_other_commands_say_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harvest.cli.show.read", interrupted)
-    assert told(capsys, "show", tmp_path).strip() == "interrupted before it was done; run the same command again"
+    assert told(capsys, "show", tmp_path).strip() == "the command was interrupted; run it again"
 
 
 ENDING = """

@@ -92,7 +92,7 @@ def test_systems_that_different_people_judged_are_compared_with_a_warning(run: P
     [
         (("--judgments", "zoe"), "there are no judgments by 'zoe'"),
         (("--judges", "human:zoe"), "there are no judgments by human 'zoe'"),
-        (("--judges", "human,model"), "whose judgments nobody checks here"),
+        (("--judges", "human,model"), "does not check a model's judgments"),
     ],
 )
 def test_somebody_unknown_and_a_model_that_nobody_checks_are_refused(
@@ -108,5 +108,5 @@ def test_without_swan_the_options_would_change_nothing_and_are_refused(run: Path
     for options in (("--judges", "human"), ("--judgments", "majority"), ("--schema", "dialeval-quality")):
         done = harvest(*command, run, *options)
         assert done.returncode == 2
-        assert "are for SWAN, WAN and share_of" in done.stderr
+        assert "only affect SWAN, WAN and share_of" in done.stderr
     assert harvest(*command, run, "-m", WAN, "--judges", "cats").returncode == 2

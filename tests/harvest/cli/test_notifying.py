@@ -121,7 +121,7 @@ def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypat
         (("--github", "--json"), "--github and --json both print on standard output"),
         (("--junit", "nowhere/junit.xml"), "there is no such folder"),
         (("--prometheus", "nowhere/a.prom"), "there is no such folder"),
-        (("--webhook-env", "NOT_SET_ANYWHERE"), "this environment variable is not set"),
+        (("--webhook-env", "NOT_SET_ANYWHERE"), "(--webhook-env) is not set"),
         (("--junit", "runs/base/run.json"), "refusing to overwrite a file that Harvest did not write"),
         (("--junit", "audit.baseline.json"), "refusing to overwrite a file that Harvest did not write"),
         (("--prometheus", "audit.yaml"), "refusing to overwrite a file that Harvest did not write"),
@@ -199,14 +199,14 @@ def test_a_run_tells_of_its_thresholds_and_of_the_trials_that_failed(folder: Pat
     assert metrics(folder)["harvest_exit_code"] == 3
 
     shard = harvest("run", "audit.yaml", "--shard", "1/2", *told, cwd=folder)
-    assert (shard.returncode, "there are no verdicts to write" in shard.stderr) == (2, True)
+    assert (shard.returncode, "and thus no verdicts, of its own" in shard.stderr) == (2, True)
 
 
 def test_without_thresholds_a_score_has_nothing_to_tell(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT.partition("thresholds:")[0])
     assert harvest("run", "audit.yaml", "--out", "runs/bare", cwd=folder).returncode == 0
     done = harvest("score", "runs/bare", "--junit", "junit.xml", cwd=folder)
-    assert (done.returncode, "report thresholds, and there are none here" in done.stderr) == (2, True)
+    assert (done.returncode, "report thresholds, but the audit has none" in done.stderr) == (2, True)
 
 
 def test_one_system_that_is_down_is_not_hidden_by_another(folder: Path) -> None:

@@ -250,12 +250,12 @@ def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--import", "a", "--export", "b"), "given together"),
-        (("--form", "created"), "go with --export"),
-        (("--people",), "goes with --import"),
+        (("--import", "a", "--export", "b"), "cannot be used together"),
+        (("--form", "created"), "can only be used with --export"),
+        (("--people",), "can only be used with --import"),
         (("--import", "a"), "give --author NAME"),
         ((), "this run has no nuggets"),
-        (("--import", "a", "--author", "x", "--json"), "--json goes with the figures"),
+        (("--import", "a", "--author", "x", "--json"), "--json can only be used without"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(run: Path, words: tuple[str, ...], said: str) -> None:

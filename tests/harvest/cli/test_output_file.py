@@ -36,7 +36,7 @@ def test_what_cannot_be_written_is_said_of_the_path_that_was_given(
     with pytest.raises(InputError, match="a device or pipe"):
         check_output_file(Path(os.devnull), replace=True)
     monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root, who may write everywhere
-    with pytest.raises(InputError, match=r"b: cannot be written: there is no permission to write in the folder"):
+    with pytest.raises(InputError, match=r"b: cannot be written: there is no write permission for the folder"):
         check_output_file(tmp_path / "b")
 
 

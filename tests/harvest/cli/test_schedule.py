@@ -200,7 +200,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
     ("options", "said"),
     [
         ((), "the kind of schedule is missing"),
-        (("--cron", "--systemd"), "these are several schedules"),
+        (("--cron", "--systemd"), "several kinds of schedules are given"),
         (("--cron", "--matters", "nan"), "'nan' is not a number"),
         (("--cron", "--confirm-after", "inf"), "'inf' is not a finite number"),
         (("--cron", "--webhook-env", "A B"), "'A B' cannot be the name of an environment variable"),
@@ -209,10 +209,10 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         (("--cron", "--run", "runs/x"), "--run is for an existing run"),
         (("--cron", "--resume", "runs/x"), "--resume is for an existing run"),
         (("--cron", "--extend", "3"), "--extend is for an existing run"),
-        (("--cron", "--install", "x"), "--install is for --github"),
-        (("--github", "--history", "/elsewhere/h.jsonl"), "/elsewhere/h.jsonl is not below this folder"),
+        (("--cron", "--install", "x"), "--install can only be used with --github"),
+        (("--github", "--history", "/elsewhere/h.jsonl"), "/elsewhere/h.jsonl is outside this folder"),
         (("--github", "--if-alarm"), "two workflows would each have a history of their own"),
-        (("--github", "--out", "../runs"), "../runs is not below this folder"),
+        (("--github", "--out", "../runs"), "../runs is outside this folder"),
         (("--systemd", "--prometheus", "a\nb"), "cannot be used in a schedule"),
     ],
 )

@@ -46,7 +46,7 @@ def test_the_attempts_that_are_counted_are_those_at_the_trials_asked_for(tmp_pat
         assert "this run has no trial" in done.stderr
         assert "1 to 1" in done.stderr
     twice = harvest("compare", "run", "--systems", "mine,mine", cwd=tmp_path)
-    assert (twice.returncode, "--systems names mine twice" in twice.stderr) == (2, True)
+    assert (twice.returncode, "--systems contains 'mine' twice" in twice.stderr) == (2, True)
 
 
 def test_an_invalid_dialogue_of_which_nobody_says_why_is_said_to_have_no_reason(tmp_path: Path) -> None:

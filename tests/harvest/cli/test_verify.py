@@ -241,12 +241,12 @@ def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pyt
             ["nothing"],
             "nothing: cannot be read: No such file or directory do: check the path; relative",
         ),
-        (["binary"], "binary: not a report: the file is not UTF-8 text do: name a run folder, or a page"),
+        (["binary"], "binary: a report must be UTF-8 text do: name a run folder, or a page"),
         (["small", "--hash", ""], "--hash '' is not a hash"),
         (["small", "--hash", "zzz"], "--hash 'zzz' is not a hash"),
-        (["small/run.json"], "does not say which runs it was made from"),
-        (["small", "report.html", "--hash", "0"], "--hash is for a single run"),
-        (["report.html", "--hash", "0"], "--hash is for a single run"),
+        (["small/run.json"], "does not record the runs from which it was made"),
+        (["small", "report.html", "--hash", "0"], "--hash can only be used with a single run"),
+        (["report.html", "--hash", "0"], "--hash can only be used with a single run"),
     ],
 )
 def test_what_is_neither_is_refused(
@@ -266,7 +266,7 @@ def test_a_report_that_does_not_rightly_say_what_it_was_made_from_is_refused(
     said, closing, after = rest.partition("</script>")
     (here / "report.html").write_text(f"{before}{opening}{json.dumps({**json.loads(said), **changed})}{closing}{after}")
     code, told = verify(capsys, "report.html")
-    assert (code, "does not say which runs it was made from" in told) == (2, True), told
+    assert (code, "does not record the runs from which it was made" in told) == (2, True), told
 
 
 def test_a_pipe_is_not_waited_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,14 +50,14 @@ def test_many_runs_get_the_scores_that_each_has_by_itself(
         assert harvest("score", "january", "february", *bad) == 2
         said = capsys.readouterr().err
         assert "january: " in said
-        assert "2 of 2 runs not scored" in said
+        assert "2 of 2 runs could not be scored" in said
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("january", "--dask", "x"), "scores each run by itself"),
-        (("january", "--dask", "x", "--keep", "--json"), "scores each run by itself"),
+        (("january", "--dask", "x"), "scores each run separately"),
+        (("january", "--dask", "x", "--keep", "--json"), "scores each run separately"),
         (("january", "january", "--dask", "x", "--keep"), "the same run is given twice"),
         (("january", "january/nothing", "--dask", "x", "--keep"), "there is no such folder"),
         (("january", "--dask", "nowhere", "--keep"), "there is no Dask scheduler at nowhere"),

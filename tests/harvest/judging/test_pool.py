@@ -236,9 +236,9 @@ def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_wai
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--force",), "--force goes with --out"),
+        (("--force",), "--force can only be used with --out"),
         (("--criterion", "Corectness"), "Correctness"),
-        (("--criterion", "Sufficiency"), "Sufficiency is of level turn: only criteria of level nugget"),
+        (("--criterion", "Sufficiency"), "Sufficiency is of level turn, but only criteria of level nugget"),
         (("--criterion", "Adaptability"), "is of level set"),
         (("--out", "list.txt"), ".csv"),
         (("--gold", "gold.csv"), "these runs have no topics"),

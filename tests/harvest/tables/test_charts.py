@@ -219,10 +219,10 @@ def test_files_are_written_by_their_kind_beside_what_is_printed(run: Path, tmp_p
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["c.pdf"], "unknown kind of picture"),
+        (["c.pdf"], "unknown picture format"),
         (["there.svg"], "exists already"),
         (["none/c.svg"], "there is no such folder"),
-        (["c.svg", "c.svg"], "--figure names one file twice"),
+        (["c.svg", "c.svg"], "--figure contains the same file twice"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_is_computed(
@@ -241,7 +241,7 @@ def test_without_a_browser_a_png_is_refused_with_what_to_do_instead(run: Path, t
     with mock.patch.dict(os.environ, HARVEST_BROWSER=str(tmp_path / "nowhere")):
         done = harvest("variance", run, "--figure", tmp_path / "v.png")
         assert done.returncode == 2
-        assert "a PNG needs a browser, and none was found" in done.stderr
+        assert "a PNG needs a browser, but none was found" in done.stderr
         assert "--figure FILE.svg" in done.stderr
         assert harvest("variance", run, "--figure", tmp_path / "v.svg").returncode == 0, "which takes none"
 

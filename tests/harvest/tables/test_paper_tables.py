@@ -90,7 +90,7 @@ def test_a_table_in_latex_has_the_figures_of_the_screen(run: Path) -> None:
 def test_one_form_at_a_time(run: Path, pair: tuple[str, str]) -> None:
     done = harvest("score", str(run), *pair)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--json, --csv and --latex exclude each other" in done.stderr
+    assert "--json, --csv and --latex cannot be used together" in done.stderr
 
 
 @given(st.text())

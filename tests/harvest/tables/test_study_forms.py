@@ -226,4 +226,4 @@ def test_two_forms_at_once_are_refused(
     study: str, forms: tuple[str, str], commands: dict[str, Sequence[object]]
 ) -> None:
     done = harvest(*commands[study], *forms)
-    assert (done.returncode, "--json, --csv and --latex exclude each other" in done.stderr) == (2, True)
+    assert (done.returncode, "--json, --csv and --latex cannot be used together" in done.stderr) == (2, True)

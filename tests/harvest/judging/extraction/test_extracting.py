@@ -715,11 +715,11 @@ def test_the_endpoints_of_an_audit_can_be_taken(tmp_path: Path) -> None:
     ("arguments", "what"),
     [
         (("--extract", "not-there.yaml"), "no such file"),
-        (("--extract", "e.yaml", "--export", "s.csv"), "do one after the other"),
-        (("--topic", "M002"), "go with --extract"),
-        (("--nuggets", "m1"), "--nuggets goes with"),
+        (("--extract", "e.yaml", "--export", "s.csv"), "give the command once for each"),
+        (("--topic", "M002"), "can only be used with --extract"),
+        (("--nuggets", "m1"), "--nuggets can only be used with"),
         (("--nuggets", "m1", "--export", "s.csv", "--criterion", "Fluency"), "there is no layer with nuggets of 'm1'"),
-        (("--extract", "e.yaml", "--topic", "Z999"), "no finished conversation here is on the topic 'Z999'"),
+        (("--extract", "e.yaml", "--topic", "Z999"), "there is no finished conversation on the topic 'Z999'"),
     ],
 )
 def test_a_command_that_makes_no_sense_is_refused(annotate: Told, arguments: tuple[str, ...], what: str) -> None:
@@ -729,7 +729,7 @@ def test_a_command_that_makes_no_sense_is_refused(annotate: Told, arguments: tup
 
 def test_naming_nuggets_without_swan_or_of_nobody_is_refused(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for arguments, what in (
-        (("--nuggets", "m1"), "--nuggets is for SWAN"),
+        (("--nuggets", "m1"), "--nuggets only affects SWAN"),
         (("-m", "SWAN", "--nuggets", "m1"), "there is no layer with nuggets of 'm1'"),
     ):
         with pytest.raises(SystemExit) as ended:

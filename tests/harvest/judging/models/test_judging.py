@@ -259,7 +259,7 @@ async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) ->
         ({"samples": 3}, ("--criterion", "Fluency"), "would all be equal"),
         ({"scale": [1, 0]}, (), "in ascending order"),
         ({"colour": 1}, (), "unknown key"),
-        ({}, (), "no criterion was given for the judge"),
+        ({}, (), "the judge has no criterion"),
         ({"criteria": ["Beauty"]}, (), "has no criterion called 'Beauty'"),
         ({"criteria": ["Fair exposure"]}, (), "a model cannot judge Fair exposure"),
         ({"criteria": ["Adaptability"]}, (), "a model cannot judge Adaptability"),
@@ -267,7 +267,7 @@ async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) ->
         ({"criteria": ["Fluency"], "guideline": {"Beauty": "x"}}, (), "no criterion called 'Beauty'"),
         ({"criteria": ["Fluency"], "guideline": {"fluency": "x"}}, (), "the criterion is called 'Fluency'"),
         ({"criteria": ["Fluency"]}, ("--topic", "X9"), "'X9'"),
-        ({"criteria": ["Fluency"]}, ("--systems", "A,B"), "--systems goes with --pairs"),
+        ({"criteria": ["Fluency"]}, ("--systems", "A,B"), "--systems can only be used with --pairs"),
         ({"endpoint": {"api_key_env": "NOT_SET_ANYWHERE"}}, (), "NOT_SET_ANYWHERE"),
     ],
 )

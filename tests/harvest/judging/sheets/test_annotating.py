@@ -174,7 +174,7 @@ def test_values_are_no_scores_for_other_tools(run: Path, tmp_path: Path, capfd: 
     asked = ("--format", "validation", "--criterion", "Helpdesk nugget", "--out", str(tmp_path / "v.csv"))
     with pytest.raises(SystemExit) as ended:
         main(["export", str(run), *asked, *NUGGETS])
-    assert (ended.value.code, "Helpdesk nugget has values and no scores" in capfd.readouterr().err) == (2, True)
+    assert (ended.value.code, "Helpdesk nugget has values instead of scores" in capfd.readouterr().err) == (2, True)
     assert not (tmp_path / "v.csv").exists()
 
 
@@ -270,12 +270,15 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
     ("arguments", "what"),
     [
         (("--import", "x.csv"), "give --author"),
-        (("--import", "x.csv", "--author", "a", "--export", "y.csv"), "--export and --import were given together"),
-        (("--author", "a"), "go with --import"),
-        (("--force",), "goes with --export"),
-        (("--sample", "3"), "go with --export"),
-        (("--serve", "--criterion", "Fluency"), "the names of those who judge are missing"),
-        (("--serve", "--author", "a", "--author", " a ", "--criterion", "all"), "--author names one person twice"),
+        (("--import", "x.csv", "--author", "a", "--export", "y.csv"), "--export and --import cannot be used together"),
+        (("--author", "a"), "can only be used with --import"),
+        (("--force",), "can only be used with --export"),
+        (("--sample", "3"), "can only be used with --export"),
+        (("--serve", "--criterion", "Fluency"), "the names of the judges are missing"),
+        (
+            ("--serve", "--author", "a", "--author", " a ", "--criterion", "all"),
+            "--author contains the same name twice",
+        ),
         (("--serve", "--author", "mean", "--criterion", "all"), "'mean' is a value of --judgments"),
         (("--import", "x.csv", "--author", "Distribution"), "is a value of --judgments"),
         (("--import", "x.csv", "--author", "anna,ben"), "without commas"),
@@ -283,12 +286,12 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--import", "x.csv", "--author", "a" * 101), "at most 100 characters"),
         (("--serve", "--author", "a"), "no criterion was given for the page"),
         (("--serve", "--author", "a", "--scale", "1,0"), "is not a scale"),
-        (("--serve", "--export", "y.csv"), "were given together"),
-        (("--port", "80"), "go with --serve"),
-        (("--pairs", "y.csv", "--author", "a"), "no other option"),
-        (("--pairs", "y.csv", "--serve", "--each"), "no other option"),
-        (("--pairs", "y.csv", "--serve"), "the names of those who judge are missing"),
-        (("--seed", "3"), "--seed goes with --export"),
+        (("--serve", "--export", "y.csv"), "cannot be used together"),
+        (("--port", "80"), "can only be used with --serve"),
+        (("--pairs", "y.csv", "--author", "a"), "can only be combined with"),
+        (("--pairs", "y.csv", "--serve", "--each"), "can only be combined with"),
+        (("--pairs", "y.csv", "--serve"), "the names of the judges are missing"),
+        (("--seed", "3"), "--seed can only be used with --export"),
         (("--export", "y.csv", "--criterion", "Recoverability", "--schema", "nothing.yaml"), "no such file"),
         (("--import", "not-there.csv", "--author", "a"), "no such file"),
         (("--export", "sheet.xlsx"), "a sheet cannot have the extension '.xlsx'"),
@@ -336,7 +339,7 @@ def test_without_a_criterion_it_lists_them_with_their_rows_and_writes_nothing(
     assert re.search(r"^  Correctness +nugget +2 rows$", told, re.MULTILINE)
     assert re.search(r"^  Adaptability +set +1 row$", told, re.MULTILINE)
     assert re.search(r"^  all +50 rows$", told, re.MULTILINE)
-    assert "--criterion NAME for each criterion wanted, or --criterion all" in told
+    assert "--criterion NAME for each criterion, or --criterion all" in told
     assert not list(tmp_path.glob("sheet*"))
 
 
@@ -537,7 +540,7 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
         document = json.loads(capfd.readouterr().out)
         (row,) = (row for row in document["rows"] if row["measure"] == "pooled(WAN(Fluency))" and not row["topic_type"])
         assert row["value"] == pytest.approx(value)
-    assert "exclude each other" in annotate("--export", str(tmp_path / "x.csv"), *asked, "--sample", "1")[1]
+    assert "cannot be used together" in annotate("--export", str(tmp_path / "x.csv"), *asked, "--sample", "1")[1]
 
 
 def test_the_note_counts_the_judgments_that_the_asked_figure_rests_on_and_no_others(

@@ -332,7 +332,7 @@ def test_without_a_screen_there_is_one_clear_message(
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     err = refused(capsys, "https://example.org/", "--out", str(tmp_path / "login.json"))
-    assert err.startswith("error: there is no screen here to open a window on\n")
+    assert err.startswith("error: this machine has no screen on which to open a window\n")
 
 
 def test_a_log_in_never_goes_into_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -353,8 +353,8 @@ def test_another_file_is_not_written_over(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_what_is_neither_an_address_nor_a_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "neither an address nor a file" in refused(capsys, "example.org")
-    assert "neither an address nor a file" in refused(capsys, "ftp://example.org/")
+    assert "neither a URL nor a file" in refused(capsys, "example.org")
+    assert "neither a URL nor a file" in refused(capsys, "ftp://example.org/")
     assert "environment variable" in refused(capsys, "https://a.example/", "--proxy", "http://me:secret@proxy:3128")
 
 

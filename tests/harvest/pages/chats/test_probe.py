@@ -190,7 +190,7 @@ def test_a_command_that_cannot_be_done_says_so_before_a_browser_is_started(
         (("ftp://a.example",), "starts with http:// or https://"),
         (("http://a.example", "--out", str(there)), "exists already"),
         (("http://a.example", "--out", str(tmp_path / "no" / "site.yaml")), "there is no such folder"),
-        (("http://a.example", "--out", "both", "--screenshot", "both"), "are both both"),
+        (("http://a.example", "--out", "both", "--screenshot", "both"), "both name both"),
         (("http://a.example", "--message", " "), "--message is empty"),
         (("http://a.example", "--login", str(tmp_path / "none")), "No such file"),
     ):

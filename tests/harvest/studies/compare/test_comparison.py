@@ -330,7 +330,10 @@ def test_trees_are_not_tested_where_protocols_have_other_states(tmp_path: Path) 
 
 def test_a_name_that_is_left_empty_is_refused(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", drawn(1, 4, 2, A=0.5, B=0.5))
-    for words, said in ((("--systems", "A,"), "--systems has an empty name"), (("-m", " "), "--measure is empty")):
+    for words, said in (
+        (("--systems", "A,"), "one of the names in --systems is empty"),
+        (("-m", " "), "--measure is empty"),
+    ):
         done = harvest("compare", run, *words)
         assert (done.returncode, said in done.stderr) == (2, True)
 

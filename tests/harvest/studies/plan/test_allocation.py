@@ -179,5 +179,5 @@ def test_the_command_prints_it_in_every_form_and_refuses_what_does_not_belong(
     assert said(*base, "--latex")[1].startswith(r"\begin{tabular}")
     assert "--detect has no effect on --allocate" in said(*base, "--detect", "5")[2]
     assert "give --from RUN" in said("plan", base[1], "--allocate")[2]
-    assert "the size of the difference to detect is missing" in said("plan", base[1])[2]
+    assert "the difference to detect is missing" in said("plan", base[1])[2]
     assert "--total has no effect on" in said("plan", base[1], "--detect", "5", "--total", "90")[2]

@@ -181,8 +181,8 @@ def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
     assert nobody.returncode == 2
     assert "there is no layer with nuggets of 'nobody'" in nobody.stderr
     for words in (["--nuggets", "rules"], ["--nuggets", "rules", "--score", "R"]):
-        assert "--nuggets is for SWAN" in harvest("tree", str(run.path), *words).stderr
-    assert "--gold is for a score" in harvest("tree", str(run.path), "--gold", "parrot").stderr
+        assert "--nuggets only affects SWAN" in harvest("tree", str(run.path), *words).stderr
+    assert "--gold only affects scores" in harvest("tree", str(run.path), "--gold", "parrot").stderr
 
 
 def test_a_score_that_is_the_label_is_settled_by_the_turns_that_have_it(run: Run) -> None:
