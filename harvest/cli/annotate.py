@@ -14,7 +14,7 @@ from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange, check_output_file
-from harvest.cli.serving import PORT, SCALE, asked_criteria, check_author, read_scale, serve_page, tell_agreement
+from harvest.cli.serving import PORT, SCALE, check_author, criterion_rows, print_agreement, read_scale, serve_page
 from harvest.judging.rule_layers import rule_layers, spans_to_review
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows
 from harvest.judging.sheets.annotation_sheet import write_sheet
@@ -301,7 +301,7 @@ def _export_sheet(
     sheet_ending(sheet)
     check_output_file(sheet, replace=force, other="choose another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
-    rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="sheet")
+    rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="sheet")
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
@@ -356,4 +356,4 @@ def _import_sheet(
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
         tell(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")
-    tell_agreement(people, [one.criterion for one in judgments])
+    print_agreement(people, [one.criterion for one in judgments])

@@ -24,7 +24,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 # Names of at most this many characters are ordinary words of some language.
-_SHORT = 2
+_SHORT_NAME = 2
 
 
 def write_blind_pairs(
@@ -53,7 +53,7 @@ def serve_blind_pairs(
     from harvest.judging.serving.desk import PAIR_CHOICES
 
     folder, kept = decision_folder(sheet), key_file(sheet)
-    drawn = _drawn_once(runs, sheet, systems, topics, most, seed)
+    drawn = _load_or_draw_pairs(runs, sheet, systems, topics, most, seed)
     folder.mkdir(exist_ok=True)
     sets = [one.header.topic_set() for one in drawn.recorded]
     known = {topic.id: topic for one in sets if one for topic in one.topics}
@@ -61,17 +61,17 @@ def serve_blind_pairs(
     click.echo(f"then: harvest preferences {folder} --key {kept}", err=True)
 
 
-def drawn_pairs(
+def sheet_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
     """Return the pairs of a sheet, which is written together with its key if the key does not exist. Raises InputError
     if an existing key lists other pairs than these arguments draw."""
-    return _drawn_once(runs, sheet, systems, topics, most, seed).blind
+    return _load_or_draw_pairs(runs, sheet, systems, topics, most, seed).blind
 
 
-def _drawn_once(
+def _load_or_draw_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
-) -> _Drawn:
+) -> _DrawnPairs:
     sheet_ending(sheet)
     drawn, kept = _draw_pairs(runs, systems, topics, most, seed), key_file(sheet)
     if kept.exists():
@@ -97,7 +97,7 @@ def key_file(sheet: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _DrawnPairs:
     recorded: Sequence[Run]
     sides: Sequence[Side]
     pairs: Sequence[DrawnPair]
@@ -109,7 +109,7 @@ class _Drawn:
 
 def _draw_pairs(
     runs: Sequence[Path], systems: str | None, topics: Sequence[str], most: int | None, seed: int
-) -> _Drawn:
+) -> _DrawnPairs:
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
@@ -127,21 +127,21 @@ def _draw_pairs(
             raise InputError(
                 f"there is no finished conversation on the topic {topic!r}", allowed=", ".join(sorted(known))
             )
-    return _Drawn(recorded, sides, draw_pairs(sides, topics=topics, most=most, seed=seed))
+    return _DrawnPairs(recorded, sides, draw_pairs(sides, topics=topics, most=most, seed=seed))
 
 
-def _key_document(sheet: Path, drawn: _Drawn, seed: int) -> PairKey:
+def _key_document(sheet: Path, drawn: _DrawnPairs, seed: int) -> PairKey:
     texts = [text_hash(transcript(one.left), transcript(one.right)) for one in drawn.blind]
     return pair_key(sheet.name, drawn.sides, drawn.pairs, texts, seed)
 
 
-def _write_sheet(sheet: Path, drawn: _Drawn, seed: int) -> None:
+def _write_sheet(sheet: Path, drawn: _DrawnPairs, seed: int) -> None:
     kept, blind, sides = key_file(sheet), drawn.blind, drawn.sides
     shown = [(transcript(one.left), transcript(one.right)) for one in blind]
     key = _key_document(sheet, drawn, seed)
     write_export(kept, key.text().encode())
     count = write_pairs(blind, sheet)
-    telling = {side.system for side in sides if len(side.system) > _SHORT}
+    telling = {side.system for side in sides if len(side.system) > _SHORT_NAME}
     names = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in telling]
     told = sum(any(name.search(text) for name in names for text in pair) for pair in shown)
     tell(f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person")

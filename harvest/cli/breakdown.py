@@ -22,7 +22,7 @@ from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, SQUARED_ERROR
 from topics.counting import pluralize
 from topics.errors import InputError
 
-_FIRST = (
+_MAIN_MEASURES = (
     ACCURACY.name,
     *(f"{F1.name}({positive})" for positive in ("B", "PB+B")),
     *(f"{one.name}(O,T,X)" for one in (DIVERGENCE, SQUARED_ERROR)),
@@ -122,7 +122,7 @@ def evaluate(
         notes.append("no predictions were given: these are the baselines to compare a submission with")
 
     def tables() -> Iterator[RenderableType]:
-        measures = list(dict.fromkeys(row.measure for row in rows)) if every else _FIRST
+        measures = list(dict.fromkeys(row.measure for row in rows)) if every else _MAIN_MEASURES
         for scope in dict.fromkeys(row.topic_type for row in rows) if every else (None,):
             here = [row for row in rows if row.topic_type == scope]
             yield predictor_table(here, measures, title=f"dialogues of {scope}" if scope else "")

@@ -25,7 +25,7 @@ from scoring.measures.breakdown import LABELS, label_shares, likeliest_labels
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-_SHOWN = 5  # features behind each prediction
+_MOST_SHOWN = 5  # features behind each prediction
 
 
 @click.command()
@@ -98,8 +98,8 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
             line["label"] = LABELS[int(likeliest_labels(row))]
             if why:
                 found = chosen.explain(turns, places[number])
-                added = {one.name: round(one.added, 4) for one in found.contributions[:_SHOWN]}
-                others = round(sum(one.added for one in found.contributions[_SHOWN:]), 4)
+                added = {one.name: round(one.added, 4) for one in found.contributions[:_MOST_SHOWN]}
+                others = round(sum(one.added for one in found.contributions[_MOST_SHOWN:]), 4)
                 line["why"] = {"base": round(found.base, 4), "added": added, "others": others}
             yield json.dumps(line, ensure_ascii=False)
 
@@ -143,7 +143,7 @@ def with_predictions(
     """
     if cross_validated and detector:
         raise InputError("--detector and --cross-validate cannot be used together", advice="leave one of them out")
-    dialogues = _with_words(files, counts)
+    dialogues = _read_with_text(files, counts)
     spoken = {(dialogue.name, turn.number) for dialogue in dialogues for turn in dialogue.turns if turn.counts}
     if not material.gold or spoken != {(turn.dialogue, turn.turn) for turn in material.gold}:
         if detector or cross_validated:
@@ -172,7 +172,7 @@ def with_predictions(
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
 
 
-def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
+def _read_with_text(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
     try:
         found = detection.dialogue_files([file for file in files if file.suffix != ".jsonl"])
         return detection.annotated([file for file in found if not file.name.endswith(".labels.json")], counts)

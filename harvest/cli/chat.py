@@ -53,13 +53,13 @@ def command(
     """
     resolved = load_audit(audit, keys_in_clear=keys_in_clear)
     topic = resolved.topics[topic_id]
-    system = _chosen_system(resolved, system_name)
+    system = _choose_system(resolved, system_name)
     folder = (out or Path("runs") / f"{resolved.name}-chat").absolute()
     outcome = _play_chat(resolved, system, topic, folder, trial)
     return 0 if outcome is not None and outcome.valid else 3
 
 
-def _chosen_system(audit: Audit, name: str | None) -> System:
+def _choose_system(audit: Audit, name: str | None) -> System:
     names = ", ".join(system.name for system in audit.systems)
     if name is None and len(audit.systems) > 1:
         raise InputError(

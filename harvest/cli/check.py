@@ -31,10 +31,10 @@ from topics.plug_ins import loaded_plug_ins
 from topics.unseen_characters import character_name, find_unseen, show_unseen
 
 # Options of drivers that locate the system.
-_ADDRESSES = ("url", "base_url", "function", "run")
+_ADDRESS_OPTIONS = ("url", "base_url", "function", "run")
 
 # The number of places to name for an invisible character.
-_NAMED = 3
+_MOST_NAMED = 3
 
 # The number of topics with their first turns shown, and of words at each end of a turn.
 _OPENINGS, _ENDS = 3, 6
@@ -94,7 +94,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             "group": system.group or None,
             "arm": None if system.arm is None else system.arm.name,
             "driver": system.driver,
-            "address": _address(resolved, system),
+            "address": _system_address(resolved, system),
             "session": system.session,
             "concurrency": system.limits.concurrency,
             "spacing": system.limits.spacing,
@@ -199,12 +199,12 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             f"c of its need met, logit {hazard['constant']:g} + {hazard['turn']:g}·t + {hazard['coverage']:g}·c "
             f"({ORIGIN}). To say how it leaves, give it stop: a model, or null"
         )
-    for told in _openings(resolved):
+    for told in _opening_lines(resolved):
         _echo(f"  {told}")
     if document["unseen_characters"]:
         each = (
-            f"{name} in {', '.join(where[:_NAMED])}"
-            + (f" and {len(where) - _NAMED} more" if len(where) > _NAMED else "")
+            f"{name} in {', '.join(where[:_MOST_NAMED])}"
+            + (f" and {len(where) - _MOST_NAMED} more" if len(where) > _MOST_NAMED else "")
             for name, where in document["unseen_characters"].items()
         )
         _echo(f"  note: users say invisible characters, which systems read: {'; '.join(each)}")
@@ -219,20 +219,20 @@ def _echo(text: str) -> None:
     click.echo(wrap_lines(text, prose_width(), hang=4))
 
 
-def _openings(audit: Audit) -> Iterator[str]:
+def _opening_lines(audit: Audit) -> Iterator[str]:
     """Yield the first and last words of the first turn and of the seed turns on some topics. They let people notice
     text that a file lost, or that was split into several turns."""
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
-            yield f"on {topic.id} a user first says: {_both_ends(action.text, _ENDS)}"
+            yield f"on {topic.id} a user first says: {_shorten_middle(action.text, _ENDS)}"
         if len(topic.turns) > 1:
-            turns = [f"({n}) {_both_ends(turn, _TURN_ENDS)}" for n, turn in enumerate(topic.turns[:_TURNS], 1)]
+            turns = [f"({n}) {_shorten_middle(turn, _TURN_ENDS)}" for n, turn in enumerate(topic.turns[:_TURNS], 1)]
             more = [f"and {len(topic.turns) - _TURNS} more"] if len(topic.turns) > _TURNS else []
             yield f"{topic.id} has {pluralize(len(topic.turns), 'turn')}: {' '.join([*turns, *more])}"
 
 
-def _both_ends(text: str, most: int) -> str:
+def _shorten_middle(text: str, most: int) -> str:
     """Return `text` on one line, shortened to its first and last `most` words if it is longer."""
     words = printable(show_unseen(text), line=True).split()
     return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
@@ -253,7 +253,7 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
     return found
 
 
-def _address(audit: Audit, system: System) -> str | None:
+def _system_address(audit: Audit, system: System) -> str | None:
     """Return the address of a system: a URL, program, function or run. Returns None if its options name none."""
     if system.driver == "browser":
         from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
@@ -263,4 +263,4 @@ def _address(audit: Audit, system: System) -> str | None:
         return driver.url  # which may be in a site file
     if "argv" in system.options:
         return shlex.join(map(str, system.options["argv"]))
-    return next((str(system.options[name]) for name in _ADDRESSES if name in system.options), None)
+    return next((str(system.options[name]) for name in _ADDRESS_OPTIONS if name in system.options), None)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from harvest.cli.garbage import uncollected
+from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
@@ -69,7 +69,7 @@ def command(
         raise InputError("--measure is empty", advice="write a measure as in tables, for example ave%useful or R")
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
-    with uncollected():
+    with pause_collection():
         found = compare_runs(
             [read(run) for run in runs],
             systems=names,

@@ -33,7 +33,7 @@ LIBRARIES = (
     "yarl",
 )
 _MARGIN = " " * 7  # the column of the state
-_START = 20.0  # seconds for a browser to start, which takes several on a cold disk
+_START_TIMEOUT = 20.0  # seconds for a browser to start, which takes several on a cold disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _check_browser() -> Finding:
     from topics.errors import InputError
 
     async def version(path: Path) -> str:
-        async with asyncio.timeout(_START):
+        async with asyncio.timeout(_START_TIMEOUT):
             browser = await Browser.launch(BrowserSettings(executable=path))
         try:
             return browser.version
@@ -144,7 +144,7 @@ def _check_browser() -> Finding:
     try:
         return Finding("browser", "ok", f"{run_until_stopped(version(found.path))} at {found.path} ({found.how})")
     except (DriverError, TimeoutError) as fault:
-        why = fault.detail if isinstance(fault, DriverError) else f"it did not start within {_START:g} s"
+        why = fault.detail if isinstance(fault, DriverError) else f"it did not start within {_START_TIMEOUT:g} s"
         return Finding("browser", "note", f"{found.path} ({found.how}) does not start: {why}")
 
 

@@ -32,7 +32,7 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
             yield printable(f"{verb}: {'; '.join(shown)}", line=True)
 
     yield from listed("runs", ((item, one) for one in every for item in one.code))
-    yield from listed("contacts", ((_shown_origin(item), one) for one in every for item in one.origins))
+    yield from listed("contacts", ((_origin_with_note(item), one) for one in every for item in one.origins))
     proxies = (
         (f"in the environment variable {item[1:]}" if item.startswith("$") else item, one)
         for one in every
@@ -40,11 +40,11 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
     )
     yield from listed("through the proxy", proxies)
     # Servers get the values of variables, or else the code that is run with them.
-    takers = ((one, ", ".join(tuple(map(_shown_origin, one.origins)) or one.code) or "its driver") for one in every)
+    takers = ((one, ", ".join(tuple(map(_origin_with_note, one.origins)) or one.code) or "its driver") for one in every)
     yield from listed("sends", ((f"{name} to {to}", one) for one, to in takers for name in one.variables))
 
 
-def _shown_origin(origin: str) -> str:
+def _origin_with_note(origin: str) -> str:
     """Return an origin, with a note if its host is not ASCII, because such a host may look like another one."""
     return f"{origin} ({note})" if (note := host_note(origin)) else origin
 

@@ -17,7 +17,7 @@ from scoring.notation import parse_all
 from scoring.table import ScoreRow
 from topics.errors import InputError
 
-_MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", "kept(wrong)")}
+_COMPONENTS = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", "kept(wrong)")}
 
 
 @click.command("findings")
@@ -59,7 +59,7 @@ def command(
     known = dict.fromkeys(map(_base_measure, rows))
     if unknown := next((name for name in measures if name not in known), None):
         raise InputError(f"these runs have no findings for {unknown!r}", allowed=", ".join(known) or "none")
-    made_of = {part for name in measures for part in _MADE_OF.get(name, (name,))}
+    made_of = {part for name in measures for part in _COMPONENTS.get(name, (name,))}
     rows = tuple(
         row for row in rows if system in (None, row.system) and (not measures or _base_measure(row) in measures)
     )

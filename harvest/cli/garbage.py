@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected(many: int = 200_000) -> Iterator[None]:
+def pause_collection(many: int = 200_000) -> Iterator[None]:
     """Suspend garbage collection for a command that keeps millions of objects, none of them in a cycle, until it ends.
 
     Collection would take up to a seventh of the command's time and free nothing. If more than `many` objects were

@@ -27,10 +27,10 @@ from topics.identity import generator
 _NAME_WIDTH, _CELL_WIDTH = 26, 28
 _ORDER = [one.name for one in OF_LISTS]
 _GAIN = re.compile(r"L([0-9]{1,3})=([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
-_SPREAD = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
+_LIST_OPTIONS = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
-class _SpreadCommand(click.Command):
+class _ListOptionCommand(click.Command):
     """A command that accepts `--run A B C` for `--run A --run B --run C`, because shells expand `--run toy/*` to it."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
@@ -38,7 +38,7 @@ class _SpreadCommand(click.Command):
         option, taken = "", False
         for arg in args:
             if arg.startswith("-"):
-                option, taken = arg if arg in _SPREAD else "", False
+                option, taken = arg if arg in _LIST_OPTIONS else "", False
             elif option and taken:
                 spread.append(option)
             else:
@@ -47,7 +47,7 @@ class _SpreadCommand(click.Command):
         return super().parse_args(context, spread)
 
 
-def _as_gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
+def _parse_gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
     """Parse `L1=1,L2=3`, possibly split over several options, as a mapping from grade to gain."""
     found: dict[int, float] = {}
     for part in ",".join(value).split(",") if value else ():
@@ -60,12 +60,14 @@ def _as_gains(context: click.Context, parameter: click.Parameter, value: tuple[s
     return found or dict(GAINS)
 
 
-@click.command(cls=_SpreadCommand)
+@click.command(cls=_ListOptionCommand)
 @click.option("--qrels", required=True, metavar="F", help="Relevance assessments: topic document L<n>.")
 @click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
 @click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability per line.")
 @click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
-@click.option("--gains", multiple=True, callback=_as_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
+@click.option(
+    "--gains", multiple=True, callback=_parse_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3]."
+)
 @click.option("--cutoff", type=WholeNumberRange(1), metavar="N", help="How many documents of a list count [all].")
 @click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups are ordered.")
 @click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups are not ordered.")
@@ -117,14 +119,14 @@ def command(
         return
     console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
-    def suits(row: ScoreRow) -> bool:
+    def fits_scale(row: ScoreRow) -> bool:
         """Return False for a divergence that does not fit the scale of its groups. Only JSON output includes such
         rows."""
         term = parse(row.measure)
         by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
         return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")
 
-    rows = sorted(filter(suits, scores.rows), key=lambda row: _ORDER.index(parse(row.measure).name))
+    rows = sorted(filter(fits_scale, scores.rows), key=lambda row: _ORDER.index(parse(row.measure).name))
     systems = list(dict.fromkeys(row.system for row in rows))
     a_table = max(1, (console.width - _NAME_WIDTH) // _CELL_WIDTH)
     for topic in (*dict.fromkeys(row.topic for row in rows if every and row.topic is not None), None):

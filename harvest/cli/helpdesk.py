@@ -15,8 +15,8 @@ from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows
 from topics.counting import pluralize
 
-_FIRST = ("NMD(", "RSNOD(")
-_LAST = ("RNSS(nugget", "JSD(nugget")
+_MAIN_PREFIXES = ("NMD(", "RSNOD(")
+_JSON_ONLY_PREFIXES = ("RNSS(nugget", "JSD(nugget")
 
 
 @click.group()
@@ -56,7 +56,8 @@ def evaluate(
         measures = [
             name
             for name in measures
-            if name.startswith(_LAST) or (name.startswith(_FIRST) and not name.startswith("-log2"))
+            if name.startswith(_JSON_ONLY_PREFIXES)
+            or (name.startswith(_MAIN_PREFIXES) and not name.startswith("-log2"))
         ]
     counted = f"{pluralize(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues."
     tables: list[RenderableType] = [

@@ -25,7 +25,7 @@ from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
 # The number of left-out conversations to name; the others are only counted.
-_LISTED = 10
+_MOST_LISTED = 10
 
 
 def _format_help() -> str:
@@ -120,10 +120,10 @@ def command(
     left_out = f", {len(found.left_out)} left out" if found.left_out else ""
     written = pluralize(imported.written, "conversation")
     entities = pluralize(len(read_gold_layers([out], found.topics)), "judged entity")
-    for fault in found.left_out[:_LISTED]:
+    for fault in found.left_out[:_MOST_LISTED]:
         tell(printable(f"left out: {fault}"))
-    if len(found.left_out) > _LISTED:
-        tell(f"left out: {len(found.left_out) - _LISTED} more")
+    if len(found.left_out) > _MOST_LISTED:
+        tell(f"left out: {len(found.left_out) - _MOST_LISTED} more")
     if ends := describe_inferred_ends(found.conversations):
         tell(ends)
     click.echo(f"{written} written to {out}{known}{left_out}; {entities}", err=True)

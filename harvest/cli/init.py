@@ -31,7 +31,7 @@ def command(folder: str, driver: str) -> None:
     FOLDER is created if it does not exist. Existing files are not overwritten.
     """
     texts = starter_files(driver)
-    begin(_check_folder(folder), texts)
+    write_files(_check_folder(folder), texts)
     click.echo(f"wrote {', '.join(texts)} in {folder}", err=True)
     written = str(Path(folder) / "audit.yaml")
     show_exposures(read_exposures(*read_audit(written)), err=True)
@@ -56,7 +56,7 @@ def _check_folder(name: str) -> Path:
     return folder
 
 
-def begin(folder: Path, texts: Mapping[str, str]) -> None:
+def write_files(folder: Path, texts: Mapping[str, str]) -> None:
     """Write all files or none, without replacing any, even if another process writes there at the same time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

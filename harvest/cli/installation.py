@@ -7,10 +7,10 @@ of such a name would silently mix with ours.
 from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
 
-from harvest.shadowed import PACKAGES as BESIDE
+from harvest.shadowed import PACKAGES as OTHER_PACKAGES
 
 DISTRIBUTION = "conversation-harvest"
-PACKAGES = ("harvest", *BESIDE)
+PACKAGES = ("harvest", *OTHER_PACKAGES)
 
 
 def owners_by_package() -> dict[str, set[str]]:

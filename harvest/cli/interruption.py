@@ -34,16 +34,16 @@ class Interrupted(HarvestError):
     """The command was interrupted and exits with `CODE`. The message says what is saved."""
 
 
-def interruptible() -> None:
+def handle_signals() -> None:
     """Make the first signal raise KeyboardInterrupt, and a second SIGINT or SIGTERM end the process at once."""
     restore = _terminal_restorer()
 
-    def came(_: int, __: FrameType | None) -> None:
+    def on_signal(_: int, __: FrameType | None) -> None:
         _ignore_signals(restore)
         raise KeyboardInterrupt
 
-    for number in _heard():
-        signal.signal(number, came)
+    for number in _handled_signals():
+        signal.signal(number, on_signal)
 
 
 def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
@@ -51,15 +51,15 @@ def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
     cancels the task; the exception is raised after the task has closed its resources."""
     import asyncio  # late: most commands need none of it
 
-    stop = _Stop()
+    stop = _StopRequest()
 
-    async def watched() -> T:
-        with stop.of(asyncio.current_task(), asyncio.get_running_loop()):
+    async def cancellable() -> T:
+        with stop.cancelling(asyncio.current_task(), asyncio.get_running_loop()):
             return await work
 
-    with stop.heard():
+    with stop.handling_signals():
         try:
-            found = asyncio.run(watched())
+            found = asyncio.run(cancellable())
         except asyncio.CancelledError:
             if not stop.asked:
                 raise
@@ -69,15 +69,15 @@ def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
     return found
 
 
-class _Stop:
+class _StopRequest:
     def __init__(self) -> None:
         self.asked = False
         self._cancel: Callable[[], object] = lambda: None
         self._restore = _terminal_restorer()
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._came) for number in _heard()}
+    def handling_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._on_signal) for number in _handled_signals()}
         try:
             yield
         finally:
@@ -86,7 +86,7 @@ class _Stop:
                     signal.signal(number, handler)
 
     @contextmanager
-    def of(self, task: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    def cancelling(self, task: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         assert task is not None
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         try:
@@ -96,7 +96,7 @@ class _Stop:
         finally:
             self._cancel = lambda: None
 
-    def _came(self, _: int, __: FrameType | None) -> None:
+    def _on_signal(self, _: int, __: FrameType | None) -> None:
         self.asked = True
         _ignore_signals(self._restore)
         self._cancel()
@@ -106,17 +106,17 @@ def _ignore_signals(restore: Callable[[], None]) -> None:
     """Stop raising exceptions on further signals, as they would change the exit code. A further SIGINT or SIGTERM
     restores the terminal and ends the process."""
 
-    def came(number: int, _: FrameType | None) -> None:
+    def on_signal(number: int, _: FrameType | None) -> None:
         if number != signal.SIGHUP:  # a closing terminal may send the signal twice
             restore()
             os._exit(CODE)
 
-    for number in _heard():
-        signal.signal(number, came)
+    for number in _handled_signals():
+        signal.signal(number, on_signal)
     atexit.register(_ignore_at_exit)
 
 
-def _heard() -> list[signal.Signals]:
+def _handled_signals() -> list[signal.Signals]:
     return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 

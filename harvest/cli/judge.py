@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from harvest.audits.exposures import refuse_keys_in_clear
-from harvest.cli.blind_pairs import drawn_pairs
+from harvest.cli.blind_pairs import sheet_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
@@ -108,7 +108,7 @@ def command(
         from harvest.judging.models.questions import pair_things
 
         folder = decision_folder(pairs)
-        things: Sequence[Thing] = pair_things(drawn_pairs(runs, pairs, systems, only, sample, seed), judge)
+        things: Sequence[Thing] = pair_things(sheet_pairs(runs, pairs, systems, only, sample, seed), judge)
     else:
         if systems is not None:
             raise InputError("--systems can only be used with --pairs")
@@ -119,7 +119,7 @@ def command(
         folder = runs[0]
         criteria = load_schema(schema)
         check_criteria(file, judge, criteria, used=not names)
-        things = _chosen_items(folder, criteria, names or judge.criteria, nuggets or "", only, sample, seed, judge)
+        things = _choose_items(folder, criteria, names or judge.criteria, nuggets or "", only, sample, seed, judge)
     click.echo(str(estimate(folder, things, judge, endpoint, tries)), err=True)
     if dry_run:
         return 0
@@ -134,14 +134,16 @@ def command(
         )
     for sentence in result_sentences(done):
         click.echo(sentence, err=True)
-    for sentence in order_sentences(done.layer.judgments) if pairs is not None else _biases(folder, done.layer, judge):
+    for sentence in (
+        order_sentences(done.layer.judgments) if pairs is not None else _bias_sentences(folder, done.layer, judge)
+    ):
         click.echo(f"  {sentence}", err=True)
     if pairs is not None:
         click.echo(f"then: harvest preferences {folder} --key {pairs.with_suffix('.key.json')}", err=True)
     return 3 if done.unjudged else 0
 
 
-def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
+def _bias_sentences(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     from harvest.judging.models.bias_card import Item, bias_sentences, model_vendor
 
     recorded = read(run)
@@ -168,7 +170,7 @@ def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     yield from bias_sentences(items, judge.vendor.lower() or model_vendor(judge.author), answered)
 
 
-def _chosen_items(
+def _choose_items(
     run: Path,
     schema: Schema,
     names: Sequence[str],

@@ -27,7 +27,7 @@ from topics.document import Document
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
 
-_LOAD = 120.0  # seconds, since a person can see the cause of a delay
+_LOAD_TIMEOUT = 120.0  # seconds, since a person can see the cause of a delay
 
 
 @click.command()
@@ -76,7 +76,7 @@ def command(
         by_hand=True,
         storage_state=target if known else None,
     )
-    state = run_until_stopped(logged_in(settings, url, _wait_for_enter))
+    state = run_until_stopped(wait_for_login(settings, url, _wait_for_enter))
     cookies, origins = state["cookies"], [one for one in state["origins"] if one.get("localStorage")]
     if not cookies and not any(one.get("localStorage") or one.get("indexedDB") for one in state["origins"]):
         raise InputError("the page stored neither cookies nor data, so there is no log-in to keep")
@@ -87,14 +87,14 @@ def command(
     click.echo(f"in the audit: options: {{…, login: {target.name}}}", err=True)
 
 
-async def logged_in(
+async def wait_for_login(
     settings: BrowserSettings, url: str, done: Callable[[], Coroutine[Any, Any, None]]
 ) -> dict[str, Any]:
     """Return the browser's cookies and storage once the person has finished. Raises DriverError."""
     browser = await Browser.launch(settings)
     try:
         window = await browser.open_window(settings)
-        await window.goto(url, _LOAD)
+        await window.goto(url, _LOAD_TIMEOUT)
         tell(f"log in at {url} in the window, then press Enter here, or close the window")
         return await log_in(window, done)
     finally:

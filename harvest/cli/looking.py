@@ -14,7 +14,7 @@ import click
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli.interruption import Interrupted
-from harvest.cli.playing import NOTHING_YET
+from harvest.cli.playing import NOTHING_RECORDED
 from harvest.studies.watch.baseline import BaselineFile, read_baseline
 from harvest.studies.watch.dated_runs import unjudged_runs
 from harvest.studies.watch.harness import Harness
@@ -56,7 +56,7 @@ class Reaudit:
         """Return the shell command that judges a run (`--run`) or resumes it (`--resume`)."""
         return shlex.join(["harvest", "reaudit", self.audit, option, str(run), *self.further])
 
-    def name_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
+    def print_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
         """Print a note for each earlier run without a look, except the run that is being resumed (`but`). If the audit
         has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete run."""
         every = unjudged_runs(runs, past.lines, self.blessed)
@@ -72,20 +72,20 @@ class Reaudit:
             _print_note(f"these were not judged either: {', '.join(str(one.path) for one in others[_MOST:])}")
 
     @contextlib.contextmanager
-    def playing(self, folder: Path) -> Iterator[None]:
+    def explain_resuming(self, folder: Path) -> Iterator[None]:
         """Within the block, turn an interruption into a message that shows how to continue the dated run."""
         try:
             yield
         except Interrupted:
             if not begun_files(folder):
-                raise Interrupted(NOTHING_YET) from None
+                raise Interrupted(NOTHING_RECORDED) from None
             command = self.command("--resume", folder)
             raise Interrupted(f"interrupted; every finished turn is saved, and this resumes it: {command}") from None
         finally:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # possible only if nothing was begun in it
 
-    def tell_replaced(self, run: Path) -> None:
+    def warn_if_replaced(self, run: Path) -> None:
         """Print a note if another baseline was blessed in the meantime."""
         with contextlib.suppress(InputError):
             if read_baseline(self.base).identity != self.blessed.identity:
@@ -96,7 +96,7 @@ class Reaudit:
 
 
 @contextlib.contextmanager
-def hold_run(folder: Path) -> Iterator[None]:
+def lock_run(folder: Path) -> Iterator[None]:
     """Lock a run until it is judged, so that no other command considers it abandoned."""
     lock = None
     with contextlib.suppress(HarvestError):  # another process already continues it
@@ -108,7 +108,7 @@ def hold_run(folder: Path) -> Iterator[None]:
             lock.release()
 
 
-def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
+def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
     """Return the audit with the number of trials with which the run in `folder` was begun. That number may be larger
     than the one in the audit's file."""
     if not is_run(folder):

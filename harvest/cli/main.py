@@ -28,8 +28,8 @@ from harvest.terminal import printable
 from recordings.files.errors import describe_fault
 from topics.errors import HarvestError
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_BUG_CODE = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
 }
 COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
-_WITH_PIPES = {"run", "reaudit", "chat", "probe", "login", "doctor"}
+_PIPE_COMMANDS = {"run", "reaudit", "chat", "probe", "login", "doctor"}
 _READER_GONE = 128 + signal.SIGPIPE  # as shells report a program that SIGPIPE ended
 
 
-class _LateCommands(click.Group):
+class _LazyCommands(click.Group):
     """A group that imports each command only when it is called, which keeps `--help` quick."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -163,7 +163,7 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
         context.exit()
 
 
-@click.group(cls=_LateCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
@@ -195,11 +195,11 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
     if VARIABLE in os.environ:
         sys.exit(shell_complete(_harvest, {}, "harvest", VARIABLE, os.environ[VARIABLE]))
     if arguments is None:
-        interruption.interruptible()
+        interruption.handle_signals()
         # Recordings and topic sets are millions of values without cycles: looking for some all the time adds a quarter
         # to the time for reading them.
         gc.set_threshold(200_000, 50, 50)
-        if not {*sys.argv[1:2]} & _WITH_PIPES:
+        if not {*sys.argv[1:2]} & _PIPE_COMMANDS:
             # End quietly with the reader, as `| head` expects, unless a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
@@ -233,7 +233,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
             code = _READER_GONE
         else:
             _echo(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
-            code = _FAULT
+            code = _BUG_CODE
     unwritten = _flush()
     if arguments is None:
         gc.freeze()  # no garbage collection at the end, which would go through everything
@@ -248,7 +248,7 @@ def _flush() -> int:
         try:
             stream.flush()
         except (OSError, ValueError) as fault:
-            if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
+            if isinstance(fault, OSError) and fault.errno in _DISK_FULL:
                 _echo("error: the output: {}\n  do: {}".format(*describe_fault(fault)))
                 code = 2
             with contextlib.suppress(OSError, ValueError):

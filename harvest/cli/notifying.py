@@ -16,7 +16,7 @@ import click
 
 from harvest.cli.parameters import GivenPath, check_output_file
 from harvest.notices.bulletin import Bulletin
-from harvest.notices.disarmed import Disarmed, underlying_stream
+from harvest.notices.disarmed import DisarmedStream, underlying_stream
 from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
 from harvest.notices.prometheus import is_metrics, metrics
@@ -27,7 +27,7 @@ from topics.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _FileReport:
     """A report that is written to a file.
 
     `make` returns its bytes, given a bulletin and the content of the earlier file. `ours` is True for the bytes of an
@@ -40,9 +40,9 @@ class _Form:
 
 
 # Forms that are files, by option.
-_FILES: Mapping[str, _Form] = {
-    "junit": _Form(lambda told, _: junit(told), is_junit, "Write the verdicts as JUnit XML."),
-    "prometheus": _Form(
+_FILES: Mapping[str, _FileReport] = {
+    "junit": _FileReport(lambda told, _: junit(told), is_junit, "Write the verdicts as JUnit XML."),
+    "prometheus": _FileReport(
         lambda told, before: metrics(told, before).encode(), is_metrics, "Write metrics for the textfile collector."
     ),
 }
@@ -58,7 +58,7 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
         files = {name: path for name in _FILES if (path := own.pop(name)) is not None}
         channels = Channels(files, webhook_env, github)
         channels.check(own["output"].form if "output" in own else "json" if own["as_json"] else "")
-        with channels.guarded():
+        with channels.disarmed():
             return command(channels=channels, **own)
 
     kind = GivenPath()
@@ -82,7 +82,7 @@ class Channels:
     told: TextIO = field(default_factory=lambda: underlying_stream(sys.stdout))
 
     @property
-    def any(self) -> bool:
+    def requested(self) -> bool:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
@@ -100,26 +100,26 @@ class Channels:
             address(self.webhook_env, os.environ)
 
     @contextlib.contextmanager
-    def guarded(self) -> Iterator[None]:
+    def disarmed(self) -> Iterator[None]:
         """Within the block, disarm printed text that GitHub's runner would execute as a command."""
         with contextlib.ExitStack() as stack:
             if self.github:
-                stack.enter_context(contextlib.redirect_stdout(cast(TextIO, Disarmed(sys.stdout))))
-                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, Disarmed(sys.stderr))))
+                stack.enter_context(contextlib.redirect_stdout(cast(TextIO, DisarmedStream(sys.stdout))))
+                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, DisarmedStream(sys.stderr))))
             yield
 
     def tell(self, bulletin: Bulletin) -> None:
         """Write and send all requested reports. Failures are only printed on standard error."""
         for name, path in self.files.items():
-            with _failures_reported(str(path)):
+            with _report_failures(str(path)):
                 check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now
                 with shared_file(path) as file:  # another audit may use the same file
                     file.replace(_FILES[name].make(bulletin, file.data.decode(errors="replace")))
         if self.github:
-            with _failures_reported(_SUMMARY):
+            with _report_failures(_SUMMARY):
                 _append_summary(bulletin)
             for line in annotation_lines(bulletin):
-                print(line, file=self.told)  # a command to the runner, which `guarded` would disarm
+                print(line, file=self.told)  # a command to the runner, which `disarmed` would disarm
         if self.webhook_env is not None:
             from harvest.notices.webhook import address, send
 
@@ -129,7 +129,7 @@ class Channels:
 
 
 @contextlib.contextmanager
-def _failures_reported(what: str) -> Iterator[None]:
+def _report_failures(what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, StoreError, InputError) as fault:

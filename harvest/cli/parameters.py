@@ -12,8 +12,8 @@ import click
 from recordings.files.evidence import remove_leftovers
 from topics.errors import InputError, Place
 
-_EMPTY = "the path is empty (a variable of the shell may not be set)"
-_ADDRESS = (
+_EMPTY_PATH = "the path is empty (a variable of the shell may not be set)"
+_ADDRESS_GIVEN = (
     "this is an address, but a path on this machine is needed: first fetch a run from a store with "
     "harvest merge URL --out RUN"
 )
@@ -50,9 +50,9 @@ class GivenPath(click.Path):
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
         if not str(value):
-            self.fail(_EMPTY, param, ctx)
+            self.fail(_EMPTY_PATH, param, ctx)
         if "://" in str(value):
-            self.fail(_ADDRESS, param, ctx)  # do not repeat it: it may contain a password
+            self.fail(_ADDRESS_GIVEN, param, ctx)  # do not repeat it: it may contain a password
         return super().convert(value, param, ctx)
 
 
@@ -61,7 +61,7 @@ class NameOrFile(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
-            self.fail(_EMPTY.replace("the path", "the name or path"), param, ctx)
+            self.fail(_EMPTY_PATH.replace("the path", "the name or path"), param, ctx)
         return super().convert(value, param, ctx)
 
 

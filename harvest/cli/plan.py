@@ -101,7 +101,7 @@ def command(
 
     if allocate:
         grid = {"--detect": detect, "--node": node, "--topics": topics, "--trials": trials}
-        _refuse_beside("--allocate", {**grid, **spreads, "--figure": output.figures or None})
+        _refuse_without_effect("--allocate", {**grid, **spreads, "--figure": output.figures or None})
         if pilot is None:
             raise InputError(
                 "--allocate needs a pilot, which shows how much trials of a topic vary", advice="give --from RUN"
@@ -121,9 +121,9 @@ def command(
             "the difference to detect is missing",
             advice="give --detect SIZE, or --allocate with --from RUN",
         )
-    _refuse_beside("a plan without --allocate", {"--total": total})
+    _refuse_without_effect("a plan without --allocate", {"--total": total})
     if node is not None:
-        _refuse_beside("--node", {"--measure": wanted, **spreads, "--figure": output.figures or None})
+        _refuse_without_effect("--node", {"--measure": wanted, **spreads, "--figure": output.figures or None})
         if pilot is None:
             raise InputError("--node needs a pilot, which shows how often a turn is reached", advice="give --from RUN")
         turn = plan_node(
@@ -141,7 +141,7 @@ def command(
     asked = parse(wanted) if wanted is not None else None
     tail = asked is not None and is_tail(asked)
     if tail:
-        _refuse_beside(
+        _refuse_without_effect(
             "a tail", {"--interaction": interaction, "--failing": failing, "--figure": output.figures or None}
         )
     given: dict[str, Any] = {
@@ -160,7 +160,7 @@ def command(
     output.show(plan_form(study, lambda: plan_chart(study)))
 
 
-def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
+def _refuse_without_effect(what: str, options: Mapping[str, object]) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)} has no effect on {what}", advice="leave it out")

@@ -20,10 +20,10 @@ from recordings.log.run_folder import begun_files
 from topics.counting import plural, pluralize
 from topics.errors import HarvestError
 
-NOTHING_YET = "interrupted; nothing was recorded, and the same command starts again"
+NOTHING_RECORDED = "interrupted; nothing was recorded, and the same command starts again"
 
 
-def introduce(console: Console, audit: Audit) -> None:
+def describe_audit(console: Console, audit: Audit) -> None:
     """Describe the audit for people who have not read its file."""
     console.print(
         f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
@@ -86,4 +86,4 @@ def play_to_folder(
         raise first_error(group) from None
     except* KeyboardInterrupt:
         saved = "interrupted; every finished turn is saved, and the same command resumes the run"
-        raise Interrupted(saved if begun_files(folder) else NOTHING_YET) from None
+        raise Interrupted(saved if begun_files(folder) else NOTHING_RECORDED) from None

@@ -13,10 +13,10 @@ from rich.text import Text
 from harvest.audits.audit import Audit, load_audit, read_audit
 from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
-from harvest.cli.looking import OPTIONS, Reaudit, as_begun, hold_run, judge
+from harvest.cli.looking import OPTIONS, Reaudit, judge, lock_run, with_begun_trials
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange, check_output_file
-from harvest.cli.playing import introduce, play_to_folder
+from harvest.cli.playing import describe_audit, play_to_folder
 from harvest.cli.study_output import Output, form_options
 from harvest.notices.verdicts import watch_bulletin
 from harvest.parrot.placebo import placebo_server
@@ -139,7 +139,7 @@ def command(
         folder, harness = recorded, None
         if folder is None:
             runs = out or Path("runs") / file.name
-            this.name_unjudged(runs, past, placebo=file.placebo, but=stopped)
+            this.print_unjudged(runs, past, placebo=file.placebo, but=stopped)
             if if_alarm and not alarm_waits(mine):
                 console.print("no alarm waits to be confirmed, so nothing is played")
                 return 0
@@ -159,25 +159,25 @@ def command(
             elif stopped is not None:
                 if not stopped.is_dir():
                     raise InputError("there is no such run", place=Place(str(stopped)), advice="leave out --resume")
-                folder, resolved = stopped, as_begun(resolved, stopped, keys_in_clear=keys_in_clear)
+                folder, resolved = stopped, with_begun_trials(resolved, stopped, keys_in_clear=keys_in_clear)
             refuse_other_audit(resolved.header(), blessed, Place(audit))
             check_placebo(resolved)
-            introduce(console, resolved)
+            describe_audit(console, resolved)
             if folder is None:
                 folder = new_dated_run(runs, REAL_CLOCK.now())
-            with this.playing(folder):
+            with this.explain_resuming(folder):
                 play_to_folder(resolved, folder.absolute(), "", console)
                 console.print(Text(printable(f"recorded in {folder}", line=True)), soft_wrap=True)
-                stack.enter_context(hold_run(folder))
+                stack.enter_context(lock_run(folder))
                 if resolved.placebo and not extend:
                     harness = play_placebo(resolved, folder, console)
         run = read(folder)
         found, harness = judge(run, this, harness)
-    this.tell_replaced(folder)
+    this.warn_if_replaced(folder)
     sound = harness is None or harness.sound
     output.show(watch_form(found, run, str(folder), harness), beside=cast(TextIO, LastingStream(sys.stderr)))
     code = found.code(strict=strict) if sound else 3
-    if channels.any:
+    if channels.requested:
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()
         channels.tell(watch_bulletin(found, harness, audit=own, run=str(folder), at=at, code=code, strict=strict))
     return code

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.garbage import uncollected
+from harvest.cli.garbage import pause_collection
 from harvest.cli.parameters import GivenPath, NameOrFile, NumberRange, WholeNumberRange, check_output_file
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
@@ -19,7 +19,7 @@ from recordings.log.run_folder import read
 from topics.counting import pluralize
 from topics.errors import InputError
 
-_CHUNK = re.compile(r"\d{4,}\.js")
+_CHUNK_NAME = re.compile(r"\d{4,}\.js")
 
 
 @click.command()
@@ -67,7 +67,7 @@ def command(
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out {out} is not the name of an HTML file", allowed="FILE.html")
     check_output_file(out, replace=force, ours=is_report, other="choose another name, or --force")
-    files = _beside(out)
+    files = _files_folder(out)
     if files.is_symlink() or (files.exists() and not files.is_dir()):
         raise InputError(
             f"{files} is not a folder, but the report may need a folder of this name",
@@ -80,7 +80,7 @@ def command(
     for name, word in (("--schema", schema), ("--judges", judges)):
         command_line += [name, word] if word is not None else []
     command_line += ["--seed", str(seed)] if seed else []
-    with uncollected():
+    with pause_collection():
         wrote, found = write_report(
             runs,
             out,
@@ -96,7 +96,7 @@ def command(
     click.echo(wrap_lines(found, terminal_width(sys.stdout)))
 
 
-def _beside(out: Path) -> Path:
+def _files_folder(out: Path) -> Path:
     return out.with_name(f"{out.stem}-files")
 
 
@@ -127,11 +127,11 @@ def write_report(
         command=command_line,
     )
     made = page(report, out.stem)
-    folder = _beside(out)
+    folder = _files_folder(out)
     if made.files:
         folder.mkdir(exist_ok=True)
     for file in folder.glob("*.js"):  # of an older report, with other conversations
-        if _CHUNK.fullmatch(file.name) and f"{folder.name}/{file.name}" not in made.files:
+        if _CHUNK_NAME.fullmatch(file.name) and f"{folder.name}/{file.name}" not in made.files:
             file.unlink()
     for name, text in made.files.items():
         (out.parent / name).write_text(text, encoding="utf-8")

@@ -29,7 +29,7 @@ from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError
 
-_LONGEST_DIFF = 24  # printed lines of a text's diff; --json has both texts
+_MOST_DIFF_LINES = 24  # printed lines of a text's diff; --json has both texts
 _LONGEST_LINE = 300  # characters of a difference
 
 
@@ -57,7 +57,7 @@ class _Revised:
         return was, now.label if now is not None else was
 
     @property
-    def relabelled(self) -> list[int]:
+    def changed_labels(self) -> list[int]:
         return [turn for turn in self.path.routes if len(set(self.label(turn))) > 1]
 
 
@@ -79,7 +79,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     if out is not None:
         check_target(recorded, out)
     answers, found = read_again(recorded, system=system)
-    answers = [_from_reply(recorded, answer) for answer in answers]
+    answers = [_reread_reply(recorded, answer) for answer in answers]
     revised = list(_revised_conversations(recorded, answers))
     told = _count_changes(answers, found, revised)
     damage: Sequence[str] = recorded.damage
@@ -105,7 +105,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         click.echo(f"{pluralize(told['changed'], 'answer')} mended in {out}; {run} is as it was", err=True)
 
 
-def _from_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
+def _reread_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
     """Read an answer from the stored reply of an API or a program, or else from its recorded text. The answer is
     returned unchanged if it was read from a page already or its driver keeps neither."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
@@ -171,7 +171,7 @@ def _count_changes(
         "changed": sum(one.changed for one in read_now),
         "unreadable": sum(bool(one.trouble) for one in answers),
         "without_evidence": sum(not one.source for one in answers),
-        "labels_changed": sum(len(one.relabelled) for one in revised),
+        "labels_changed": sum(len(one.changed_labels) for one in revised),
         "parted": sum(bool(one.path.parted) for one in revised),
         "refused": sum(one.refused is not None for one in revised),
         "found_in_failed_turns": len(found),
@@ -198,11 +198,11 @@ def _difference_lines(one: _Revised) -> Iterator[str]:
             2:
         ]
         rows = [row for row in rows if not row.startswith("@@")]
-        for row in rows[:_LONGEST_DIFF]:
+        for row in rows[:_MOST_DIFF_LINES]:
             cut = row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}… ({len(row)} characters)"
             yield printable(f"  {cut[0]} {cut[1:]}", line=True)
-        if len(rows) > _LONGEST_DIFF:
-            yield f"  … and {pluralize(len(rows) - _LONGEST_DIFF, 'more line')}; --json has both texts"
+        if len(rows) > _MOST_DIFF_LINES:
+            yield f"  … and {pluralize(len(rows) - _MOST_DIFF_LINES, 'more line')}; --json has both texts"
         was, now = ([link.href for link in links] for links in (answer.was.links, answer.now.links))
         for sign, first, second in (("-", was, now), ("+", now, was)):
             for href, count in (Counter(first) - Counter(second)).items():
@@ -210,7 +210,7 @@ def _difference_lines(one: _Revised) -> Iterator[str]:
                 yield printable(f"  link {sign} {href}{times}", line=True)
         if answer.refused:
             yield printable(f"  this is considered a fault today ({answer.refused}): {answer.excerpt}", line=True)
-    for turn in one.relabelled:
+    for turn in one.changed_labels:
         if turn not in told:
             yield printable(f"{_turn_name(one.conversation, turn)}: the same text{_label_change(one, turn)}", line=True)
     for turn in one.path.other_rules:
@@ -275,7 +275,7 @@ def _reread_document(
         "out": str(out) if out is not None else None,
         "turns": [
             {
-                **_place(one.conversation, answer.turn.number),
+                **_turn_key(one.conversation, answer.turn.number),
                 "source": answer.source,
                 "was": _encode_answer(answer, now=False),
                 "now": _encode_answer(answer, now=True),
@@ -288,8 +288,8 @@ def _reread_document(
         ],
         "conversations": [
             {
-                **_place(one.conversation, one.path.parted or None),
-                "labels": {str(turn): list(one.label(turn)) for turn in one.relabelled},
+                **_turn_key(one.conversation, one.path.parted or None),
+                "labels": {str(turn): list(one.label(turn)) for turn in one.changed_labels},
                 "because": one.path.because or None,
                 "outcome": None if one.outcome is None else {"kind": one.outcome.kind, "reason": one.outcome.reason},
                 "decided_by_other_rules": list(one.path.other_rules),
@@ -297,13 +297,13 @@ def _reread_document(
             for one in revised
         ],
         "troubles": [
-            {**_place(one.conversation, one.turn.number), "trouble": one.trouble} for one in answers if one.trouble
+            {**_turn_key(one.conversation, one.turn.number), "trouble": one.trouble} for one in answers if one.trouble
         ],
-        "found": [{**_place(one.conversation, one.turn), "reason": one.reason, "text": one.text} for one in found],
+        "found": [{**_turn_key(one.conversation, one.turn), "reason": one.reason, "text": one.text} for one in found],
     }
 
 
-def _place(conversation: Conversation, turn: int | None) -> dict[str, object]:
+def _turn_key(conversation: Conversation, turn: int | None) -> dict[str, object]:
     key = conversation.key
     return {
         "system": key.system,

@@ -15,7 +15,7 @@ from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import GivenPath, WholeNumberRange
-from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
+from harvest.cli.playing import NOTHING_RECORDED, describe_audit, play_to_folder
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
@@ -92,7 +92,7 @@ def command(
     """
     if shard is not None and as_json:
         raise InputError("a shard has no scores of its own for --json to print", advice="leave out --json")
-    if shard is not None and channels.any:
+    if shard is not None and channels.requested:
         raise InputError("a shard has no scores, and thus no verdicts, of its own", advice="merge all shards first")
     if dask is not None and (shard is not None or worker):
         raise InputError("--dask assigns shards and names workers itself", advice="leave out both options")
@@ -110,13 +110,13 @@ def command(
 
             check_bounds(resolved)
     except KeyboardInterrupt:
-        raise Interrupted(NOTHING_YET) from None
+        raise Interrupted(NOTHING_RECORDED) from None
     named = out or Path("runs") / (f"{resolved.name}-{shard.index}-of-{shard.of}" if shard else resolved.name)
     if shared and shard:
         refuse_other_division(shared, shard.of)
     folder = named.absolute()  # a system in this process may change the folder
     console = live_console()
-    introduce(console, resolved)
+    describe_audit(console, resolved)
     journal, left = None, set[str]()
     if dask is not None:
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
@@ -137,7 +137,7 @@ def command(
     if shard is not None:
         return _report_shard(resolved, run, left, named, console, store)
     look_around = audit == DEMO and not (as_json or topics or trials)
-    return _score_and_tell(
+    return _score_and_report(
         resolved,
         run,
         journal,
@@ -168,7 +168,7 @@ def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder:
     return set(left)
 
 
-def _score_and_tell(
+def _score_and_report(
     resolved: Audit,
     run: Run,
     journal: Path | None,
@@ -220,12 +220,12 @@ def _score_and_tell(
             click.echo(piece.decode(), nl=False)
 
     if look:
-        _look_around(people, named, folder)
+        _suggest_next_steps(people, named, folder)
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
-    missing = _too_much_open(resolved, run, left, people)
+    missing = _too_many_open(resolved, run, left, people)
     code = 3 if missing else code_of(bounds, strict=strict)
-    if channels.any:
+    if channels.requested:
         planned = make_plan(resolved).planned
         played = played_notice(planned - make_plan(resolved, run.conversations).to_play, planned, enough=not missing)
         now, path = REAL_CLOCK.now().timestamp(), str(named)
@@ -234,7 +234,7 @@ def _score_and_tell(
     return code
 
 
-def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
+def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
     """Report trials that have no valid attempt or were cut short by a failing user. Returns True if there are more of
     them than the audit allows."""
     plan = make_plan(resolved, run.conversations)
@@ -271,7 +271,7 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
     """Report on a shard without scoring it, as its scores would be mistaken for those of the audit."""
     shard = resolved.shard
     assert shard is not None
-    open_ = _too_much_open(resolved, run, left, console)
+    open_ = _too_many_open(resolved, run, left, console)
     name = str(named)
     own = f"-{shard.index}-of-{shard.of}"
     others = [f"{name.removesuffix(own)}-{i}-of-{shard.of}" for i in range(1, shard.of + 1)]
@@ -292,7 +292,7 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
     return 3 if open_ else 0
 
 
-def _look_around(people: Console, named: Path, folder: Path) -> None:
+def _suggest_next_steps(people: Console, named: Path, folder: Path) -> None:
     """Write a report into the demo's run, and suggest next steps. `named` is the path of the run as the user gave
     it."""
     from harvest.cli.report import write_report  # late: no other run needs it

@@ -61,7 +61,7 @@ def command(
     words, folder, beside = ("reaudit", audit, *further), Path.cwd(), Path(audit).absolute()
     base = options["baseline"] or baseline_beside(audit)
     if not base.exists():
-        _say(f"there is no baseline yet; before the first audit: harvest bless RUN --out {base}")
+        _print_hint(f"there is no baseline yet; before the first audit: harvest bless RUN --out {base}")
     # This very installation, called from anywhere.
     script = Path(sys.executable).with_name("harvest")
     installed = (str(script),) if script.is_file() else (sys.executable, "-m", "harvest")
@@ -92,10 +92,10 @@ def command(
         )
     else:
         if variables:
-            _say(f"put {', '.join(variables)} into {job.environment} as NAME=value lines, and chmod 600 it")
+            _print_hint(f"put {', '.join(variables)} into {job.environment} as NAME=value lines, and chmod 600 it")
         flock = shutil.which("flock")
         if flock is None:
-            _say("flock(1), which keeps audits from overlapping, is not on this machine: install util-linux")
+            _print_hint("flock(1), which keeps audits from overlapping, is not on this machine: install util-linux")
         text = (crontab if cron else systemd)(job, flock or _FLOCK)
     click.echo(text, nl=False)
 
@@ -120,5 +120,5 @@ def _relative_path(path: str | Path) -> PurePosixPath:
     return PurePosixPath(path)
 
 
-def _say(text: str) -> None:
+def _print_hint(text: str) -> None:
     click.echo(printable(text, line=True), err=True)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from harvest.cli.garbage import uncollected
+from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
@@ -93,12 +93,12 @@ def command(
     if not measures and nuggets:
         raise InputError("--nuggets only affects SWAN", advice="add --measure SWAN")
     if dask is not None:
-        if not keep or every or as_json or as_csv or as_latex or channels.any:
+        if not keep or every or as_json or as_csv or as_latex or channels.requested:
             raise InputError(
                 "--dask scores each run separately and prints no figures",
                 allowed="with --keep, and without --all, --json, --csv, --latex and options for other programs",
             )
-        return _scored_apart(runs, request, dask, strict=strict)
+        return _score_separately(runs, request, dask, strict=strict)
     if keep and len(runs) > 1:
         raise InputError(
             "--keep writes to one run, but several were given",
@@ -106,14 +106,14 @@ def command(
         )
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex cannot be used together", advice="give only one of them")
-    with uncollected():
+    with pause_collection():
         recorded = [read(run) for run in runs]
         gathered = request.gathered(recorded)
         beside, material = gathered.beside, gathered.material
         thresholds = material.thresholds
         if strict and not thresholds:
             raise InputError("--strict only affects thresholds, but the audit has none", advice=_NO_THRESHOLDS)
-        if channels.any and not thresholds:
+        if channels.requested and not thresholds:
             raise InputError(
                 "--junit, --prometheus, --webhook-env and --github report thresholds, but the audit has none",
                 advice=_NO_THRESHOLDS,
@@ -139,7 +139,7 @@ def command(
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
     code = code_of(bounds, strict=strict)
-    if channels.any:
+    if channels.requested:
         from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs
 
         own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
@@ -147,7 +147,7 @@ def command(
     return code
 
 
-def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
+def _score_separately(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
     from harvest.cluster.scoring import score_on_cluster  # late: no other run needs it
 
     people = people_console()

@@ -78,7 +78,7 @@ def serve_page(
     from harvest.judging.serving.questions import questions
 
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
-    rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="page")
+    rows, total = criterion_rows(assessed, schema, names, sample, seed, goal="page")
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
@@ -104,7 +104,7 @@ def serve_page(
         adjudicating=adjudicate,
     )
     people_said = [layer for layer in read_layers(run) if layer.kind == "human"]
-    tell_agreement(people_said, [one.criterion for one in asked])
+    print_agreement(people_said, [one.criterion for one in asked])
 
 
 def check_people(people: Sequence[str]) -> list[str]:
@@ -199,7 +199,7 @@ def serve_questions(
         listening.close()
 
 
-def asked_criteria(
+def criterion_rows(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
 ) -> tuple[list[Row], int]:
     """Return the rows of some criteria and the total number of their rows, as `select_rows` does.
@@ -221,7 +221,7 @@ def asked_criteria(
     )
 
 
-_LONGEST = 100  # characters
+_LONGEST_NAME = 100  # characters
 
 
 def check_author(name: str) -> str:
@@ -233,19 +233,19 @@ def check_author(name: str) -> str:
             f"--author: {found!r} is a value of --judgments, so it cannot be a name",
             advice="choose another name",
         )
-    if not found.isprintable() or "," in found or len(found) > _LONGEST:
+    if not found.isprintable() or "," in found or len(found) > _LONGEST_NAME:
         raise InputError(
             f"--author: {found[:40]!r} cannot be a name",
-            allowed=f"at most {_LONGEST} characters on one line, without commas, which separate the names of --judges",
+            allowed=f"at most {_LONGEST_NAME} characters on one line, without commas, which separate names",
         )
     return found
 
 
 # Things with a rare judgment below which their number is printed: alpha depends on them.
-_FEW = 10
+_FEW_RARE = 10
 
 
-def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
+def print_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
     """Print the agreement of judges if at least two people judged the same item. `people` are the layers of people's
     judgments, the oldest first."""
     found = agreements(people, criteria)
@@ -269,5 +269,5 @@ def _agreement_figures(one: Agreement) -> str:
     own = one.interval
     ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
     alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
-    few = f", {one.rare} of them not like most" if own.printed and one.rare < _FEW else ""
+    few = f", {one.rare} of them not like most" if own.printed and one.rare < _FEW_RARE else ""
     return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"

@@ -87,12 +87,12 @@ def command(
         raise InputError("several runs were given", advice="show one by one, or two of their systems: --beside A,B")
     run = runs[0]
     recorded = read(run)
-    _check_known(
+    _check_name(
         recorded, "system", system, [one.key.system for one in recorded.conversations] + list(recorded.header.systems)
     )
     topics = recorded.header.topic_set()
     known = [one.id for one in topics.topics] if topics else [one.key.topic for one in recorded.conversations]
-    _check_known(recorded, "topic", topic, known)
+    _check_name(recorded, "topic", topic, known)
     asked = [
         conversation
         for conversation in recorded.conversations
@@ -143,7 +143,7 @@ def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
     return worded_turns(chosen, models, known, dict.fromkeys(models, run.path))
 
 
-def _check_known(run: Run, what: str, given: str | None, known: list[str]) -> None:
+def _check_name(run: Run, what: str, given: str | None, known: list[str]) -> None:
     if given is not None and given not in known:
         names = list(dict.fromkeys(known))
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

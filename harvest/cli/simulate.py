@@ -113,7 +113,7 @@ def fit_command(
     """
     check_name(name)
     if out is not None and out.exists():
-        raise _taken_error(out)  # refuse before the work, not after it
+        raise _exists_error(out)  # refuse before the work, not after it
     people = people_console(stderr=as_json)
     dialogues = _read_all(data, intents, people)
     if sys.stderr.isatty():  # this may take minutes, and nothing else is printed until it is done
@@ -290,7 +290,7 @@ def _write_new(out: Path, text: str) -> None:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise _taken_error(out) from None
+        raise _exists_error(out) from None
     except OSError as fault:
         raise InputError(
             f"the file cannot be written: {fault.strerror}",
@@ -299,7 +299,7 @@ def _write_new(out: Path, text: str) -> None:
         ) from None
 
 
-def _taken_error(out: Path) -> InputError:
+def _exists_error(out: Path) -> InputError:
     return InputError(
         "this file exists already and was not replaced, because texts may have been added to it",
         place=Place(str(out)),

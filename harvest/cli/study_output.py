@@ -20,7 +20,7 @@ from recordings.log.run_folder import Run, read
 from topics.errors import InputError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_KINDS = (".svg", ".png")
+_PICTURE_SUFFIXES = (".svg", ".png")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
     if len({path.absolute() for path in figures}) < len(figures):
         raise InputError("--figure contains the same file twice", advice="choose different names")
     for path in figures:
-        if path.suffix.lower() not in _KINDS:
+        if path.suffix.lower() not in _PICTURE_SUFFIXES:
             raise InputError(f"--figure {path} has an unknown picture format", allowed="FILE.svg, FILE.png")
         check_output_file(path, other="choose another name, or remove it")
     if any(path.suffix.lower() == ".png" for path in figures):
-        _browser()
+        _find_browser()
 
 
-def _browser() -> Path:
+def _find_browser() -> Path:
     from harvest.pages.browser.installed import find_browser
     from harvest.pages.browser.process import find_playwright_browser
 
@@ -116,16 +116,16 @@ def write_figures(figures: Sequence[Path], draw: Callable[[], str]) -> None:
         return
     svg = draw()
     for path in figures:
-        write_safely(path, svg.encode() if path.suffix.lower() == ".svg" else _png(svg))
+        write_safely(path, svg.encode() if path.suffix.lower() == ".svg" else _render_png(svg))
         click.echo(printable(f"wrote {path}", line=True), err=True)
 
 
-def _png(svg: str) -> bytes:
+def _render_png(svg: str) -> bytes:
     from harvest.pages.browser.svg_picture import render_svg
     from harvest.systems.driver import DriverError
 
     try:
-        return asyncio.run(render_svg(svg, _browser()))
+        return asyncio.run(render_svg(svg, _find_browser()))
     except DriverError as fault:
         raise InputError(
             f"the browser did not draw the picture: {fault}",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.garbage import uncollected
+from harvest.cli.garbage import pause_collection
 from harvest.cli.parameters import GivenPath, NameOrFile, NumberRange, WholeNumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
@@ -119,7 +119,7 @@ def command(
     for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
         if value is not None and (term is None or "judgments" not in find(term.name).needs):
             raise InputError(f"{option} only affects SWAN", advice="add --score SWAN")
-    with uncollected():
+    with pause_collection():
         recorded = read(run, spoken=term is None and folds_spoken(merge))
         trees, left = fold_trees(recorded, system=system, topic=topic, merge=merge)
     shard = shard_note(recorded.header)
@@ -142,7 +142,7 @@ def command(
         for tree, scores, design in zip(trees, laid, designs, strict=True)
     ]
 
-    def drawn() -> str:
+    def draw() -> str:
         from harvest.tables.drawing.picture import picture
 
         protocol = recorded.header.protocol
@@ -156,10 +156,10 @@ def command(
     elif form == "text":
         click.echo("\n".join(line.plain.rstrip() for line in outlined_trees(shown, width or 80, turns)))
     elif form == "svg":
-        click.echo(drawn(), nl=False)
+        click.echo(draw(), nl=False)
     else:
         click.echo(_diagram(form, shown), nl=False)
-    write_figures(figures, drawn)
+    write_figures(figures, draw)
 
 
 def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from harvest.cli.garbage import uncollected
+from harvest.cli.garbage import pause_collection
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
@@ -50,7 +50,7 @@ def command(
     differ and whether answers depend on earlier topics of a continued session.
     """
     check_judges(judges, measures)
-    with uncollected():
+    with pause_collection():
         recorded = [read(run) for run in runs]
         study = study_variance(
             recorded, systems=systems, measures=measures, ks=ks, changes=changes, seed=seed, judges=judges

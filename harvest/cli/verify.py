@@ -19,18 +19,18 @@ from topics.regular_file import list_entries
 
 _MOST, _LONGEST = 20, 300  # the number of faults, and of characters of each
 _NEWER = "{}: has judgments newer than the report, which may change it: make it again"
-_NOT_ASKED = (
+_NO_REQUEST = (
     "it does not record which figures were requested, so a missing one is not noticed: it is of an earlier version, "
     "or was changed"
 )
-_PROVES = (
+_CHAIN_NOTE = (
     "The chain shows accidental changes. It proves nothing against people who can write the folder, because "
     "they can write a new chain: keep the hash of the recording elsewhere (--hash), or sign it."
 )
 
 
 @dataclass(slots=True)
-class _Found:
+class _CheckResult:
     """The result of a check.
 
     `faults` are changed files, and figures that do not follow from the recording. `gaps` are the reasons why something
@@ -93,12 +93,12 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
         if one.recording:
             people.print(f"  hash of the recording: {one.recording}", soft_wrap=True)
     if any(one.recording for one in found):
-        people.print(_PROVES, style="dim")
+        people.print(_CHAIN_NOTE, style="dim")
     return 1 if any(one.faults for one in found) else 3 if any(one.open for one in found) else 0
 
 
-def _verify_run(path: Path, wanted: str | None) -> _Found:
-    found = _Found(str(path))
+def _verify_run(path: Path, wanted: str | None) -> _CheckResult:
+    found = _CheckResult(str(path))
     if not is_run(path) and not (path / "run.json").is_symlink():
         if not event_files(path):
             raise no_run(path)
@@ -129,7 +129,7 @@ def _verify_run(path: Path, wanted: str | None) -> _Found:
     return found
 
 
-def _verify_figures(path: Path, found: _Found) -> None:
+def _verify_figures(path: Path, found: _CheckResult) -> None:
     from harvest.studies.scores.kept_scores import kept_scores
     from harvest.studies.scores.rescored import rescored  # late: a recording may not be readable
 
@@ -150,13 +150,13 @@ def _verify_figures(path: Path, found: _Found) -> None:
     found.said.append(f"{pluralize(len(kept.rows), 'figure')} computed again")
     if kept.asked is None:
         found.partly = True
-        found.notes.append(f"scores.json: {_NOT_ASKED}")
+        found.notes.append(f"scores.json: {_NO_REQUEST}")
 
 
-def _verify_report(path: Path) -> _Found:
-    from harvest.report.remaking import origin, remade  # late: brings everything that a report shows
+def _verify_report(path: Path) -> _CheckResult:
+    from harvest.report.remaking import origin, report_differences  # late: brings everything that a report shows
 
-    found, known = _Found(str(path)), origin(path)
+    found, known = _CheckResult(str(path)), origin(path)
     found.notes += [f"made with other software: {one}" for one in known.others]
     if known.gone:
         found.open = True
@@ -170,7 +170,7 @@ def _verify_report(path: Path) -> _Found:
         found.notes += [f"{run / note.file}: {note.what}" for note in checked.notes]
     found.open, found.partly = bool(found.gaps), bool(found.notes)
     if not found.faults:
-        differences = list(remade(path, known))
+        differences = list(report_differences(path, known))
         if differences:
             made = path.stat().st_mtime  # as far as the files' times show
             layers = {

@@ -57,7 +57,7 @@ class Notice:
     limit: float = math.nan
 
     @property
-    def said(self) -> str:
+    def shown_verdict(self) -> str:
         return self.word or self.verdict
 
 
@@ -94,6 +94,6 @@ class Bulletin:
         """A one-line summary: `weekly: changed. mine: ave%useful changed by -15.2 points [-21.0, -9.0] since …`."""
         return f"{self.audit}: {self.verdict}. " + "; ".join(one.sentence for one in self.accounts)
 
-    def counted(self) -> Counter[Verdict]:
+    def count_verdicts(self) -> Counter[Verdict]:
         """Return how often each verdict occurs in notices that can change the exit code."""
         return Counter(one.verdict for account in self.accounts for one in account.notices if one.decides)

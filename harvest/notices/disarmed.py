@@ -18,10 +18,10 @@ _VARIABLES = ("GITHUB_ACTIONS", "TF_BUILD")
 
 _LINE = re.compile(r"(?:\A|(?<=[\r\n]))[^\S\r\n]*:(?=:)")
 _BRACKET = re.compile(r"(?<=##)\[|(?<=##vso)\[", re.IGNORECASE)
-_BEGUN = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
+_COMMAND_START = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
 
 
-class Disarmed:
+class DisarmedStream:
     """A stream that writes no commands.
 
     `::` at the start of a line is written as `: :`, `##[` as `## [`, and `##vso[` as `##vso [`. With `as_json`, the
@@ -47,14 +47,14 @@ class Disarmed:
         safe = _BRACKET.sub(r"\\u005b", whole) if self._as_json else _BRACKET.sub(" [", _LINE.sub(r"\g<0> ", whole))
         self.stream.write(safe[len(self._last) :])
         line = whole[max(whole.rfind("\n"), whole.rfind("\r")) + 1 :].lstrip()
-        begun = _BEGUN.search(line)
+        begun = _COMMAND_START.search(line)
         self._last = line if line in ("", ":") else "-" + (begun[0] if begun else "")
         return len(text)
 
 
 def underlying_stream(stream: TextIO) -> TextIO:
     """Return the original stream, on which intended commands can be written."""
-    while isinstance(stream, Disarmed):
+    while isinstance(stream, DisarmedStream):
         stream = stream.stream
     return stream
 
@@ -68,10 +68,10 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
             asked = {*arguments, *pairwise(arguments)}
             as_json = not asked.isdisjoint(("--json", "--format=json", ("--format", "json")))
             if not _is_file(sys.stdout):
-                out = Disarmed(sys.stdout, as_json=as_json)
+                out = DisarmedStream(sys.stdout, as_json=as_json)
                 stack.enter_context(contextlib.redirect_stdout(cast(TextIO, out)))
             if not _is_file(sys.stderr):
-                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, Disarmed(sys.stderr))))
+                stack.enter_context(contextlib.redirect_stderr(cast(TextIO, DisarmedStream(sys.stderr))))
         yield
 
 

@@ -34,7 +34,7 @@ def watch_bulletin(
         else:
             why = sentence.removeprefix(f"{system.name}: ")
             notices = [Notice(name, "not measured", 3, why) for name in found.baseline.gated]
-        accounts.append(Account(system.name, sentence, (*notices, _coverage(system, found, strict)), details))
+        accounts.append(Account(system.name, sentence, (*notices, _coverage_notice(system, found, strict)), details))
     verdict = "not measured" if code == 3 and not found.measured else found.verdict
     shadow = " (shadow)" if found.shadow else ""
     return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
@@ -58,7 +58,7 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
     )
 
 
-def _coverage(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
+def _coverage_notice(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
     """Return the notice about the share of valid trials. Fewer valid trials do not mean that answers got worse, so they
     are reported separately. But a system with missing topics cannot be called unchanged."""
     worse = system.coverage or system.missing

@@ -10,7 +10,7 @@ from harvest.studies.scores.gathered import Gathered, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees
 from harvest.studies.trees.words import legend, sentences
-from harvest.tables.drawing.layout import Shown, select_branches
+from harvest.tables.drawing.layout import ShownTree, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from protocols.labels import MEANINGS
 from recordings.trees.node_text import format_percent, node_title
@@ -54,7 +54,7 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
             figures = tree_figures(tree, level=level, design=recorded_design(run, tree.scope.systems))
             chosen = select_branches(tree, most=_MOST_BRANCHES, nodes=_MOST_NODES)
             words = (figures.words(), figures.stop_words(), figures.unseen(), figures.ends())
-            blocks.append({"tree": _Drawn(figures, chosen, len(index), *words).as_block(names)})
+            blocks.append({"tree": _DrawnTree(figures, chosen, len(index), *words).as_block(names)})
             index.append(
                 {
                     "ends": {
@@ -73,11 +73,11 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _DrawnTree:
     """A tree, its number on the page, and the labels of its nodes, which are computed once."""
 
     figures: TreeFigures
-    chosen: Shown
+    chosen: ShownTree
     number: int
     words: Sequence[tuple[str, str, str]]
     stops: Sequence[tuple[str, str, str]]

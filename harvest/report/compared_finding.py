@@ -22,17 +22,17 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, round_roughly
 
-_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
-_BEYOND = 100_000  # more than anyone would play
+_ROUNDING = 1e-12  # values that differ only by the order of summation must compare as equal
+_MOST_PLAYABLE = 100_000  # more than anyone would play
 
 
-def compared(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
+def comparison_finding(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
     """Return the finding about two systems, one system in two runs, or several systems. Differences of shares smaller
     than `matters` count as no difference."""
     first = compared_measure(found)
     if first is None or not first.pairs:
-        return Finding("cannot tell", "No measure can be compared.", f"{finding.counted(material)}.")
-    study = _Study(found, first, material, runs)
+        return Finding("cannot tell", "No measure can be compared.", f"{finding.trial_count(material)}.")
+    study = _FindingWriter(found, first, material, runs)
     return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
 
 
@@ -44,7 +44,7 @@ def compared_measure(found: Comparison) -> MeasureComparison | None:
     return (named or known or whole or [None])[0]  # type: ignore[list-item]
 
 
-def is_turned(found: Comparison, pair: Pair) -> bool:
+def is_reversed(found: Comparison, pair: Pair) -> bool:
     """Return whether a difference is shown as second minus first. The better system is shown first, and if both runs
     recorded one system, the later run."""
     return bool(_same_system(found)) or (pair.found and pair.verdict in ("worse", "lower"))
@@ -74,7 +74,7 @@ def _same_system(found: Comparison) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Study:
+class _FindingWriter:
     found: Comparison
     one: MeasureComparison
     material: Material
@@ -87,12 +87,12 @@ class _Study:
             is_percentage(one.measure)
             and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: not within
         )
-        first, second = finding.plain(pair.first), finding.plain(pair.second)
+        first, second = finding.safe_name(pair.first), finding.safe_name(pair.second)
         figures = self._figure(pair.first), self._figure(pair.second)
-        turned = is_turned(found, pair)
+        turned = is_reversed(found, pair)
         small = f"{100 * matters:g} points"
         if pair.found and again:
-            verdict, said = "changed", f"{finding.plain(again)} changed from {first} to {second}"
+            verdict, said = "changed", f"{finding.safe_name(again)} changed from {first} to {second}"
         elif pair.found:
             better, other = (second, first) if turned else (first, second)
             word = "better" if pair.verdict in ("better", "worse") else "higher"
@@ -103,7 +103,7 @@ class _Study:
             verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
         else:
             which = (
-                f"{finding.plain(again)} changed from {first} to {second}"
+                f"{finding.safe_name(again)} changed from {first} to {second}"
                 if again
                 else f"{first} or {second} is better"
             )
@@ -118,7 +118,7 @@ class _Study:
             ", then " if again else " and ",
         )
         # The bars below and `harvest score` are over all topics of each system.
-        shown += f" over {self._common}" if self._common else ""
+        shown += f" over {self._common_topics}" if self._common_topics else ""
         interval = difference_words(one, pair, turned=turned)
         if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
@@ -129,16 +129,16 @@ class _Study:
             if lost
             else ""
         )
-        if cure := self._cure(pair):
+        if cure := self._cause_advice(pair):
             following = cure
         elif verdict in ("better", "changed"):
             following = f"Read the conversations where they part, the topics above first.{missing}"
         elif verdict == "same":
             following = f"Nothing more is needed to answer this question.{missing}"
-        elif losses := self._losses(pair):
-            following = finding.cure_of_losses(losses)
+        elif losses := self._loss_words(pair):
+            following = finding.loss_advice(losses)
         else:
-            following = self._needed(pair) + missing
+            following = self._size_advice(pair) + missing
         return Finding(
             verdict,
             f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
@@ -166,33 +166,34 @@ class _Study:
             for pair in one.pairs:
                 if best in (pair.first, pair.second):
                     other = pair.second if pair.first == best else pair.first
-                    (beaten if pair.found else alike).append(finding.plain(other))
-            said = f"Of {len(found.systems)} systems {finding.plain(best)} is best{measure}: "
-            said += f"better than {finding.listed(beaten[:6])}"
+                    (beaten if pair.found else alike).append(finding.safe_name(other))
+            said = f"Of {len(found.systems)} systems {finding.safe_name(best)} is best{measure}: "
+            said += f"better than {finding.join_names(beaten[:6])}"
             said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
-            said += f", and cannot be told from {finding.listed(alike[:6])}" if alike else ""
+            said += f", and cannot be told from {finding.join_names(alike[:6])}" if alike else ""
         else:
             verdict, said = "cannot tell", f"No two of {len(found.systems)} systems can be told apart{measure}"
-        turns = one.measure == MEAN_USEFUL.name and finding.of_turns(self.material, found.systems)
-        drives = f"{'Useful turns' if turns else one.label}{f' over {self._common}' if self._common else ''}, "
+        turns = one.measure == MEAN_USEFUL.name and finding.is_share_of_turns(self.material, found.systems)
+        drives = (
+            f"{'Useful turns' if turns else one.label}{f' over {self._common_topics}' if self._common_topics else ''}, "
+        )
         drives += f"the {'lowest' if good_end(parse(one.measure)) == 'low' else 'highest'} first: "
-        drives += ", ".join(f"{finding.plain(name)} {self._figure(name)}" for name in order[: finding.MOST_SYSTEMS])
+        drives += ", ".join(f"{finding.safe_name(name)} {self._figure(name)}" for name in order[: finding.MOST_SYSTEMS])
         more = len(found.systems) - finding.MOST_SYSTEMS
         drives += f" and {pluralize(more, 'more system')}." if more > 0 else "."
         pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
         if not pairs:
             return Finding(verdict, f"{said}.", self._scope, drives)
         closest = min(pairs, key=lambda pair: abs(pair.value))
-        if cure := self._cure(closest):
+        if cure := self._cause_advice(closest):
             following = cure
         elif closest.found:
             following = "Read the conversations where they part."
-        elif losses := self._losses(closest):
-            following = finding.cure_of_losses(losses)
+        elif losses := self._loss_words(closest):
+            following = finding.loss_advice(losses)
         else:
-            following = (
-                f"To tell {finding.plain(closest.first)} from {finding.plain(closest.second)}: {self._needed(closest)}"
-            )
+            first, second = finding.safe_name(closest.first), finding.safe_name(closest.second)
+            following = f"To tell {first} from {second}: {self._size_advice(closest)}"
         link = address(topic=closest.drivers[0].topic) if closest.drivers else ""
         return Finding(verdict, f"{said}.", self._scope, drives, following, self._command(closest), link)
 
@@ -203,7 +204,7 @@ class _Study:
         return finding.scope_words(f"{interval}, over {topics}", self.one.measure, self.material)
 
     @property
-    def _common(self) -> str:
+    def _common_topics(self) -> str:
         """Return a phrase for the topics compared, or "" if all topics are."""
         topics = self.one.topics
         return f"the {pluralize(len(topics), 'topic')} in common" if self.one.left_out and topics else ""
@@ -222,9 +223,11 @@ class _Study:
         top = pair.drivers[: finding.MOST_NAMED]
         if pair.found:
             unit = " points" if is_percentage(self.one.measure) else ""
-            shares = finding.listed([f"{finding.plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
+            shares = finding.join_names(
+                [f"{finding.safe_name(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top]
+            )
             without = (
-                f"without {finding.plain(top[0].topic)} it would be {signed(self.one, sign * top[0].without)}{unit}"
+                f"without {finding.safe_name(top[0].topic)} it would be {signed(self.one, sign * top[0].without)}{unit}"
             )
             if sum(driver.share for driver in top) > 0.5:
                 return f"Most of the difference comes from {shares}; {without}."
@@ -233,51 +236,55 @@ class _Study:
         sides: dict[str, list[Driver]] = {pair.first: [], pair.second: []}
         for driver in sorted(pair.drivers, key=lambda one: -abs(one.share)):
             pull = driver.share * pair.value
-            if abs(pull) > _SAME:
+            if abs(pull) > _ROUNDING:
                 sides[pair.first if pull > 0 else pair.second].append(driver)
         if not any(sides.values()):
             return ""
         said = []
         for name, found in sides.items():
-            strongest = [finding.plain(one.topic) for one in found[: finding.MOST_NAMED]]
-            said.append(f"{finding.listed(strongest) if found else 'no topic'} towards {finding.plain(name)}")
+            strongest = [finding.safe_name(one.topic) for one in found[: finding.MOST_NAMED]]
+            said.append(f"{finding.join_names(strongest) if found else 'no topic'} towards {finding.safe_name(name)}")
         return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
 
-    def _losses(self, pair: Pair) -> list[str]:
+    def _loss_words(self, pair: Pair) -> list[str]:
         """Return the lost trials of both systems in words if the losses prevent a verdict, else nothing. More topics
         would not help, as they would lose as many trials."""
         if pair.bounds is None:
             return []
-        said = [(finding.plain(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
+        said = [(finding.safe_name(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
         return [f"{name}: {words}" for name, words in said if words]
 
-    def _cure(self, pair: Pair) -> str:
+    def _cause_advice(self, pair: Pair) -> str:
         """Return advice about trials whose loss, or whose users, depend on the system. Returns "" if there are none."""
         found = self.found
         names = [name for name in (pair.first, pair.second) if name in found.dependent]
         if not names:
             return ""
         selected, unlike = (
-            [finding.plain(one) for one in names if one in those] for those in (found.selected, found.unlike)
+            [finding.safe_name(one) for one in names if one in those] for those in (found.selected, found.unlike)
         )
         reasons = []
         if selected:
-            reasons.append(f"Whether trials of {finding.listed(selected)} were lost depended on what had been answered")
+            reasons.append(
+                f"Whether trials of {finding.join_names(selected)} were lost depended on what had been answered"
+            )
         if unlike:
             first = "the" if reasons else "The"
-            reasons.append(f"{first} users of {finding.listed(unlike)} did not say the same as those of another system")
+            reasons.append(
+                f"{first} users of {finding.join_names(unlike)} did not say the same as those of another system"
+            )
         cause = " (the model that words them, or its options)" if unlike else ""
         again = " Playing the missing trials again would select among the answers." if selected else ""
         return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
 
-    def _needed(self, pair: Pair) -> str:
+    def _size_advice(self, pair: Pair) -> str:
         """Return how many more topics or trials would settle the question, depending on the estimand."""
         like = self.found.estimand == "like-these"
         wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
         what = "topics like these" if like else "trials of each topic"
         if math.isnan(wanted):
             return f"Play more {what}."
-        if wanted > _BEYOND:
+        if wanted > _MOST_PLAYABLE:
             return f"No number of {what} that could be played would show a difference as small as the observed one."
         more = max(1, math.ceil(wanted) - there)
         return (

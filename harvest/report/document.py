@@ -10,14 +10,13 @@ from typing import Any
 from harvest.report import sections
 from harvest.report.blocks import Block, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
-from harvest.report.compared_finding import compared
-from harvest.report.finding import Finding, main_measure, single
+from harvest.report.compared_finding import comparison_finding
+from harvest.report.finding import Finding, main_measure, single_finding
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
-from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch, drawn_first, left_out
+from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch, drawing_order, undrawn_note
 from harvest.report.transcripts import transcripts
-from harvest.report.watch_finding import nothing
-from harvest.report.watch_finding import watched as watched_finding
+from harvest.report.watch_finding import unmeasured_finding, watched_finding
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
@@ -153,7 +152,9 @@ def make_report(
         "title": ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else ""),
         "finding": asdict(said),
         "bars": [bar.as_block() for bar in _top_bars(material, scores, found, watched, matters)],
-        "undrawn": "" if watched is not None else left_out(found, len({one.key.system for one in material.finished})),
+        "undrawn": ""
+        if watched is not None
+        else undrawn_note(found, len({one.key.system for one in material.finished})),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
     }
@@ -213,17 +214,17 @@ def _choose_finding(
 ) -> Finding:
     material, paths = gathered.material, [run.path for run in gathered.runs]
     if not material.finished:
-        return nothing(material, paths, baseline=watched is not None)
+        return unmeasured_finding(material, paths, baseline=watched is not None)
     if watched is not None:
         return watched_finding(watched, material, paths[0])
     if isinstance(found, Comparison):
-        return compared(found, material, matters, paths)
+        return comparison_finding(found, material, matters, paths)
     system = material.finished[0].key.system
     folder, own = gathered.recorded[system]
     measure = main_measure(scores.joint)
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
-    return single(system, material, scores, spread, folder, own)
+    return single_finding(system, material, scores, spread, folder, own)
 
 
 def _top_bars(
@@ -236,7 +237,7 @@ def _top_bars(
         return
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
-    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawn_first(found, systems))
+    yield from bars_of_scores(scores.joint, main_measure(scores.joint), drawing_order(found, systems))
     if isinstance(found, Comparison):
         yield from bars_of_comparison(found, matters)
 

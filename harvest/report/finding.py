@@ -20,7 +20,7 @@ from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
 MOST_NAMED = 3  # topics named in a finding
-_TIMES = 4  # the factor for trials or topics in advice on narrower intervals
+_FACTOR = 4  # the factor for trials or topics in advice on narrower intervals
 # The number of systems named and drawn at the top of a report.
 MOST_SYSTEMS = 8
 
@@ -44,7 +44,7 @@ class Finding:
     link: str = ""
 
 
-def counted(material: Material) -> str:
+def trial_count(material: Material) -> str:
     """Return the number of trials in words, such as `450 valid trials of 45 topics, none invalid`. Trials that a
     failing user cut short are mentioned if there are any."""
     valid, lost = len(material.finished), len(material.invalid)
@@ -60,7 +60,7 @@ def main_measure(rows: Sequence[ScoreRow]) -> str:
     return MEAN_USEFUL.name if MEAN_USEFUL.name in known else known[0] if known else MEAN_USEFUL.name
 
 
-def single(
+def single_finding(
     system: str, material: Material, scores: ScoreTable, spread: SystemVariance | None, folder: Path, own: str
 ) -> Finding:
     """Return the finding about one system in one run. `spread` is the variance of the main measure over its trials.
@@ -68,7 +68,9 @@ def single(
     measure = main_measure(scores.joint)
     of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
-        return Finding("measured", f"{plain(system)} was played, and no measure has a value.", f"{counted(material)}.")
+        return Finding(
+            "measured", f"{safe_name(system)} was played, and no measure has a value.", f"{trial_count(material)}."
+        )
     row = of[0]
     likes = scores.settings.estimand == "like-these" and row.resampled not in ("trials", "nothing", None)
     of_what = "topics like these" if likes else "these topics"
@@ -82,16 +84,16 @@ def single(
     weak = sorted(weak, key=lambda row: row.value if good == "high" else -row.value)[:MOST_NAMED]
     worst = weak[0].topic or "" if weak else ""
     if many_lost(system, material):  # more topics would lose as much
-        following = [cure_of_losses([loss_words(system, material)])]
+        following = [loss_advice([loss_words(system, material)])]
     else:
         following = ["", _narrowing_advice(spread)]
-    following.insert(1, f"Read the conversations on {plain(worst)}, where it did worst." if worst else "")
+    following.insert(1, f"Read the conversations on {safe_name(worst)}, where it did worst." if worst else "")
     shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
     return Finding(
         "measured",
-        f"{plain(system)} {said}.",
+        f"{safe_name(system)} {said}.",
         scope_words(interval or "No interval: " + (row.note or "unknown"), measure, material),
-        f"The weakest topics are {listed([f'{plain(one.topic)} ({one.shown(one.value)})' for one in weak])}."
+        f"The weakest topics are {join_names([f'{safe_name(one.topic)} ({one.shown(one.value)})' for one in weak])}."
         if weak
         else "",
         " ".join(filter(None, following)),
@@ -117,10 +119,10 @@ def answer_words(
 
 def turns_words(material: Material, systems: Collection[str]) -> str:
     """Return the denominator of ave%useful in words."""
-    return "turns" if of_turns(material, systems) else "a conversation's turns on average"
+    return "turns" if is_share_of_turns(material, systems) else "a conversation's turns on average"
 
 
-def of_turns(material: Material, systems: Collection[str]) -> bool:
+def is_share_of_turns(material: Material, systems: Collection[str]) -> bool:
     """Return whether ave%useful, a mean over conversations and topics, equals the share of useful turns. It does if all
     conversations of the systems have the same number of turns, and all topics the same number of conversations."""
     lengths, counts = set[int](), Counter[tuple[str, str]]()
@@ -134,23 +136,23 @@ def of_turns(material: Material, systems: Collection[str]) -> bool:
     )
 
 
-def cure_of_losses(lost: Sequence[str]) -> str:
+def loss_advice(lost: Sequence[str]) -> str:
     """Return advice about lost trials. `lost` describes the losses of each system."""
-    return f"{listed(lost)}, and what would have followed is not known: remove the cause and make a new run."
+    return f"{join_names(lost)}, and what would have followed is not known: remove the cause and make a new run."
 
 
 def _narrowing_advice(spread: SystemVariance | None) -> str:
     if spread is None:
         return ""
-    like, these = spread.split.narrowing(_TIMES)
+    like, these = spread.split.narrowing(_FACTOR)
     if math.isnan(like):
         return "Trials of a topic agree here, so add topics to narrow this interval." if spread.split.topics else ""
     half = "half" if math.isclose(these, 0.5) else f"{100 * these:.0f}%"
-    least, most = spread.split.narrowing_ends(_TIMES)
+    least, most = spread.split.narrowing_ends(_FACTOR)
     by = f"{100 * like:.0f}% [{100 * least:.0f}, {100 * most:.0f}]" if most == most else "what cannot be told yet"
     return (
-        f"To narrow the interval by half, play {_TIMES} times the topics; {_TIMES} times the trials would narrow it by "
-        f"{by} for topics like these, and by {half} for these topics."
+        f"To narrow the interval by half, play {_FACTOR} times the topics; {_FACTOR} times the trials would narrow "
+        f"it by {by} for topics like these, and by {half} for these topics."
     )
 
 
@@ -158,14 +160,14 @@ def scope_words(first: str, measure: str, material: Material) -> str:
     """Return the scope of a finding: the phrase `first`, the number of trials, and an explanation of the measure."""
     one = declared(measure)
     words = f"; {measure}: {one.sentence[0].lower()}{one.sentence[1:].rstrip('.')}" if one is not None else ""
-    return f"{first}; {counted(material)}{words}."
+    return f"{first}; {trial_count(material)}{words}."
 
 
-def plain(text: str | None) -> str:
+def safe_name(text: str | None) -> str:
     """Return a name on one line, with control characters made visible."""
     return printable(text or "", line=True)
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Join names, as in `A, B and C`. Returns `none` if there are no names."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

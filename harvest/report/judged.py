@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harvest.report.blocks import Block, details, table, text
-from harvest.report.finding import listed
+from harvest.report.finding import join_names
 from harvest.report.grid import address
 from harvest.studies.scores.assessed import Assessed, Weighed
 from harvest.studies.scores.scorecard import Material
@@ -71,11 +71,11 @@ def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], c
     ]
     if not said:
         return ""
-    found = f"According to the judgments, {SWAN.name} is {listed(said[:_MOST_SAID])}."
+    found = f"According to the judgments, {SWAN.name} is {join_names(said[:_MOST_SAID])}."
     values = {name: whole[systems[0], terms[name]].value for name in assessed.criteria} if len(systems) == 1 else {}
     lowest = sorted((value, name) for name, value in values.items() if value == value)[:_MOST_SAID]
     if len(lowest) > 1:
-        found += f" Lowest are {listed([f'{name} ({value:.2f})' for value, name in lowest])}."
+        found += f" Lowest are {join_names([f'{name} ({value:.2f})' for value, name in lowest])}."
     return found
 
 

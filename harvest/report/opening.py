@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harvest.report.compared_finding import compared_measure, difference_words, highest_first, is_turned
+from harvest.report.compared_finding import compared_measure, difference_words, highest_first, is_reversed
 from harvest.report.finding import MOST_SYSTEMS
-from harvest.report.watch_finding import said_of
+from harvest.report.watch_finding import most_serious
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.watch.watched import Watched
 from harvest.studies.watch.words import moved_words, value_text
@@ -57,7 +57,7 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
         )
 
 
-def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
+def drawing_order(found: Comparison | str, systems: Sequence[str]) -> list[str]:
     """Return the systems in the order in which they are drawn. If there are too many to draw all, the best come first,
     as in the finding; otherwise the order of the runs is kept."""
     one = compared_measure(found) if isinstance(found, Comparison) else None
@@ -67,7 +67,7 @@ def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
     return sorted(systems, key=lambda name: order.index(name) if name in order else len(order))
 
 
-def left_out(found: Comparison | str, systems: int) -> str:
+def undrawn_note(found: Comparison | str, systems: int) -> str:
     """Return a sentence about systems that are not drawn, or "" if all are."""
     if systems <= MOST_SYSTEMS:
         return ""
@@ -88,15 +88,15 @@ def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
     if one is None or len(found.systems) != 2 or not one.pairs:
         return
     pair = one.pairs[0]
-    turned = is_turned(found, pair)
+    turned = is_reversed(found, pair)
     sign, order = (-1, (pair.second, pair.first)) if turned else (1, (pair.first, pair.second))
     low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
     band = matters if is_percentage(one.measure) else math.nan
     said = difference_words(one, pair, turned=turned)
-    yield _around_zero(" − ".join(order), said, sign * pair.value, low, high, band)
+    yield _difference_bar(" − ".join(order), said, sign * pair.value, low, high, band)
 
 
-def _around_zero(label: str, said: str, value: float, low: float, high: float, band: float) -> Bar:
+def _difference_bar(label: str, said: str, value: float, low: float, high: float, band: float) -> Bar:
     known = [abs(each) for each in (value, low, high, band) if not math.isnan(each)]
     reach = 2.2 * max(known, default=1.0) or 1.0
 
@@ -111,11 +111,11 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     measured."""
     if not found.systems:
         return
-    system, one = said_of(found)
+    system, one = most_serious(found)
     if one is None or not system.measured:
         return
     end = _track_end([one.value, one.before], one.name.partition(" ")[0])
     yield Bar("baseline", value_text(one.before, one.name), one.before / end)
     yield Bar("now", value_text(one.value, one.name), one.value / end)
     between = one.difference
-    yield _around_zero("change", moved_words(one), between.value, *between.shown, found.matters)
+    yield _difference_bar("change", moved_words(one), between.value, *between.shown, found.matters)

@@ -18,17 +18,17 @@ from markupsafe import Markup
 
 from harvest.report.document import Report
 from harvest.report.grid import MARK_CLASSES
-from harvest.report.sections import embedded
-from harvest.report.transcripts import bounded
+from harvest.report.sections import without_style
+from harvest.report.transcripts import limit_text
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
 # The most bytes of conversations in the page itself.
-INSIDE = 8_000_000
+MOST_INLINE = 8_000_000
 
 _LONGEST = 4000  # characters of one text outside the conversations
 
 
-def _inert(text: str) -> Markup:
+def _embeddable_json(text: str) -> Markup:
     """Return JSON in which no text can end the script element around it."""
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
@@ -36,12 +36,12 @@ def _inert(text: str) -> Markup:
 _TEMPLATES = Environment(
     loader=PackageLoader("harvest.report"),
     autoescape=True,
-    finalize=lambda value: bounded(value, _LONGEST)[0] if type(value) is str else value,
+    finalize=lambda value: limit_text(value, _LONGEST)[0] if type(value) is str else value,
     trim_blocks=True,
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-_TEMPLATES.filters |= {"inert": _inert, "embedded": lambda svg: Markup(embedded(svg))}
+_TEMPLATES.filters |= {"inert": _embeddable_json, "embedded": lambda svg: Markup(without_style(svg))}
 _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 
@@ -59,7 +59,7 @@ def is_report(data: bytes) -> bool:
     return " – Harvest report</title>".encode() in data
 
 
-def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
+def page(report: Report, name: str, *, inside: int = MOST_INLINE) -> Page:
     """Return the page. Conversations of more than `inside` bytes in total are returned as separate files. `name` is the
     name of the page's file without its suffix."""
     document = report.document
@@ -67,7 +67,9 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
     if sum(len(chunk.encode()) for chunk in report.chunks) > inside:
         # Each file passes its conversations on as one text, so only this call runs.
         files = {
-            chunk_file(name, place): f"harvestChunk({place},{_inert(json.dumps(chunk, ensure_ascii=False))});\n"
+            chunk_file(
+                name, place
+            ): f"harvestChunk({place},{_embeddable_json(json.dumps(chunk, ensure_ascii=False))});\n"
             for place, chunk in enumerate(report.chunks)
         }
     folder = Path(__file__).parent

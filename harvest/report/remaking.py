@@ -19,10 +19,10 @@ from scoring.library import unasked_plug_ins
 from topics.errors import InputError, Place
 from topics.regular_file import missing_advice, read_regular
 
-_FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
+_ORIGIN_SCRIPT = re.compile(r'<script type="application/json" id="from">(.*?)</script>', re.DOTALL)
 _CHUNKS = re.compile(r"\d{4,}\.js")
-_SHOWN = 60  # bytes of a line that differs
-_WRITES = "name a run folder, or a page written by harvest report RUN… --out FILE.html"
+_SHOWN_BYTES = 60  # bytes of a line that differs
+_REPORT_ADVICE = "name a run folder, or a page written by harvest report RUN… --out FILE.html"
 _MOST = 20  # the number of lines to name
 # Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A.
 _NAME = re.compile(r"(?=.*[^\W\d_])..")
@@ -53,13 +53,13 @@ def origin(report: Path) -> Origin:
     try:
         html = read_regular(report).decode("utf-8")
     except OSError as fault:
-        advice = missing_advice(report) if isinstance(fault, FileNotFoundError) else _WRITES
+        advice = missing_advice(report) if isinstance(fault, FileNotFoundError) else _REPORT_ADVICE
         raise InputError(
             f"cannot be read: {describe_fault(fault)[0]}", place=Place(str(report)), advice=advice
         ) from None
     except ValueError:
-        raise InputError("a report must be UTF-8 text", place=Place(str(report)), advice=_WRITES) from None
-    found = _FROM.search(html)
+        raise InputError("a report must be UTF-8 text", place=Place(str(report)), advice=_REPORT_ADVICE) from None
+    found = _ORIGIN_SCRIPT.search(html)
     try:
         said = json.loads(found[1]) if found else {"runs": ()}
         runs = [_locate_run(report, one) for one in said["runs"]]
@@ -70,7 +70,7 @@ def origin(report: Path) -> Origin:
         raise InputError(
             "this report does not record the runs from which it was made",
             place=Place(str(report)),
-            advice=_WRITES,
+            advice=_REPORT_ADVICE,
         )
     gone = tuple(path for path, _, _ in runs if not is_run(path))
     changed = tuple(path for path, _, known in runs if path not in gone and recording_hash(path) != known)
@@ -104,7 +104,7 @@ def _locate_run(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
     return beside, named, known
 
 
-def remade(report: Path, known: Origin) -> Iterator[str]:
+def report_differences(report: Path, known: Origin) -> Iterator[str]:
     """Make the report again, and yield a sentence for each difference in the page or its files."""
     said = known.said
     schema = said.get("schema")
@@ -124,20 +124,20 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
     )
     made = page(again, report.stem)
     moved = [(name, str(path)) for name, path in zip(known.named, known.runs, strict=True) if name != str(path)]
-    yield from _differences(report.name, report.read_bytes(), made.html.encode(), moved)
+    yield from _line_differences(report.name, report.read_bytes(), made.html.encode(), moved)
     for name, text in made.files.items():
         file = report.parent / name
         if not file.is_file():
             yield f"{name}: gone"
         else:
-            yield from _differences(name, file.read_bytes(), text.encode(), moved)
+            yield from _line_differences(name, file.read_bytes(), text.encode(), moved)
     beside = report.with_name(f"{report.stem}-files")
     for file in sorted(beside.glob("*.js")) if beside.is_dir() else ():
         if _CHUNKS.fullmatch(file.name) and f"{beside.name}/{file.name}" not in made.files:
             yield f"{beside.name}/{file.name}: it does not belong to this report"
 
 
-def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _line_differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield a sentence for each line that differs between two texts. `moved` has pairs of the old and new path of a
     run. A new path is not a difference, unless a folder's name is so short that it may occur by chance."""
     for place, (was, now) in enumerate(moved):
@@ -165,7 +165,7 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
                 pairs = enumerate(zip(one, other, strict=False))
                 start = next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
                 begin = max(0, start - 20)
-                parts = (text[begin : start + _SHOWN].decode("utf-8", "replace") for text in (one, other))
+                parts = (text[begin : start + _SHOWN_BYTES].decode("utf-8", "replace") for text in (one, other))
                 words = "column {}: {!r}, and the recordings give {!r}".format(start + 1, *parts)
             yield f"{name}:{number}: {words}"
     if count > _MOST:

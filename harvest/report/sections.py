@@ -208,7 +208,7 @@ _OWN_STYLE = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 _ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')
 
 
-def embedded(svg: str) -> str:
+def without_style(svg: str) -> str:
     """Return a picture without its styles, which the page has once and whose repetition its policy forbids."""
     return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
 

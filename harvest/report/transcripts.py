@@ -33,7 +33,7 @@ _LINE, _MOST_LINES = 600, 60
 # Characters of JSON in a chunk: read in some milliseconds, and still few files for 10,000 conversations.
 _CHUNK = 200_000
 
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PICTURE = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
 
 
@@ -51,16 +51,16 @@ class Transcripts:
     places: Mapping[tuple[str, str, int], int]
 
 
-def bounded(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
+def limit_text(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
     """Return the first `most` characters of a text, made safe to show, and the number of characters that are left
     out."""
     shown = text[:most]
-    if not shown.isprintable() and _STEERING.search(shown):  # the first test is quicker, and false for all of them
-        shown = _STEERING.sub(_draw_character, shown)
+    if not shown.isprintable() and _CONTROL.search(shown):  # the first test is quicker, and false for all of them
+        shown = _CONTROL.sub(_show_character, shown)
     return shown, max(0, len(text) - most)
 
 
-def _draw_character(found: re.Match[str]) -> str:
+def _show_character(found: re.Match[str]) -> str:
     drawn = printable(found[0], line=True)
     return drawn if drawn != found[0] else f"<U+{ord(found[0]):04X}>"
 
@@ -132,9 +132,9 @@ def transcripts(
     else:
         starts.pop()
     index = {
-        "systems": [bounded(name, _QUOTE)[0] for name in systems],
-        "topics": [bounded(name, _QUOTE)[0] for name in topics],
-        "ends": [bounded(name, _QUOTE)[0] for name in words],
+        "systems": [limit_text(name, _QUOTE)[0] for name in systems],
+        "topics": [limit_text(name, _QUOTE)[0] for name in topics],
+        "ends": [limit_text(name, _QUOTE)[0] for name in words],
         **columns,
         "counted": counted,
         "pictures": pictures,
@@ -186,7 +186,7 @@ def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str
 
 def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) -> None:
     """Add lines of limited length and number to the turns of `body`, or to the conversation itself (turn 0)."""
-    lines = {turn: [bounded(line, _LINE)[0] for line in each[:_MOST_LINES]] for turn, each in by_turn.items()}
+    lines = {turn: [limit_text(line, _LINE)[0] for line in each[:_MOST_LINES]] for turn, each in by_turn.items()}
     more = {turn: len(each) - _MOST_LINES for turn, each in by_turn.items() if len(each) > _MOST_LINES}
     for place in (body, *body.get("turns", ())):
         turn = place.get("n", 0)
@@ -201,7 +201,7 @@ def _conversation_body(one: Conversation, folder: str, scores: Mapping[str, str]
     found: dict[str, Any] = {
         "turns": [_turn_body(turn, folder) for turn in one.turns[:_MOST_TURNS]],
         "left": max(0, len(one.turns) - _MOST_TURNS),
-        "detail": bounded(outcome.detail, 2000)[0] if outcome else "",
+        "detail": limit_text(outcome.detail, 2000)[0] if outcome else "",
         "started": one.started_at,
         "ended": one.ended_at,
         "session": f"{one.session}, place {one.place}" if one.place > 1 else "",
@@ -212,17 +212,17 @@ def _conversation_body(one: Conversation, folder: str, scores: Mapping[str, str]
 
 
 def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
-    said, cut = bounded(turn.said)
+    said, cut = limit_text(turn.said)
     by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
     found: dict[str, Any] = {
         "n": turn.number,
-        "state": bounded("; ".join(filter(None, (turn.session and "in a new session", by, turn.worded))), _QUOTE)[0],
+        "state": limit_text("; ".join(filter(None, (turn.session and "in a new session", by, turn.worded))), _QUOTE)[0],
         "said": said,
         "saidCut": cut,
     }
     reply = turn.reply
     if reply is not None:
-        text, cut = bounded(reply.answer.text)
+        text, cut = limit_text(reply.answer.text)
         links = reply.answer.links
         parts = [*part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)]
         found |= {
@@ -230,18 +230,20 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
             "text": text,
             "cut": cut,
             "seconds": reply.seconds,
-            "finish": bounded(reply.finish, _QUOTE)[0],
-            "model": bounded(reply.model, _QUOTE)[0],
-            "sentAs": bounded(reply.sent_as)[0],
-            "links": [[bounded(link.text, _QUOTE)[0], bounded(link.href, 500)[0]] for link in links[:_MOST_LINKS]],
+            "finish": limit_text(reply.finish, _QUOTE)[0],
+            "model": limit_text(reply.model, _QUOTE)[0],
+            "sentAs": limit_text(reply.sent_as)[0],
+            "links": [
+                [limit_text(link.text, _QUOTE)[0], limit_text(link.href, 500)[0]] for link in links[:_MOST_LINKS]
+            ],
             "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
             "parts": list(map(_bounded_line, parts[:_MOST_LINKS])),
             "moreParts": max(0, len(parts) - _MOST_LINKS),
             # Never link to a page that a system wrote: opened from a disk, it would look like ours.
             "files": [
                 [
-                    bounded(name, _QUOTE)[0],
-                    bounded(address, _QUOTE)[0],
+                    limit_text(name, _QUOTE)[0],
+                    limit_text(address, _QUOTE)[0],
                     quote(f"{folder}/{address}") if _PICTURE.fullmatch(address) else "",
                 ]
                 for name, address in reply.evidence.items()
@@ -249,9 +251,11 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
         }
     if turn.route is not None:
         route = turn.route
-        found["route"] = bounded(f"{route.rule} ({route.version}) → {route.target}", _QUOTE)[0]
+        found["route"] = limit_text(f"{route.rule} ({route.version}) → {route.target}", _QUOTE)[0]
         found["why"] = [
-            bounded(f"{piece.note}: {piece.quote}" if piece.note not in ("", piece.quote) else piece.quote, _QUOTE)[0]
+            limit_text(f"{piece.note}: {piece.quote}" if piece.note not in ("", piece.quote) else piece.quote, _QUOTE)[
+                0
+            ]
             for piece in route.evidence[:_MOST_EVIDENCE]
         ]
         found["moreWhy"] = max(0, len(route.evidence) - _MOST_EVIDENCE)
@@ -260,5 +264,5 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
 
 
 def _bounded_line(line: str) -> str:
-    shown, cut = bounded(line, _LINE)
+    shown, cut = limit_text(line, _LINE)
     return f"{shown} … ({cut:,} more characters)" if cut else shown

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest.report.finding import Finding, counted, listed, plain, turns_words
+from harvest.report.finding import Finding, join_names, safe_name, trial_count, turns_words
 from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch import words as watch_words
@@ -21,7 +21,7 @@ _MOST = 3  # reasons, or systems, in a sentence
 _LONGEST = 160  # characters of an answer that is quoted
 
 
-def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
+def unmeasured_finding(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
     """Return the finding if no trial is valid. `baseline` says whether the run was to be compared with a baseline."""
     if not material.conversations:
         planned = f": {pluralize(len(material.planned), 'trial')} are planned" if material.planned else ""
@@ -34,14 +34,14 @@ def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Find
     said = {one.outcome.why: one.outcome.detail for one in reversed(broken) if one.outcome}
     parts = []
     for reason, count in counts.most_common(_MOST):
-        words = plain(said.get(reason, ""))
+        words = safe_name(said.get(reason, ""))
         words = f" (“{words[:_LONGEST]}{'…' if len(words) > _LONGEST else ''}”)" if words else ""
         parts.append(f"{reason} in {pluralize(count, 'attempt')}{words}")
     return Finding(
         "nothing",
         f"Nothing could be measured: none of {lost} that were tried has a valid attempt.{held}",
-        f"This says nothing about how good {listed([plain(name) for name in _tried_words(material)])} "
-        f"{'is' if len(_tried_words(material)) == 1 else 'are'}: no figure includes failures of infrastructure. "
+        f"This says nothing about how good {join_names([safe_name(name) for name in _tried_systems(material)])} "
+        f"{'is' if len(_tried_systems(material)) == 1 else 'are'}: no figure includes failures of infrastructure. "
         f"{pluralize(len(material.planned), 'trial')} planned, none valid.",
         f"{'; '.join(parts)}." if parts else "",
         "Remove the cause, then audit again: it plays a new dated run."
@@ -52,17 +52,17 @@ def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Find
     )
 
 
-def _tried_words(material: Material) -> list[str]:
+def _tried_systems(material: Material) -> list[str]:
     return list(dict.fromkeys(one.key.system for one in material.conversations))
 
 
-def watched(found: Watched, material: Material, run: Path) -> Finding:
+def watched_finding(found: Watched, material: Material, run: Path) -> Finding:
     """Return the finding about the system with the most serious verdict."""
     if not found.systems:
-        return Finding("cannot tell", "The baseline has no system of this run.", f"{counted(material)}.")
-    first, figure = said_of(found)
+        return Finding("cannot tell", "The baseline has no system of this run.", f"{trial_count(material)}.")
+    first, figure = most_serious(found)
     others = [one for one in found.systems if one is not first]
-    also = [f"{plain(one.name)}: {_WORDS[_system_word(one)]}" for one in others[:_MOST]]
+    also = [f"{safe_name(one.name)}: {_WORDS[_system_word(one)]}" for one in others[:_MOST]]
     also += [f"{len(others) - _MOST} more systems below"] if len(others) > _MOST else []
     verdict = _system_word(first)
     drives = [*_driver_words(first), *([f"Also {', '.join(also)}."] if also else ())]
@@ -78,7 +78,7 @@ def watched(found: Watched, material: Material, run: Path) -> Finding:
     )
 
 
-def said_of(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
+def most_serious(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
     """Return the system with the most serious verdict, and the figure behind it."""
     words = list(_WORDS)
     first = min(found.systems, key=lambda system: words.index(_system_word(system)))
@@ -109,7 +109,7 @@ def _system_word(system: WatchedSystem) -> str:
 
 def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
     """Return the finding in one sentence or a few. `turns` is the denominator of ave%useful in words."""
-    name = plain(system.name)
+    name = safe_name(system.name)
     if system.incomparable:
         return f"{name} could not be measured against the baseline: {system.incomparable}."
     if one is None or not system.valid:
@@ -166,21 +166,21 @@ def _scope_words(found: Watched, system: WatchedSystem, one: WatchedFigure | Non
         else ""
     )
     return (
-        f"{interval}{counted(material)}; look {found.look} at a baseline of {runs}, blessed "
+        f"{interval}{trial_count(material)}; look {found.look} at a baseline of {runs}, blessed "
         f"{found.baseline.blessed_at[:10]}{shadow}."
     )
 
 
 def _first_topics(topics: Sequence[str]) -> str:
     more = f" and {len(topics) - _MOST} more" if len(topics) > _MOST else ""
-    return listed([plain(topic) for topic in topics[:_MOST]]) + more
+    return join_names([safe_name(topic) for topic in topics[:_MOST]]) + more
 
 
 def _driver_words(system: WatchedSystem) -> list[str]:
     parts = []
     was, now = system.models
     if was and now and was != now:
-        parts.append(f"It answered as {plain(' and '.join(now))}, before as {plain(' and '.join(was))}.")
+        parts.append(f"It answered as {safe_name(' and '.join(now))}, before as {safe_name(' and '.join(was))}.")
     if system.coverage:
         parts.append(f"Fewer trials are valid than at the baseline: {system.valid} of {system.planned}.")
     if system.lost:
@@ -192,12 +192,12 @@ def _driver_words(system: WatchedSystem) -> list[str]:
         for topic in system.topics[:_MOST]:
             (a, n), (b, m) = topic.before, topic.now
             useful = f"first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
-            topics.append(f"{plain(topic.topic)} ({useful})")
-        parts.append(f"Most on {listed(topics)}.")
+            topics.append(f"{safe_name(topic.topic)} ({useful})")
+        parts.append(f"Most on {join_names(topics)}.")
     if system.turns:
         turn = system.turns[0]
         before, share = (f"{100 * share:.0f}%" for share in turn.portion)
-        way = " → ".join(plain(one) for one in (*turn.turns, turn.branch))
+        way = " → ".join(safe_name(one) for one in (*turn.turns, turn.branch))
         parts.append(f"Conversations part at {way}: {share} of those that came there, before {before}.")
     return parts
 

@@ -11,9 +11,9 @@ from harvest.schedules.job import BUSY, Every, Job, Slot
 from topics.errors import InputError
 
 # Characters of a command: cron of Debian and of BSD silently cuts longer ones.
-LONGEST = 998
+LONGEST_LINE = 998
 
-_MAILED = 40  # lines
+_MAILED_LINES = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
@@ -25,11 +25,11 @@ def crontab(job: Job, flock: str) -> str:
         begin += f"set -a; . {environment} || exit 3; set +a; "
     words = shlex.join([flock, "-n", "-E", str(BUSY), str(job.lock), *job.words])
     said = shlex.quote(f"harvest reaudit of {job.name}: exit code")
-    failed = f"c=$?; echo {said} $c; tail -n {_MAILED} {log}; exit $c"
+    failed = f"c=$?; echo {said} $c; tail -n {_MAILED_LINES} {log}; exit $c"
     command = (f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}").replace("%", r"\%")
-    if len(command) > LONGEST:
+    if len(command) > LONGEST_LINE:
         raise InputError(
-            f"the command has {len(command)} characters, but cron cuts it off after {LONGEST}",
+            f"the command has {len(command)} characters, but cron cuts it off after {LONGEST_LINE}",
             advice="shorten paths and options, or use --systemd",
         )
     lines = [f"# {job.sentence}"]

@@ -21,7 +21,7 @@ BUSY = 75
 
 _MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
 _HOURS = (4, 5)  # at night, but not in hours that a change of clocks skips or repeats
-_LATER = 6  # hours after an audit, another one confirms its alarm
+_CONFIRM_AFTER = 6  # hours after an audit, another one confirms its alarm
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -90,7 +90,7 @@ class Job:
         drawn = slot_of(self.name)
         if not self.confirms:
             return drawn
-        return replace(drawn, hour=drawn.hour + _LATER, minute=(drawn.minute + 30) % 60)
+        return replace(drawn, hour=drawn.hour + _CONFIRM_AFTER, minute=(drawn.minute + 30) % 60)
 
     @property
     def unit(self) -> str:

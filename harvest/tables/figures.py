@@ -64,10 +64,10 @@ def figures(
         named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
         yield Text(f"{named}: no conversation had this many turns", style="dim")
     if last is not None:
-        yield from _without_labels(overall)
+        yield from _unlabelled_notes(overall)
     yield from interval_notes(overall)
     if not asked:
-        yield from _without_interval(overall)
+        yield from _no_interval_notes(overall)
     yield from _invalid_notes(overall, bounded)
     for row in overall:
         # Entities of unknown group count as evenly spread over the groups, which can look fair.
@@ -118,7 +118,7 @@ def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequen
     return sorted(overall, key=rank)
 
 
-def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+def _unlabelled_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """Explain why turns in which users spoke have no share in any system. Turns of an import may have no labels."""
     turns = {row.turn for row in rows if row.measure == USEFUL.name and row.turn}
     labelled = {row.turn for row in rows if row.measure == USEFUL.name and row.turn and row.n}
@@ -205,7 +205,7 @@ def shown_with_interval(row: ScoreRow) -> str:
 
 
 # The estimand of an interval, for the head of its column, by what was resampled.
-_OF = {
+_ESTIMANDS = {
     "topics": "topics like these",
     "topics+trials": "topics like these",
     "clusters": "topics like these",
@@ -221,7 +221,7 @@ _OF = {
 def estimand_of(resampled: Iterable[str | None]) -> str:
     """Return the common estimand of intervals, such as `topics like these`, given which units were resampled. Returns
     "" if there is none, or several. Figures computed from such intervals (d') have the same estimand."""
-    found = {_OF.get(one, "") for one in resampled if one and one != "nothing"}
+    found = {_ESTIMANDS.get(one, "") for one in resampled if one and one != "nothing"}
     return found.pop() if len(found) == 1 else ""
 
 
@@ -240,7 +240,7 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
         yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
 
 
-def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+def _no_interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     reasons: dict[str, list[ScoreRow]] = {}
     for row in rows:
         if row.value == row.value and row.low != row.low and row.note:

@@ -163,13 +163,13 @@ class LongRow:
 
     def as_json(self) -> dict[str, object]:
         """Return a JSON object with every key. Undefined and inapplicable values are null."""
-        return {name: _plain(getattr(self, name)) for name in _NAMES}
+        return {name: _json_value(getattr(self, name)) for name in _NAMES}
 
 
 _NAMES = tuple(entry.name for entry in fields(LongRow))
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, float):  # or one of numpy's
         return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
     return None if value == "" else value
@@ -253,7 +253,7 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
     """
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
-        r"\begin{tabular}{" + "".join("r" if heading in _RIGHT else "l" for heading, _ in columns) + "}",
+        r"\begin{tabular}{" + "".join("r" if heading in _RIGHT_ALIGNED else "l" for heading, _ in columns) + "}",
         r"\toprule",
         " & ".join(heading for heading, _ in columns) + r" \\",
         r"\midrule",
@@ -292,7 +292,7 @@ class _Cells:
         return latex_text(row.system) + (f" $-$ {latex_text(row.other)}" if row.other else "")
 
     @staticmethod
-    def with_signs(words: str) -> str:
+    def replace_signs(words: str) -> str:
         """Write signs that plain LaTeX cannot print in math mode. Other such characters need XeLaTeX or LuaLaTeX."""
         text = latex_text(words)
         for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
@@ -300,7 +300,7 @@ class _Cells:
         return text
 
     @staticmethod
-    def to_be_found(row: LongRow) -> str:
+    def detectable(row: LongRow) -> str:
         if math.isnan(row.detect):
             return ""
         points = row.node or is_percentage(row.measure)  # a turn's branches have shares
@@ -335,10 +335,10 @@ _COLUMNS = (
     ("measure", _Cells.measure),
     ("system", _Cells.system),
     ("topic", lambda row: latex_text(row.topic)),
-    ("turn", lambda row: _Cells.with_signs(row.node)),
+    ("turn", lambda row: _Cells.replace_signs(row.node)),
     ("of", lambda row: latex_text(row.entity)),
-    ("to be found", _Cells.to_be_found),
-    ("figure", lambda row: _Cells.with_signs(row.figure)),
+    ("to be found", _Cells.detectable),
+    ("figure", lambda row: _Cells.replace_signs(row.figure)),
     ("speaks of", lambda row: ESTIMANDS[row.estimand] if row.estimand else ""),
     ("estimate", _Cells.estimate),
     ("interval", _Cells.interval),
@@ -346,4 +346,4 @@ _COLUMNS = (
     ("topics", lambda row: "" if row.topics is None else str(row.topics)),
     ("trials", lambda row: "" if row.trials is None else str(row.trials)),
 )
-_RIGHT = ("to be found", "estimate", "$p$", "topics", "trials")
+_RIGHT_ALIGNED = ("to be found", "estimate", "$p$", "topics", "trials")

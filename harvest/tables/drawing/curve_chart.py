@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, path, room, text, triangle
+from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, path, text, text_width, triangle
 
 _HEIGHT, _AXIS, _BETWEEN = 230.0, 46.0, 30.0
 # (colour, dashes, mark, filled) of the first curve, the second, and so on, repeated from the beginning.
@@ -86,7 +86,7 @@ def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") 
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]
         words = break_lines(name, wide - 50, 12, 1)[0]
-        width = 46 + room(words, 12) + 18
+        width = 46 + text_width(words, 12) + 18
         if across > MARGIN and across + width > MARGIN + wide:
             across, down = MARGIN, down + 21
         if place < len(names):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, circle, diamond, fit_text, line, paragraphs, rectangle, room, text
+from harvest.tables.drawing.svg import MARGIN, circle, diamond, fit_text, line, paragraphs, rectangle, text, text_width
 
 Mark = Literal["circle", "diamond", "bar"]
 
@@ -52,9 +52,12 @@ def panel_width(panel: IntervalPanel) -> float:
 
 def _side_widths(panel: IntervalPanel) -> tuple[float, float]:
     size = _SMALL if panel.small else _SIZE
-    labels = [room(row.label, size * _BOLD) if row.heading else room(row.label, size) + _INDENT for row in panel.rows]
+    labels = [
+        text_width(row.label, size * _BOLD) if row.heading else text_width(row.label, size) + _INDENT
+        for row in panel.rows
+    ]
     left = max(labels, default=0.0)
-    right = max((room(row.said, size) for row in panel.rows), default=0.0)
+    right = max((text_width(row.said, size) for row in panel.rows), default=0.0)
     return min(_MOST, left + 1), min(_MOST, right + 1)
 
 

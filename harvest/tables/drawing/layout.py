@@ -11,7 +11,7 @@ from recordings.trees.tree import ConversationTree
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedBranches:
     """The branches of a node that are not drawn. `drawn` is True if the node also has branches that are drawn."""
 
     branches: int
@@ -20,15 +20,15 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTree:
     """The drawn part of a tree: the branches of each node, the most visited first, and its undrawn branches."""
 
     nodes: tuple[int, ...]
     branches: Mapping[int, tuple[int, ...]]
-    folded: Mapping[int, Folded]
+    folded: Mapping[int, FoldedBranches]
 
 
-def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
+def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> ShownTree:
     """Select the part of a tree to draw: the root, then the most visited branches of selected nodes.
 
     `least` is the smallest share of the tree's trials that a branch must have, `most` the largest number of branches of
@@ -53,12 +53,12 @@ def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 1
         more = int(tree.branches[node]) - len(branches)
         if more:
             beyond = int(tree.visits[node] - tree.stops[node]) - sum(int(tree.visits[one]) for one in branches)
-            folded[node] = Folded(more, beyond, bool(branches))
-    return Shown(tuple(sorted(kept)), {node: tuple(branches) for node, branches in kept.items()}, folded)
+            folded[node] = FoldedBranches(more, beyond, bool(branches))
+    return ShownTree(tuple(sorted(kept)), {node: tuple(branches) for node, branches in kept.items()}, folded)
 
 
-def places(
-    chosen: Shown, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
+def row_positions(
+    chosen: ShownTree, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
 ) -> tuple[dict[int, float], dict[int, tuple[float, ...]], float]:
     """Return the middle of each node, the middles of the rows below its branches, and the total height.
 

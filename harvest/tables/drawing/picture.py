@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.colours import STYLE, paint_attributes
-from harvest.tables.drawing.svg import break_lines, plain, quote_attribute, room
-from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, drawn_tree, text
+from harvest.tables.drawing.svg import break_lines, escape_text, quote_attribute, text_width
+from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, draw_tree, text
 
 _LEAST = 520.0  # in pixels
 _SMALLEST = 0.77  # of its size
@@ -33,7 +33,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
     if not plates:
         raise ValueError("no trees to draw")
     inside = width - 2 * MARGIN
-    trees = [_Part(*drawn_tree(plate, inside)) for plate in plates]
+    trees = [_Part(*draw_tree(plate, inside)) for plate in plates]
     wide = max(_LEAST, *(part.width for part in trees))
     elements: list[str] = []
     down = MARGIN
@@ -65,7 +65,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="harvest-tree" viewBox="0 0 {w} {h}" width="{w}" '
                 f'height="{h}" role="img" aria-label={quote_attribute(name)} direction="ltr" {style} '
                 "font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">",
-                f"<title>{plain(name)}</title>",
+                f"<title>{escape_text(name)}</title>",
                 f"<style>{STYLE}</style>",
                 f'<rect width="{w}" height="{h}" {paint_attributes("paper")}/>',
                 *elements,
@@ -120,7 +120,7 @@ def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[lis
     ]
     found, across = [], 0.0
     for mark, width, what in items:
-        full = width + 7 + room(what, 12)
+        full = width + 7 + text_width(what, 12)
         if across and across + full > wide:
             across, down = 0.0, down + 23
         found.append(f'<g transform="translate({MARGIN + across:.1f} {down:.1f})">{mark}</g>')

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, room, text, triangle
+from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, text, text_width, triangle
 
 _HEIGHT, _LEFT = 320.0, 54.0
 # (colour, mark, filled) of the first series, the second, and so on, repeated from the beginning.
@@ -53,7 +53,7 @@ def _series_key(names: Sequence[str], wide: float, down: float) -> tuple[list[st
     for place, name in enumerate(names):
         ink, mark, filled = _MARKS[place % len(_MARKS)]
         words = break_lines(name, wide - 30, 12, 1)[0]
-        width = 20 + room(words, 12) + 18
+        width = 20 + text_width(words, 12) + 18
         if across > MARGIN and across + width > MARGIN + wide:
             across, down = MARGIN, down + 21
         found.append(mark(across + 7, down, ink, filled=filled))

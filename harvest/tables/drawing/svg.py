@@ -51,7 +51,7 @@ def text(
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_paint_attributes(ink)}{more} unicode-bidi="isolate">'
-        f"{plain(what)}</text>"
+        f"{escape_text(what)}</text>"
     )
 
 
@@ -109,8 +109,8 @@ def page(title: str, description: str, elements: Sequence[str], width: float, he
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="harvest-chart" viewBox="0 0 {w} {h}" width="{w}" '
                 f'height="{h}" role="img" aria-label={quote_attribute(title)} direction="ltr" {style} '
                 f'font-family="{_FONTS}">',
-                f"<title>{plain(title)}</title>",
-                f"<desc>{plain(description)}</desc>",
+                f"<title>{escape_text(title)}</title>",
+                f"<desc>{escape_text(description)}</desc>",
                 f"<style>{STYLE}</style>",
                 rectangle(0, 0, w, h, "paper"),
                 *elements,
@@ -132,7 +132,7 @@ _ASCII = {letter: width for letters, width in _WIDTHS.items() for letter in lett
 _LONGEST = 2000  # characters: no box shows more
 
 
-def room(text: str, size: float) -> float:
+def text_width(text: str, size: float) -> float:
     """Return an upper bound on the width of `text` in pixels, at a font size of `size` pixels."""
     return size * sum(map(_width, text))
 
@@ -148,12 +148,12 @@ def _width(character: str) -> float:
 
 def fit_text(text: str, most: float, size: float) -> str:
     """Cut `text` to a width of `most` pixels. An ellipsis is added if anything was cut."""
-    if room(text, size) <= most:
+    if text_width(text, size) <= most:
         return text
-    return text[: _fitting(text, most - size * _width("…"), size)].rstrip() + "…"
+    return text[: _fitting_length(text, most - size * _width("…"), size)].rstrip() + "…"
 
 
-def _fitting(text: str, most: float, size: float) -> int:
+def _fitting_length(text: str, most: float, size: float) -> int:
     kept = 0
     for character in text:
         most -= size * _width(character)
@@ -168,8 +168,8 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
     The last line is cut if it is too long. Only an empty text has an empty line."""
     found: list[str] = []
     rest = text
-    while rest and len(found) < lines - 1 and room(rest, size) > most:
-        head = rest[: _line_end(rest, max(_fitting(rest, most, size), 1))]
+    while rest and len(found) < lines - 1 and text_width(rest, size) > most:
+        head = rest[: _line_end(rest, max(_fitting_length(rest, most, size), 1))]
         found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
     return (*found, fit_text(rest, most, size)) if rest or not found else tuple(found)
@@ -189,7 +189,7 @@ def _line_end(rest: str, fits: int) -> int:
     return hyphen or fits
 
 
-def plain(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return `text` on one line, escaped as the content of an element."""
     shown = one_line(text[: 4 * _LONGEST])
     more = len(shown) > _LONGEST or len(text) > 4 * _LONGEST
@@ -199,4 +199,4 @@ def plain(text: str) -> str:
 
 def quote_attribute(text: str) -> str:
     """Return `text` as the quoted value of an attribute."""
-    return '"' + plain(text).replace('"', "&quot;") + '"'
+    return '"' + escape_text(text).replace('"', "&quot;") + '"'

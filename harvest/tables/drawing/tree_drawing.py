@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harvest.tables.drawing.colours import paint_attributes
-from harvest.tables.drawing.layout import Shown, places, select_branches
+from harvest.tables.drawing.layout import ShownTree, row_positions, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
-from harvest.tables.drawing.svg import break_lines, plain, room
+from harvest.tables.drawing.svg import break_lines, escape_text, text_width
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
 from recordings.trees.node_text import format_percent, node_title
 from recordings.trees.tree import ConversationTree
@@ -44,7 +44,7 @@ class TreeDrawing:
     least: float = 0.0
     most: int = 12
     ends: Mapping[int, Sequence[tuple[str, Words]]] = field(default_factory=dict)
-    chosen: Shown = field(init=False)
+    chosen: ShownTree = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "chosen", select_branches(self.tree, least=self.least, most=self.most))
@@ -58,8 +58,8 @@ class _Box:
 
     @property
     def width(self) -> float:
-        widest = max((room(line, _LABEL) for line in self.lines), default=0.0) + (17 if self.mark else 0)
-        return max(widest, room(self.note, _SMALL), 10.0) + 2 * _AIR
+        widest = max((text_width(line, _LABEL) for line in self.lines), default=0.0) + (17 if self.mark else 0)
+        return max(widest, text_width(self.note, _SMALL), 10.0) + 2 * _AIR
 
     @property
     def height(self) -> float:
@@ -78,11 +78,11 @@ def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = F
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {paint_attributes(ink)}{more} unicode-bidi="isolate">'
-        f"{plain(what)}</text>"
+        f"{escape_text(what)}</text>"
     )
 
 
-def drawn_tree(plate: TreeDrawing, wide: float) -> tuple[tuple[str, ...], float, float]:
+def draw_tree(plate: TreeDrawing, wide: float) -> tuple[tuple[str, ...], float, float]:
     """Draw a tree from (0, 0). Returns its elements, its width and its height. `wide` is the desired width in
     pixels."""
     for most in _LABELS:
@@ -97,8 +97,8 @@ class _Drawing:
         self.plate, self.tree, self.chosen = plate, plate.tree, plate.chosen
         tree, chosen = self.tree, self.chosen
         self.boxes = {node: self._box(node, most) for node in chosen.nodes if node}
-        self.further = {node: self._further(node) for node in chosen.nodes}
-        self.middles, self.rows, height = places(
+        self.further = {node: self._lower_rows(node) for node in chosen.nodes}
+        self.middles, self.rows, height = row_positions(
             chosen,
             lambda node: max(self.boxes[node].height + _BETWEEN, _ROW) if node else _ROW,
             lambda node: [row for _, row, _ in self.further[node]],
@@ -106,7 +106,7 @@ class _Drawing:
         deepest = max(int(tree.depth[node]) for node in chosen.nodes)
         gaps, widths = [0.0] * (deepest + 2), [0.0] * (deepest + 1)
         self.root = f"{tree.n:,} trial{'s' if tree.n != 1 else ''}"
-        widths[0] = room(self.root, _FIGURE) * 1.12
+        widths[0] = text_width(self.root, _FIGURE) * 1.12
         for node in chosen.nodes:
             depth = int(tree.depth[node])
             if node:
@@ -118,7 +118,7 @@ class _Drawing:
         self.left, self.widths, self.gaps = [0.0], widths, gaps
         for depth in range(1, deepest + 1):
             self.left.append(self.left[-1] + widths[depth - 1] + _CURVE + gaps[depth] + 9)
-        self.width = max(self._right(node) for node in chosen.nodes)
+        self.width = max(self._right_edge(node) for node in chosen.nodes)
         self.head = 22.0
         self.height = height + self.head
 
@@ -135,14 +135,14 @@ class _Drawing:
             return ()
         return self.plate.ends.get(node) or [(endings(self.tree, node), self.plate.stops[node])]
 
-    def _lone_end(self, node: int) -> bool:
+    def _has_lone_end(self, node: int) -> bool:
         """Return whether a node is followed only by a single end, which is then drawn next to it."""
         return not self.tree.branches[node] and len(self._stop_words(node)) == 1
 
-    def _further(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
+    def _lower_rows(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
         """Return the rows below a node's branches, each with its height and, for an end, its name and label."""
         rows: list[tuple[str, float, tuple[str, Words] | None]] = []
-        if not self._lone_end(node):
+        if not self._has_lone_end(node):
             rows += [("stop", _ROW, end) for end in self._stop_words(node)]
         if node in self.chosen.folded:
             rows.append(("folded", 28.0, None))
@@ -156,25 +156,25 @@ class _Drawing:
     def _edge_of(self, node: int) -> float:
         return self._x(node) + self.widths[int(self.tree.depth[node])] + (0 if node else 4)
 
-    def _bend(self, node: int) -> float:
+    def _bend_x(self, node: int) -> float:
         """Return the x at which all edges of a column bend, so that they do not cross rows."""
         depth = int(self.tree.depth[node])
         return self.left[depth] + self.widths[depth] + _CURVE
 
-    def _right(self, node: int) -> float:
+    def _right_edge(self, node: int) -> float:
         found = [self._edge_of(node)]
-        if self._lone_end(node):
+        if self._has_lone_end(node):
             ((name, words),) = self._stop_words(node)
-            found.append(self._edge_of(node) + 32 + max(room(name, _FIGURE), room(_row(words), _SMALL)))
+            found.append(self._edge_of(node) + 32 + max(text_width(name, _FIGURE), text_width(_row(words), _SMALL)))
         for kind, _, end in self.further[node]:
-            start = self._bend(node)
+            start = self._bend_x(node)
             if end is not None:
                 depth = int(self.tree.depth[node])
-                found.append(start + self.gaps[depth + 1] + 30 + room(end[0], _FIGURE))
+                found.append(start + self.gaps[depth + 1] + 30 + text_width(end[0], _FIGURE))
             elif kind == "folded":
-                found.append(start + 6 + room(self._fold_words(node), 11.5))
+                found.append(start + 6 + text_width(self._fold_words(node), 11.5))
             else:
-                found.append(start + 6 + room(_short(self.plate.unseen[node]), _SMALL))
+                found.append(start + 6 + text_width(_short_label(self.plate.unseen[node]), _SMALL))
         return max(found)
 
     def _fold_words(self, node: int) -> str:
@@ -203,24 +203,31 @@ class _Drawing:
             found += self._ends(node)
         return [*found, "</g>"]
 
-    def _thick(self, visits: int) -> float:
+    def _edge_width(self, visits: int) -> float:
         return max(_WIDEST * visits / self.tree.n, 1.2)
 
     def _edges(self, node: int) -> list[str]:
         tree = self.tree
         hung = [
-            (self.middles[one], self._x(one), self._thick(int(tree.visits[one])), "edge")
+            (self.middles[one], self._x(one), self._edge_width(int(tree.visits[one])), "edge")
             for one in self.chosen.branches[node]
         ]
         for (kind, _, ended), row in zip(self.further[node], self.rows[node], strict=True):
             if ended is not None:
                 depth = int(tree.depth[node])
-                hung.append((row, self._bend(node) + self.gaps[depth + 1] + 9, self._thick(_count(ended[1])), "edge"))
+                hung.append(
+                    (
+                        row,
+                        self._bend_x(node) + self.gaps[depth + 1] + 9,
+                        self._edge_width(_trial_count(ended[1])),
+                        "edge",
+                    )
+                )
             elif kind == "folded":
-                hung.append((row, self._bend(node), self._thick(self.chosen.folded[node].visits), "edge"))
+                hung.append((row, self._bend_x(node), self._edge_width(self.chosen.folded[node].visits), "edge"))
             else:
-                hung.append((row, self._bend(node), 1.5, "unseen"))
-        start, bend = self._edge_of(node), self._bend(node)
+                hung.append((row, self._bend_x(node), 1.5, "unseen"))
+        start, bend = self._edge_of(node), self._bend_x(node)
         y = self.middles[node] - sum(thick for _, _, thick, kind in hung if kind == "edge") / 2
         found = []
         for row, end, thick, kind in hung:
@@ -240,7 +247,7 @@ class _Drawing:
         symbol = tree.symbol_at(node)
         full = symbol.text or symbol.key or "∅"
         found = [
-            f"<g><title>{plain(full)} — {plain(tree.merging(node))}</title>",
+            f"<g><title>{escape_text(full)} — {escape_text(tree.merging(node))}</title>",
             f'<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{box.height:.1f}" {shape} '
             f"{paint_attributes(paint)}/>",
         ]
@@ -258,34 +265,38 @@ class _Drawing:
             found.append(_box_line(left, top + 5 + _LINE * place, x + width - left - 2, line))
         if box.note:
             found.append(text(x + _AIR, top + box.height - 6, box.note, _SMALL, "dim"))
-        thick = self._thick(int(tree.visits[node]))
-        return [*found, "</g>", *_captions(self._bend(int(tree.parent[node])) + 6, y, thick, self.plate.branches[node])]
+        thick = self._edge_width(int(tree.visits[node]))
+        return [
+            *found,
+            "</g>",
+            *_captions(self._bend_x(int(tree.parent[node])) + 6, y, thick, self.plate.branches[node]),
+        ]
 
     def _ends(self, node: int) -> list[str]:
         tree, y = self.tree, self.middles[node]
         found = []
-        if self._lone_end(node):
+        if self._has_lone_end(node):
             ((name, words),) = self._stop_words(node)
             x = self._edge_of(node)
             found.append(
-                f'<path d="M{x:.1f} {y:.1f}h16" {paint_attributes("edge", self._thick(int(tree.stops[node])))}/>'
+                f'<path d="M{x:.1f} {y:.1f}h16" {paint_attributes("edge", self._edge_width(int(tree.stops[node])))}/>'
             )
             found.append(f'<rect x="{x + 16:.1f}" y="{y - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
             found.append(text(x + 32, y - 1, name, _FIGURE, "ink"))
             found.append(text(x + 32, y + 12, _row(words), _SMALL, "dim"))
         for (kind, _, end), row in zip(self.further[node], self.rows[node], strict=True):
-            x = self._bend(node)
+            x = self._bend_x(node)
             if end is not None:
                 name, words = end
-                found += _captions(x + 6, row, self._thick(_count(words)), words)
+                found += _captions(x + 6, row, self._edge_width(_trial_count(words)), words)
                 x += self.gaps[int(tree.depth[node]) + 1] + 9
                 found.append(f'<rect x="{x:.1f}" y="{row - 5:.1f}" width="10" height="10" {paint_attributes("end")}/>')
                 found.append(text(x + 16, row + 4, name, _FIGURE, "ink"))
             elif kind == "folded":
                 found.append(text(x + 6, row + 4, self._fold_words(node), 11.5, "ink"))
             else:
-                line = text(x + 6, row + 4, _short(self.plate.unseen[node]), _SMALL, "dim")
-                found.append(f"<g><title>{plain(self.plate.unseen[node])}</title>{line}</g>")
+                line = text(x + 6, row + 4, _short_label(self.plate.unseen[node]), _SMALL, "dim")
+                found.append(f"<g><title>{escape_text(self.plate.unseen[node])}</title>{line}</g>")
         return found
 
 
@@ -299,7 +310,7 @@ def _box_line(x: float, y: float, width: float, line: str) -> str:
 
 def _caption_width(words: Words) -> float:
     share, counts, interval = words
-    return max(room(share, _FIGURE) * 1.12 + 5 + room(counts, _SMALL), room(interval, _SMALL)) + 6
+    return max(text_width(share, _FIGURE) * 1.12 + 5 + text_width(counts, _SMALL), text_width(interval, _SMALL)) + 6
 
 
 def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
@@ -307,12 +318,12 @@ def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
     above, below = y - thick / 2 - 4, y + thick / 2 + 11
     return [
         text(x, above, share, _FIGURE, "ink", bold=True),
-        text(x + room(share, _FIGURE) * 1.12 + 5, above, counts, _SMALL, "dim"),
+        text(x + text_width(share, _FIGURE) * 1.12 + 5, above, counts, _SMALL, "dim"),
         *([text(x, below, interval, _SMALL, "dim")] if interval else []),
     ]
 
 
-def _count(words: Words) -> int:
+def _trial_count(words: Words) -> int:
     """Return the number of trials from the label of an edge, such as `3/10`."""
     return int(words[1].partition("/")[0])
 
@@ -321,6 +332,6 @@ def _row(words: Words) -> str:
     return " ".join(part for part in words if part)
 
 
-def _short(note: str) -> str:
+def _short_label(note: str) -> str:
     """Return a label without its counts, which the title of the element shows."""
     return note.partition(" (")[0]

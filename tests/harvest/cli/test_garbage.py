@@ -6,15 +6,15 @@ import gc
 
 import pytest
 
-from harvest.cli.garbage import uncollected
+from harvest.cli.garbage import pause_collection
 
 
 def test_collecting_goes_on_afterwards_whatever_happens() -> None:
     assert gc.isenabled()
-    with uncollected():
+    with pause_collection():
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), uncollected():
+    with pytest.raises(ZeroDivisionError), pause_collection():
         _ = 1 / 0
     assert gc.isenabled()
 
@@ -23,10 +23,10 @@ def test_many_values_are_not_looked_through_later_either() -> None:
     gc.collect()  # so that few are young
     before = gc.get_freeze_count()
     try:
-        with uncollected(many=10_000):
+        with pause_collection(many=10_000):
             few: list[list[int]] = [[] for _ in range(100)]
         assert gc.get_freeze_count() == before
-        with uncollected(many=10_000):
+        with pause_collection(many=10_000):
             many: list[list[int]] = [[] for _ in range(20_000)]
         assert gc.get_freeze_count() >= before + len(many) + len(few)
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.audits.starter_files import starter_drivers
-from harvest.cli.init import begin
+from harvest.cli.init import write_files
 from harvest.drivers.registry import DRIVERS
 from tests.support.command_line import harvest
 from topics.errors import InputError
@@ -112,7 +112,7 @@ def test_what_another_process_writes_meanwhile_is_not_overwritten_and_nothing_of
 
     monkeypatch.setattr(Path, "open", beside)
     with pytest.raises(InputError, match=r"topics.yaml exists already"):
-        begin(tmp_path, {"audit.yaml": "ours", "topics.yaml": "ours", "protocol.yaml": "ours"})
+        write_files(tmp_path, {"audit.yaml": "ours", "topics.yaml": "ours", "protocol.yaml": "ours"})
     monkeypatch.undo()
     assert [file.name for file in tmp_path.iterdir()] == ["topics.yaml"]
 

@@ -80,9 +80,9 @@ def test_other_commands_say_how_to_go_on(
 
 ENDING = """
 import asyncio, os, signal
-from harvest.cli.interruption import interruptible, run_until_stopped
+from harvest.cli.interruption import handle_signals, run_until_stopped
 
-interruptible()
+handle_signals()
 
 
 async def work():

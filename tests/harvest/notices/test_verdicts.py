@@ -122,7 +122,7 @@ def test_a_fall_beyond_what_matters_is_said_and_changes_no_exit_code(
     found = watched(system(replace(figure("cannot tell"), difference=moved, levels=(0.62, 0.0))))
     (account,) = told(found, found.code(strict=False)).accounts
     notice = account.notices[0]
-    assert (found.code(strict=False), notice.code, notice.verdict, notice.said) == (0, 0, "cannot tell", word)
+    assert (found.code(strict=False), notice.code, notice.verdict, notice.shown_verdict) == (0, 0, "cannot tell", word)
     assert notice.sentence == f"ave%useful {said}; one audit is not enough for an alarm (evidence 62%)"
     assert "cannot tell" not in account.sentence
 
@@ -183,8 +183,8 @@ def test_what_thresholds_come_to(found: list[Checked], code: int, strict: bool, 
     bulletin = bounds_bulletin(found, audit="weekly", run="r", at=0.0, code=code, strict=strict)
     assert (bulletin.command, bulletin.verdict, bulletin.code) == ("score", verdict, code)
     codes = {one.code for account in bulletin.accounts for one in account.notices}
-    assert (1 in codes, 3 in codes) == (code == 1, "not measured" in bulletin.counted() or strict)
-    assert sum(bulletin.counted().values()) == len(found)
+    assert (1 in codes, 3 in codes) == (code == 1, "not measured" in bulletin.count_verdicts() or strict)
+    assert sum(bulletin.count_verdicts().values()) == len(found)
 
 
 def test_of_a_run_that_was_played_its_trials_are_told_too() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harvest.report.compared_finding import compared
+from harvest.report.compared_finding import comparison_finding
 from harvest.report.document import make_report
-from harvest.report.finding import Finding, of_turns, single
+from harvest.report.finding import Finding, is_share_of_turns, single_finding
 from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.scores.gathered import gather_runs
@@ -55,7 +55,7 @@ def said(
         replace(one, pairs=tuple(changed(pair) for pair in one.pairs)) if one.measure == "ave%useful" else one
         for one in found.measures
     ]
-    return compared(replace(found, measures=tuple(measures)), material, 0.03, [Path("run")])
+    return comparison_finding(replace(found, measures=tuple(measures)), material, 0.03, [Path("run")])
 
 
 def test_a_difference_that_is_shown_names_the_better_system_the_topics_and_what_to_read(
@@ -110,7 +110,7 @@ def test_where_a_winner_is_withheld_the_headline_says_why_and_not_that_a_test_fa
 
     measures = tuple(replace(one, pairs=tuple(map(withheld, one.pairs))) for one in found.measures)
     changed = replace(found, measures=measures, selected=frozenset("A"), unlike=frozenset("AB"))
-    headline = compared(changed, material, 0.03, [Path("run")])
+    headline = comparison_finding(changed, material, 0.03, [Path("run")])
     assert f"the interval excludes 0, but {why}." in headline.found
     assert "the test does not settle it" not in headline.found
     assert headline.next.startswith(
@@ -222,7 +222,7 @@ def test_topics_are_said_to_favour_only_the_side_that_they_do(two: tuple[Compari
     def drives(value: float, drivers: list[Driver]) -> str:
         changed = replace(pair, value=value, verdict="cannot tell", drivers=tuple(drivers))
         measures = tuple(replace(each, pairs=(changed,)) if each is one else each for each in found.measures)
-        return compared(replace(found, measures=measures), material, 0.03, [Path("run")]).drives
+        return comparison_finding(replace(found, measures=measures), material, 0.03, [Path("run")]).drives
 
     assert drives(0.1, some) == "Topics pull both ways: T0 and T1 towards A, T3 towards B."
     assert drives(-0.1, some) == "Topics pull both ways: T3 towards A, T0 and T1 towards B."
@@ -259,9 +259,9 @@ def test_a_headline_says_of_turns_only_where_it_is_the_share_of_turns(
     lengths: list[tuple[str, str]], said: str
 ) -> None:
     material = talks(lengths)
-    found = single("A", material, score_material(material), None, Path("run"), "A")
+    found = single_finding("A", material, score_material(material), None, Path("run"), "A")
     assert re.sub(r" \[[^]]*\]", "", found.found) == f"A answered usefully in {said}."
     of_all = [label for _, labels in lengths for label in labels]
     share = f"{100 * of_all.count('o') / len(of_all):.1f}%"
-    assert ("of turns" in said) == of_turns(material, ["A"])
+    assert ("of turns" in said) == is_share_of_turns(material, ["A"])
     assert "of turns" not in said or said.startswith(share)

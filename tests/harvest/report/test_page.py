@@ -16,7 +16,7 @@ import pytest
 
 from harvest.report.document import Report, make_report
 from harvest.report.page import chunk_file, page
-from harvest.report.transcripts import MOST_TEXT, bounded
+from harvest.report.transcripts import MOST_TEXT, limit_text
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import score_runs
 from harvest.tables.figures import shown_with_interval
@@ -274,7 +274,7 @@ def test_a_text_is_shown_bounded_with_what_was_cut_and_without_what_would_steer(
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", every)
     assert "␛[31mred" in every
     assert HOSTILE[9] in every, "what steers nothing stays as it was"
-    shown, cut = bounded("x" * 10_000_000)
+    shown, cut = limit_text("x" * 10_000_000)
     assert (len(shown), cut) == (MOST_TEXT, 10_000_000 - MOST_TEXT)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from harvest.cli.login import logged_in
+from harvest.cli.login import wait_for_login
 from harvest.cli.main import main
 from harvest.drivers.browser import Options
 from harvest.pages.browser.login import keep_login, log_in, read_secrets
@@ -176,13 +176,13 @@ async def test_everything_between_the_command_and_the_screen() -> None:
         async def done() -> None:
             """A log-in that was made at once."""
 
-        state = await logged_in(settings(), server.url, done)
+        state = await wait_for_login(settings(), server.url, done)
     assert state["cookies"] == []
 
 
 async def test_a_page_that_does_not_come_is_an_error() -> None:
     with pytest.raises(DriverError, match="page-"):
-        await logged_in(settings(), "http://127.0.0.1:9/", never)
+        await wait_for_login(settings(), "http://127.0.0.1:9/", never)
 
 
 def state_with(value: str) -> dict[str, Any]:
@@ -409,7 +409,7 @@ def test_options_that_the_driver_takes_reach_the_window(
 
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("PROXY", f"http://me:{TOKEN}@proxy:1")
-    monkeypatch.setattr("harvest.cli.login.logged_in", seen)
+    monkeypatch.setattr("harvest.cli.login.wait_for_login", seen)
     options = ("--proxy", "env:PROXY", "--locale", "ja-JP", "--timezone", "Asia/Tokyo", "--viewport", "900x700")
     with pytest.raises(SystemExit) as ended:
         main(["login", "https://a.example/", "--out", str(tmp_path / "l.json"), *options, "--user-agent", "Own/1"])

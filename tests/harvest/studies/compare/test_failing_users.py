@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from harvest.audits.audit import load_audit
-from harvest.report.compared_finding import compared
-from harvest.report.finding import single
+from harvest.report.compared_finding import comparison_finding
+from harvest.report.finding import single_finding
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.plan.allocation import plan_spending
@@ -210,7 +210,7 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again
     told = " ".join(str(part) for part in comparison_tables(found, width=200))
     assert "trials were lost by what had been answered; with all of them" in told
     assert any("answers labelled x were the last before the trial was lost" in note for note in found.notes)
-    headline = compared(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
+    headline = comparison_finding(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
     assert headline.verdict == "cannot tell"
     assert "remove the cause and make a new run" in headline.next
     assert "play the missing trials first" not in headline.next
@@ -221,7 +221,7 @@ async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_
     run = await _played(tmp_path, lambda last: last.startswith("SYSA") and draws.random() < 0.6)
     found, material = compare_runs([run]), gather_runs(run).material
     assert found.dependent == frozenset()
-    headline = compared(found, material, 0.05, [tmp_path / "run"])
+    headline = comparison_finding(found, material, 0.05, [tmp_path / "run"])
     cut = (
         f"of 40 conversations were cut short by a failure of the user (no-words x {material.cut_short['SYSA'].total()})"
     )
@@ -265,7 +265,7 @@ async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Pa
 async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:
     run = await _played(tmp_path, lambda last: last.endswith("Here it is."), SYSTEMS[:1])
     material = gather_runs(run).material
-    headline = single("SYSA", material, score_material(material), None, tmp_path / "run", "SYSA")
+    headline = single_finding("SYSA", material, score_material(material), None, tmp_path / "run", "SYSA")
     assert "of 40 conversations were cut short by a failure of the user (no-words x " in headline.next
     assert "To narrow the interval" not in headline.next
     assert "cut short by a failure of the user" in headline.scope

@@ -13,7 +13,7 @@ import yaml
 
 from harvest.audits.audit import load_audit
 from harvest.cli import main
-from harvest.report.compared_finding import compared
+from harvest.report.compared_finding import comparison_finding
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.validity.odd_users import refused_in
@@ -272,7 +272,7 @@ async def test_the_card_is_recorded_scored_shown_and_reported(
     html = page.read_text()
     assert "Users worded by a model" in html
     assert "met unlike users" in html
-    headline = compared(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
+    headline = comparison_finding(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
     assert headline.verdict == "cannot tell"
     assert "did not say the same as those of another system" in headline.next
 

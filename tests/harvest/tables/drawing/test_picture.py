@@ -23,9 +23,9 @@ from harvest.studies.trees.figures import tree_figures
 from harvest.studies.trees.tree_scores import tree_scores
 from harvest.studies.trees.words import plates
 from harvest.tables.drawing.colours import STYLE
-from harvest.tables.drawing.layout import places, select_branches
+from harvest.tables.drawing.layout import row_positions, select_branches
 from harvest.tables.drawing.picture import picture
-from harvest.tables.drawing.svg import break_lines, fit_text, room
+from harvest.tables.drawing.svg import break_lines, fit_text, text_width
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.trees.builder import LABEL, fold
 from recordings.trees.node_text import column_width
@@ -270,7 +270,7 @@ def test_rows_do_not_meet_and_lie_within_the_picture(conversations: list[Convers
     tree = tree_of(conversations)
     chosen = select_branches(tree)
     own = {node: 20.0 + 7 * (node % 5) for node in chosen.nodes}
-    middles, rows, height = places(chosen, own.__getitem__, lambda node: [9.0] * int(tree.stops[node] > 0))
+    middles, rows, height = row_positions(chosen, own.__getitem__, lambda node: [9.0] * int(tree.stops[node] > 0))
     by_depth: dict[int, list[tuple[float, float]]] = {}
     for node in chosen.nodes:
         by_depth.setdefault(int(tree.depth[node]), []).append((middles[node], own[node] / 2))
@@ -309,10 +309,10 @@ def test_a_conversation_without_a_turn_and_a_single_trial_are_drawn() -> None:
 def test_lines_fit_their_room_and_lose_nothing_but_the_end(text: str, most: float) -> None:
     lines = break_lines(text, most, 13, 3)
     assert len(lines) <= 3
-    assert all(room(line, 13) <= most + 14 for line in lines)
+    assert all(text_width(line, 13) <= most + 14 for line in lines)
     whole = "".join(lines).replace(" ", "")
     assert text.replace(" ", "").startswith(whole.removesuffix("…"))
-    assert room(fit_text(text, most, 13), 13) <= most or len(fit_text(text, most, 13)) <= 1
+    assert text_width(fit_text(text, most, 13), 13) <= most or len(fit_text(text, most, 13)) <= 1
     assert all(lines) or lines == ("",)
 
 
@@ -328,11 +328,11 @@ def test_no_line_is_empty_or_broken_where_a_letter_would_be_lost(text: str, most
 
 def test_acts_are_broken_where_they_are_joined_and_not_within_a_word() -> None:
     said = "F+OTHER+F+ACTION-DIRECTIVE+OPEN-OPTION"
-    found = break_lines(said, room("F+OTHER+F+ACTION-DI", 13), 13, 3)
+    found = break_lines(said, text_width("F+OTHER+F+ACTION-DI", 13), 13, 3)
     assert found == ("F+OTHER+F+", "ACTION-DIRECTIVE+", "OPEN-OPTION")
-    narrow = break_lines(said, room("F+OTHER+F+AC", 13), 13, 9)
+    narrow = break_lines(said, text_width("F+OTHER+F+AC", 13), 13, 9)
     assert narrow == ("F+OTHER+F+", "ACTION-", "DIRECTIVE+", "OPEN-OPTION")
-    assert break_lines("C++ is a language", room("C++", 13), 13, 9)[0] == "C++"
+    assert break_lines("C++ is a language", text_width("C++", 13), 13, 9)[0] == "C++"
 
 
 # What a browser makes of it.
