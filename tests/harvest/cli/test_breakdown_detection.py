@@ -138,7 +138,7 @@ def test_predictions_go_to_a_file_that_is_not_there_yet_and_counts_without_words
     assert harvest("breakdown", "predict", logs, "--out", out, "--force").returncode == 0
     assert out.read_text() == harvest("breakdown", "predict", logs).stdout
     nothing = harvest("breakdown", "predict", DATA / "dbdc3_en" / "YI_100.json", "--out", logs.parent / "none.jsonl")
-    assert (nothing.returncode, "no turn here has a word" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "no turn in this file has any text" in nothing.stderr) == (2, True)
     assert not (logs.parent / "none.jsonl").exists()
 
 

@@ -165,7 +165,7 @@ def test_what_is_not_in_the_audit_is_refused_and_leaves_no_folder(
 def test_where_there_are_several_systems_one_must_be_named(folder: Path) -> None:
     done = harvest("chat", "audit.yaml", "--topic", "M002", cwd=folder)
     assert done.returncode == 2
-    assert "choose one by --system" in done.stderr
+    assert "choose one with --system" in done.stderr
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def test_commands_that_write_one_file_within_two_seconds_lose_nothing_of_one_ano
         ended = at_once(folder, commands, rng, within)
         blessed = [(command, said) for command, code, said in ended if command.startswith("bless") and code == 0]
         refused = [said for command, code, said in ended if command.startswith("bless") and code == 2]
-        assert all(re.search(r"there is a baseline already|somebody else wrote this file", said) for said in refused)
+        assert all(re.search(r"this baseline exists already|another process wrote this file", said) for said in refused)
         assert len(blessed) == len(refused) == blessings / 2
         for command, _ in blessed:
             assert f'"blessed_by": "{command[-1]}"' in (folder / "new.json").read_text()
@@ -133,7 +133,7 @@ def test_a_baseline_that_somebody_else_replaced_meanwhile_is_not_replaced(
     monkeypatch.setattr("harvest.cli.bless.bless", slow)
     done = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert done.returncode == 2
-    assert "audit.baseline.json: somebody else wrote this file while the runs were read" in done.stderr
+    assert "audit.baseline.json: another process wrote this file while the runs were read" in done.stderr
     assert '"blessed_by": "b"' in (folder / "audit.baseline.json").read_text()
     again = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert again.returncode == 0

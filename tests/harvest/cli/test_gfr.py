@@ -198,7 +198,7 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--gains", "L1"], "'L1' is not a gain of a grade"),
+        (["--gains", "L1"], "'L1' does not give the gain of a grade"),
         (["--gains", "L1=1,L1=2"], "L1 is given twice"),
         (["--gains", "L1=0"], "no grade has a gain above 0"),
         (["--gains", "L1=1"], "grade L2 has no gain"),
@@ -206,7 +206,7 @@ def test_names_that_could_steer_a_terminal_are_shown_as_pictures(
         (["--persistence", "0"], "persistence"),
         (["--gains", "L1=1,L2=3", "--gains", "L1=2"], "L1 is given twice"),
         (["--ordinal", "AGE"], "there is no attribute set 'AGE'"),
-        (["--ordinal", "M-ORIGIN", "--nominal", "M-ORIGIN"], "given as both ordinal and nominal"),
+        (["--ordinal", "M-ORIGIN", "--nominal", "M-ORIGIN"], "cannot be both ordinal and nominal"),
         (["--run", "no-such-run"], "no-such-run: no such file"),
         (["stray"], "stray"),
     ],

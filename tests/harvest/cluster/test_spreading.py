@@ -228,7 +228,7 @@ def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_
     (tmp_path / "there").mkdir()
     for words, told in (
         (("--dask", "tcp://127.0.0.1:9", "--shard", "1/2"), "--dask assigns shards"),
-        (("--dask", "tcp://127.0.0.1:9", "--worker", "w"), "leave --shard and --worker out"),
+        (("--dask", "tcp://127.0.0.1:9", "--worker", "w"), "leave out both options"),
     ):
         refused(tmp_path, "new", *words, told=told)
     refused(tmp_path, "there", "--dask", "nowhere", told="a cluster needs a new one")

@@ -91,5 +91,5 @@ def test_a_folder_that_has_gone_is_not_a_change(tmp_path: Path) -> None:
 
 
 def test_a_line_that_cron_would_cut_is_refused() -> None:
-    with pytest.raises(InputError, match="cron truncates after 998"):
+    with pytest.raises(InputError, match="cron cuts it off after 998"):
         crontab(job("/bin/harvest", "x" * 900), FLOCK)
