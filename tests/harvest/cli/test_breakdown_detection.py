@@ -97,7 +97,7 @@ def test_counts_without_words_are_evaluated_as_before_and_a_detector_is_refused(
     assert "no predictions were given" in notes[-1]
     done = harvest("breakdown", "eval", DATA / "dbdc3_en" / "YI_100.json", "--cross-validate")
     assert done.returncode == 2
-    assert "do not have the words" in done.stderr
+    assert "do not contain the text" in done.stderr
 
 
 def test_predictions_can_be_evaluated_as_any_submission(logs: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_submission_with_the_name_of_the_detector_is_refused(logs: Path) -> No
     (logs.parent / "detector.jsonl").write_text(predicted)
     done = harvest("breakdown", "eval", logs, logs.parent / "detector.jsonl")
     assert done.returncode == 2
-    assert "a submission cannot be called 'detector'" in done.stderr
+    assert "the submission 'detector' is named like the detector" in done.stderr
 
 
 PROTOCOL = """\
