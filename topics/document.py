@@ -29,7 +29,7 @@ MISWRITTEN = "string_pattern_mismatch"
 
 
 def written_form(expression: str, words: str) -> AfterValidator:
-    """Return a validator for strings that `expression` matches completely. `words` says in errors what it allows."""
+    """Return a validator for strings that `expression` matches completely. `words` describes them in error messages."""
     compiled = re.compile(expression)
 
     def check(text: str) -> str:

@@ -11,8 +11,8 @@ _SPACE = " \t\r\n"
 
 
 def walk_json(text: str) -> Iterator[tuple[Loc, bool, int]]:
-    """Yield (path, is key, position) for every key and value in a valid JSON text, in file order. Uses its own stack,
-    so that it can read any nesting that the parser can."""
+    """Yield the path, whether it is a key, and the position of every key and value in a valid JSON text, in file order.
+    Uses its own stack, so that it can read any nesting that the parser can."""
     decoder, at = JSONDecoder(), 0
     open_: list[tuple[Loc, int]] = []  # the containers around `at`: path, next index (-1 for an object)
     loc: Loc = ()

@@ -35,10 +35,8 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedTurn:
-    """A turn with the numbers of annotators who chose O, T and X, at least one in all.
-
-    `system` is "" if the file names none.
-    """
+    """A turn with the numbers of annotators who chose O, T and X, at least one in all. `system` is "" if the file
+    names none."""
 
     dialogue: str
     turn: int

@@ -62,10 +62,7 @@ class _Predictor:
     deals: int = 1
 
     def figures(self, where: npt.NDArray[np.bool_]) -> tuple[Figure, ...]:
-        """Return the measures over the turns selected by `where`.
-
-        Numerators and denominators are means over the deals.
-        """
+        """Return the measures over the turns in `where`, with both sides of each ratio averaged over the deals."""
         deals, here = self.deals, np.tile(where, self.deals)
         found = figures(self.predicted[here], self.gold[here], self.labels[here], self.gold_labels[here])
         if deals == 1:

@@ -56,10 +56,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskSubmission:
-    """A submission, named after its file.
-
-    `nuggets` and `quality` say whether it predicts all dialogues in that subtask.
-    """
+    """A submission, named after its file. `nuggets` and `quality` say whether it predicts all dialogues in that
+    subtask."""
 
     name: str
     estimates: Mapping[str, Estimate]

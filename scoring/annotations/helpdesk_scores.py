@@ -71,10 +71,8 @@ def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
 
 
 def _predict_prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
-    """Predict the mean of all other dialogues by side and question.
-
-    Returns None if there are no others, or if types or levels differ between dialogues.
-    """
+    """Predict the mean of all other dialogues by side and question. Returns None if there are no others, or if types
+    or levels differ between dialogues."""
     if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}

@@ -175,10 +175,8 @@ def _swan_interval(
     judgments: Judgments,
     resampler: Resampler,
 ) -> Interval:
-    """Return the interval of SWAN over pooled nuggets, drawn as for WAN but for all criteria together.
-
-    A criterion of sets has one score for a topic, which is divided evenly over the topic's trials.
-    """
+    """Return the interval of SWAN over pooled nuggets, drawn as for WAN but for all criteria together. A criterion of
+    sets has one score for a topic, which is divided evenly over the topic's trials."""
     every = zip(assessments, conversation_wans(assessments, schema), strict=True)
     wans = {(one.key.topic, one.key.trial): own for one, own in every}
     above = np.full((len(names), len(trials), len(found.covered)), math.nan)

@@ -142,10 +142,8 @@ def _rate_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 
 def _tail_within_topics(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
-    """Return the mean tail of topics. Raises InputError if the run plans too few trials.
-
-    If trials are lost or not played yet, the value is undefined instead.
-    """
+    """Return the mean tail of topics. Raises InputError if the run plans too few trials. If trials are lost or not
+    played yet, the value is undefined instead."""
     beta, kind = _beta(measure), tail_kind(measure)
     known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
     try:

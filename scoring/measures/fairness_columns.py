@@ -100,10 +100,8 @@ def combine_columns(values: Mapping[str, Floats], weights: Mapping[str, float], 
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The turns with a relevant nugget, conversation after conversation.
-
-    `slot` has each nugget's turn, `count` is (turns,); `sizes` and `starts` are (n,), the turns of each conversation.
-    """
+    """The turns with a relevant nugget, conversation after conversation. `slot` has each nugget's turn, `count` is
+    (turns,); `sizes` and `starts` are (n,), the turns of each conversation."""
 
     slot: Counts
     count: Counts

@@ -240,10 +240,8 @@ def _dependent_interval(
 
 
 def _ratio_cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
-    """Return (topics, trials) numerators and denominators whose sums give the share; NaN without a trial.
-
-    If pooled, they are answers; otherwise shares of trials, and 1 over the number of trials of a topic.
-    """
+    """Return (topics, trials) numerators and denominators whose sums give the share; NaN without a trial. If pooled,
+    they are answers; otherwise shares of trials, and 1 over the number of trials of a topic."""
     if pooled:
         return np.where(seen, top, np.nan), np.where(seen, bottom, np.nan)
     there = bottom > 0

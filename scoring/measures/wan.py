@@ -24,7 +24,10 @@ def criterion_of(measure: Measure, schema: Schema) -> str:
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """Return the schema with the weighting of a SWAN or WAN. Criteria of dialogues and sets keep theirs."""
+    """Return the schema with the weighting of a SWAN or WAN.
+
+    Criteria of dialogues and sets keep their own weighting.
+    """
     weights = term.get("weights")
     if weights is None:
         return schema

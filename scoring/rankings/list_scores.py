@@ -316,11 +316,11 @@ def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) 
     for one in groups:
         if one.scale is None:
             notes.append(
-                f"Nobody said whether the groups of {one.name} have an order, so the topics it speaks of have no GFR: "
-                f"say --ordinal {one.name} or --nominal {one.name}."
+                f"It is not declared whether the groups of {one.name} have an order, so its topics have no GFR: "
+                f"give --ordinal {one.name} or --nominal {one.name}."
             )
         if not one.memberships.keys() & qrels.grades.keys():
-            notes.append(f"The membership file of {one.name} speaks of no topic of the qrels.")
+            notes.append(f"The membership file of {one.name} has no topic of the qrels.")
     for run in runs:
         asked = len(qrels.grades.keys() - run.rankings.keys())
         more = len(run.rankings.keys() - qrels.grades.keys())
@@ -329,7 +329,7 @@ def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) 
         if more:
             notes.append(f"{run.name} has lists for {more} topics that are not in the qrels; they are left out.")
         if run.tied:
-            notes.append(f"{run.name}: {run.tied} documents share a rank; they stand as in the file.")
+            notes.append(f"{run.name}: {run.tied} documents share a rank; they keep the order of the file.")
         if run.rising:
             notes.append(
                 f"{run.name}: {run.rising} documents have a higher score than the one ranked before them; "
@@ -339,7 +339,7 @@ def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) 
         notes.append(f"No mean has an interval: {too_few(len(qrels.grades))}.")
     if groups:
         notes.append(
-            "GF and GFR of ranked lists are taken over all documents, those of conversations (GFRC) over relevant "
-            "nuggets only: they do not share a scale."
+            "GF and GFR of ranked lists use all documents, and those of conversations (GFRC) only relevant "
+            "nuggets, so they are on different scales."
         )
     return tuple(notes)

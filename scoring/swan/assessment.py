@@ -56,10 +56,8 @@ class TopicData:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A model's or rule's score of an item, to be compared with the scores that people gave.
-
-    `judge` is the score of the model (if `by_model`) or rule, or None without one. `people` is None if nobody judged.
-    """
+    """A model's or rule's score of an item, to be compared with the scores that people gave. `judge` is the score of
+    the model (if `by_model`) or rule, or None without one. `people` is None if nobody judged."""
 
     item: Item
     judge: float | None

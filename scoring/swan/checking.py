@@ -26,11 +26,8 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check: the corrected mean, if there is one, and the reasons against it.
-
-    `missing` names the topics with fewer than two judged items. `declined` counts the items to which people found the
-    criterion not applicable.
-    """
+    """Result of a check: the corrected mean, if there is one, and the reasons against it. `missing` names the topics
+    with fewer than two judged items. `declined` counts the items to which people found the criterion not applicable."""
 
     found: Corrected | None
     missing: tuple[str, ...]

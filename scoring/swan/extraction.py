@@ -103,10 +103,8 @@ RULES = "rules/2"
 
 
 class Extractor(Protocol):
-    """Interface for finding nuggets of types F and O in one side of one turn.
-
-    Candidates are checked: one that quotes text that is not in its span is rejected.
-    """
+    """Interface for finding nuggets of types F and O in one side of one turn. Candidates are checked: one that quotes
+    text that is not in its span is rejected."""
 
     @property
     def version(self) -> str:
@@ -120,10 +118,8 @@ class Extractor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RuleExtractor:
-    """Extractor that splits sentences at connecting words and finds acts by patterns.
-
-    It uses no model and no network, and its running time is linear in the length of the text.
-    """
+    """Extractor that splits sentences at connecting words and finds acts by patterns. It uses no model and no
+    network, and its running time is linear in the length of the text."""
 
     @property
     def version(self) -> str:

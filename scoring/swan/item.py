@@ -40,10 +40,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a score.
-
-    `kind` is `human`, `rule`, `model` or `gold`. `version` is that of the rule, model or guideline.
-    """
+    """The source of a score. `kind` is `human`, `rule`, `model` or `gold`. `version` is that of the rule, model or
+    guideline."""
 
     kind: str
     author: str

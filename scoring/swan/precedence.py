@@ -125,7 +125,7 @@ class Precedence:
 
     @staticmethod
     def from_options(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
-        """Return the precedence given to a command, with defaults. Raises InputError as `parse` does."""
+        """Return the precedence for the options of a command, with defaults. Raises InputError as `parse` does."""
         entries = Precedence.parse(judges).entries if judges else Precedence().entries
         return Precedence(entries, nuggets or "", folding or DEFAULT_FOLDING)
 

@@ -78,7 +78,7 @@ class Criterion:
     values: tuple[tuple[str, str], ...] = ()
 
     def applies_to(self, item: Item) -> bool:
-        """Return whether the criterion scores the item's speaker and, for level nugget, its type."""
+        """Return whether the criterion scores items with this speaker and, for the level nugget, this type."""
         return item.speaker == self.speaker and (self.level != "nugget" or item.type in self.types)
 
     @property
@@ -114,10 +114,8 @@ class Schema:
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """Return the criterion of that name or number; `_` may replace blanks.
-
-        Raises InputError, suggesting the nearest name.
-        """
+        """Return the criterion of that name or number; `_` may replace blanks. Raises InputError, suggesting the
+        nearest name."""
         folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]
@@ -259,10 +257,8 @@ def _build_criterion(document: Document, loc: Loc, one: _CriterionFile) -> Crite
 
 
 def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
-    """Check criteria with values and criteria of user turns.
-
-    Only people may judge them, as rules and prompts do not support them.
-    """
+    """Check criteria with values and criteria of user turns. Only people may judge them, as rules and prompts do not
+    support them."""
     people_alone = [
         name for name, used in (("values", one.values is not None), ("speaker", one.speaker == "user")) if used
     ]

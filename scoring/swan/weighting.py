@@ -56,10 +56,8 @@ class Item(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The attributes of n items as columns of shape (n,), for one or several conversations, in any order.
-
-    They are those of `Item`. `characters` is None if all items count words.
-    """
+    """Columns of shape (n,) with the attributes of n items (see `Item`) from any conversations, in any order.
+    `characters` is None if all items count words."""
 
     position: Floats
     seen: Floats
@@ -93,7 +91,7 @@ class Weighting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """The weight 1 for every item."""
+    """A weighting that gives every item the weight 1."""
 
     def weights(self, places: Places) -> Floats:
         return np.ones(len(places))
@@ -104,7 +102,7 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A weight of 1 for the conversation's first word, falling by 1/L with every word to 0 from word L + 1 on.
+    """A weighting of 1 for the conversation's first word, falling by 1/L with every word to 0 from word L + 1 on.
 
     `L` is the largest number of words that a user reads, at least 1. `Lc` replaces it if a conversation is measured in
     characters.
@@ -130,7 +128,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """The weight 1 in the final system turn of the conversation, and 0 in all others."""
+    """A weighting of 1 in the final system turn of the conversation, and 0 in all others."""
 
     def weights(self, places: Places) -> Floats:
         return places.final.astype(np.float64)
@@ -141,7 +139,7 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """The weight rate ** k, where k is the number of system nuggets seen before, so that the first one weighs 1.
+    """A weighting of rate ** k, where k is the number of system nuggets seen before, so that the first one weighs 1.
 
     The `rate` is in (0, 1]; 1 gives `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can
     affect the weight of the current one); this is the simplest function that depends on their number alone.

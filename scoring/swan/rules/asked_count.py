@@ -91,10 +91,8 @@ def requested_count(said: str) -> CountRequest | None:
 
 
 def given(text: str) -> int:
-    """Count list items or table rows; without them, the most enumerated things, ordinals or blocks of code.
-
-    If there are no two of these, sentences are counted as well.
-    """
+    """Count list items or table rows; without them, the most enumerated things, ordinals or blocks of code. If there
+    are no two of these, sentences are counted as well."""
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:
         ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]

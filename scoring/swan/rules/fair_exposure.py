@@ -33,10 +33,8 @@ def fairness_score(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Score a turn by Eq. 3 over the mean group membership of its relevant entities, with the weights of the settings.
-
-    A turn without relevant entities gets no score.
-    """
+    """Score a turn by Eq. 3 over the mean group membership of its relevant entities, with the weights of the
+    settings. A turn without relevant entities gets no score."""
     turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
     sets = {one.name: one for one in sight.attributes}
     achieved: dict[int, dict[str, tuple[float, ...]]] = {}

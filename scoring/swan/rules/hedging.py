@@ -33,10 +33,8 @@ _NOT_A_HEDGE = late_pattern(
 
 
 def has_hedge(text: str) -> bool:
-    """Return whether an English claim expresses doubt.
-
-    Quotations, negated doubt, and May as a month or name are ignored.
-    """
+    """Return whether an English claim expresses doubt. Quotations, negated doubt, and May as a month or name are
+    ignored."""
     return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
 
 
@@ -73,17 +71,14 @@ def hedging(hedged: float = 0.5) -> Rule:
 
 
 class _Sentences:
-    """The sentences of each turn, split once.
-
-    Hedges often come in the clause before the claim (`I am not sure, but …`).
-    """
+    """The sentences of each turn, split once. Hedges often come in the clause before the claim (`I am not sure, but
+    …`)."""
 
     def __init__(self, sight: Sight) -> None:
         self._sight = sight
         self._known: dict[int, tuple[str, list[tuple[int, int]]]] = {}
 
     def sentence_of(self, item: Item) -> str:
-        """Return the sentence that contains the item."""
         if item.turn not in self._known:
             text = self._sight.text(replace(item, start=-1, end=-1))
             self._known[item.turn] = text, [(one.start, one.end) for one in sentences(text)]

@@ -71,10 +71,8 @@ class Information:
 
 
 def _capitalised_names(nugget: Nugget) -> Iterable[str]:
-    """Yield words with a capital letter.
-
-    The first word of a sentence counts only in a list item, or if no word in lower case follows it.
-    """
+    """Yield words with a capital letter. The first word of a sentence counts only in a list item, or if no word in
+    lower case follows it."""
     plain = own_words(nugget.text)
     for found in _NAME.finditer(plain):
         word = found[0].removesuffix("'s")

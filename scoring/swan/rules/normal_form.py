@@ -72,10 +72,7 @@ _SHADED = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number with its unit: "" without one, `time`, or `date`, which uses the text `date`.
-
-    `rounded` if approximate.
-    """
+    """A number with a unit, which may be ""; or a `time`, in minutes; or a `date`, whose text is in `date`."""
 
     number: float
     unit: str
@@ -83,10 +80,8 @@ class Value:
     rounded: bool = False
 
     def agrees(self, other: Value) -> bool:
-        """Return whether both values can be true of one thing.
-
-        Rounded numbers may differ by a tenth of the larger one.
-        """
+        """Return whether both values can be true of one thing. Rounded numbers may differ by a tenth of the larger
+        one."""
         if self.unit == other.unit == "date":
             short, long = sorted((self.date, other.date), key=len)
             return long.endswith(short)
@@ -205,10 +200,8 @@ _MOST = 50  # claims with the same words that are kept
 
 
 def compare_claims(one: ClaimForm, other: ClaimForm) -> bool | None:
-    """Return whether two claims of the same words agree, or None if they cannot be compared.
-
-    Claims of fewer than three words, with a condition, in reported speech, or with two or more differing values cannot.
-    """
+    """Return whether two claims of the same words agree, or None if they cannot be compared. It cannot compare claims
+    of fewer than three words, with a condition, in reported speech, or with two or more differing values."""
     if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
         return None
     apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
@@ -226,10 +219,8 @@ def compare_claims(one: ClaimForm, other: ClaimForm) -> bool | None:
 
 @dataclass(slots=True)
 class Claims(Generic[_T]):
-    """Claims by their words, each with its owner.
-
-    Keeps the first of equal claims, and at most 50, so that time is linear.
-    """
+    """Claims by their words, each with its owner. Keeps the first of equal claims, and at most 50, so that time is
+    linear."""
 
     known: dict[tuple[str, ...], dict[ClaimForm, _T]] = field(default_factory=dict)
 

@@ -25,9 +25,7 @@ _SHORT = 3  # words that may be repeated: a refrain, "Yes."
 
 def judge(sight: Sight) -> Iterator[Verdict]:
     """Score 1 - padding/words for each turn with at least 8 words of padding: pleasantries and repeated nuggets.
-
-    Turns in scripts without blanks between words are measured in characters (see `scoring.words`).
-    """
+    Turns in scripts without blanks between words are measured in characters (see `scoring.words`)."""
     found: dict[int, list[Nugget]] = {}
     said: set[tuple[int, str]] = set()
     for one in sight.nuggets:

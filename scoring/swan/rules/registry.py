@@ -69,10 +69,8 @@ _WRITTEN = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
 
 
 def parse_rule(text: str) -> Rule | SetRule:
-    """Parse the notation of a rule.
-
-    Raises ValueError, listing the rules, for an unknown name, and for a wrong parameter.
-    """
+    """Parse the notation of a rule. Raises ValueError, listing the rules, for an unknown name, and for a wrong
+    parameter."""
     match = _WRITTEN.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)
     if name not in RULES:

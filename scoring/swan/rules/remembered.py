@@ -55,10 +55,8 @@ class Statement:
 
 
 def find_statements(said: str) -> Iterator[Statement]:
-    """Yield the user's statements about themself in an English turn.
-
-    Statements after a negation or `if`, and in quotations, are left out.
-    """
+    """Yield the user's statements about themself in an English turn. Statements after a negation or `if`, and in
+    quotations, are left out."""
     plain = own_words(said)
     if plain.rstrip().endswith("?") and plain.count(".") + plain.count("!") == 0:
         return

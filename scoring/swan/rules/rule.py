@@ -88,11 +88,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class SetSight:
-    """A rule's view of all conversations of a system on a topic.
-
-    `own` are the system's conversations by trial. `groups` has those of each user group or arm, and is empty without
-    groups.
-    """
+    """A rule's view of all conversations of a system on a topic. `own` are the system's conversations by trial.
+    `groups` has those of each user group or arm, and is empty without groups."""
 
     system: str
     topic: str
