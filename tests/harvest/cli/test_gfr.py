@@ -89,7 +89,7 @@ def test_the_document_is_in_long_form_and_names_its_settings_and_files(
     assert found["settings"]["gains"] == {"L1": 1, "L2": 3}
     assert found["settings"]["attributes"] == {name: one["scale"] for name, one in REFERENCE["sets"].items()}
     assert found["files"]["runs"] == ["first", "second"]
-    assert any("relevant nuggets only" in note for note in found["notes"])
+    assert any("only relevant nuggets" in note for note in found["notes"])
     for row in found["rows"]:
         assert set(row) == set(ScoreRow.__dataclass_fields__)
         assert str(parse(row["measure"])) == row["measure"]
@@ -181,7 +181,7 @@ def test_the_table_fits_80_columns_and_shows_what_suits_each_scale(
     assert "GF(R-GENDER, by=RNOD)" not in out
     assert "GF(R-HINDEX, by=NMD)" in out
     assert "GF(R-HINDEX, by=JSD)" not in out
-    assert "relevant nuggets only" in " ".join(out.split())
+    assert "only relevant nuggets" in " ".join(out.split())
     assert "[low, high]: 95% Gaffke-type interval" in out
 
 
