@@ -112,7 +112,7 @@ def read_arm(
     """Read one arm, which is one way to play the protocol. `loc` is its location in the audit.
 
     If `grouped`, the users belong to groups, so `check_groups` checks later that every topic has the values that they
-    need. Raises InputError, with its place, if the arm cannot be played.
+    need. Raises InputError, with its place in the audit, if the arm cannot be played.
     """
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import with_given_words

@@ -145,7 +145,8 @@ class Audit:
         )
 
     def build(self, system: System) -> Driver:
-        """Build a driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
+        """Build a driver for `system`. Raises InputError, with its place in the audit, for bad options or a missing
+        secret."""
         surroundings = Surroundings(
             system.name,
             self.folder,

@@ -41,8 +41,8 @@ class Member:
 def read_population(
     document: Document, entries: Mapping[str, MemberEntry], protocol: Protocol, topics: Sequence[Topic]
 ) -> tuple[Member, ...]:
-    """Read the population of an audit, or () if it has none. Raises InputError, with its place, for a member that
-    cannot be played, that equals another one, or that is the only one."""
+    """Read the population of an audit, or () if it has none. Raises InputError, with its place in the audit, for a
+    member that cannot be played, that equals another one, or that is the only one."""
     refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
     # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
@@ -87,8 +87,8 @@ class Threshold(StrictModel):
     """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`.
 
     `judge` says whether the figure's `interval` (the default) or its point `estimate` is compared with the bound.
-    `estimand` says whether the interval is for topics `like-these` or for `these`; by default it is that of the audit's
-    scoring.
+    `estimand` says whether the interval is for topics `like-these` or for `these`; by default, the audit's scoring
+    decides.
     """
 
     measure: str

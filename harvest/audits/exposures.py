@@ -18,8 +18,8 @@ KEYS_IN_CLEAR = "--keys-in-clear"
 
 
 def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
-    """Return the exposure of each system and each endpoint. Raises InputError, with its place, for an unknown driver
-    and for options that it does not accept."""
+    """Return the exposure of each system and each endpoint. Raises InputError, with its place in the audit, for an
+    unknown driver and for options that it does not accept."""
     folder = Path(document.path).resolve().parent
     found = []
     for place, entry in enumerate(file.systems):

@@ -68,7 +68,8 @@ class System:
 
 
 def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[System, ...]:
-    """Read the systems of an audit file. Raises InputError, with its place, for a repeated name or an invalid rate."""
+    """Read the systems of an audit file. Raises InputError, with its place in the audit, for a repeated name or an
+    invalid rate."""
     systems: list[System] = []
     for i, entry in enumerate(entries):
         loc: Loc = ("systems", i)

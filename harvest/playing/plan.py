@@ -67,9 +67,9 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The unplayed part of an audit. `sittings` are by system name. `planned` and `recorded` are the numbers of trials
-    in the audit and of finished trials. `most_turns` is the largest possible number of user turns, and `most_requests`
-    includes all allowed retries and attempts."""
+    """The unplayed part of an audit. `sittings` has the sittings of each system by its name. `planned` and `recorded`
+    are the numbers of trials in the audit and of finished trials. `most_turns` is the largest possible number of user
+    turns, and `most_requests` includes all allowed retries and attempts."""
 
     sittings: dict[str, tuple[Sitting, ...]]
     planned: int
@@ -145,8 +145,8 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """Order the sittings of one system in all its groups and arms, block by block, with each block in random order. The
-    order of the remaining sittings does not depend on those that were played."""
+    """Order the sittings of one system in all its groups and arms, block by block, with each block in random order.
+    Sittings that were already played do not change the order of the others."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

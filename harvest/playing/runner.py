@@ -26,8 +26,8 @@ from topics.identity import derived_seed
 
 
 class Steps:
-    """Hands out sittings so that no system gets more than one trial ahead. `queues` are by system; a system whose queue
-    is empty or that was given up does not hold up the others."""
+    """Hands out sittings so that no system gets more than one trial ahead. `queues` has the queue of each system. A
+    system that was given up or has an empty queue does not delay the other systems."""
 
     def __init__(self, queues: Mapping[str, deque[Sitting]]) -> None:
         self._queues = queues
@@ -96,8 +96,8 @@ class _Desk:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` are by the
-    name of the system that is asked, and are closed when `play` ends. `gates` set the pace of each system."""
+    """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` has a
+    driver for each system that is asked; they are closed when `play` ends. `gates` set the pace of each system."""
 
     player: Player
     systems: tuple[System, ...]

@@ -1,4 +1,4 @@
-"""Merging of runs, some of which are fetched from object stores into temporary folders."""
+"""Merging of local runs and of runs in object stores, which are fetched into temporary folders."""
 
 import re
 import shlex
@@ -38,8 +38,7 @@ class Copies:
 
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
-    """Merge runs, each given as a folder, as the address of a run in a store, or as an address below which several runs
-    are.
+    """Merge runs that are given as folders or as addresses in a store. An address names one run or all runs below it.
 
     Results and errors name these addresses. Runs without any recording are reported as missing. Raises the errors of
     `merge`, and StoreFault.

@@ -41,8 +41,8 @@ _CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.
 
 @dataclass(slots=True)
 class Stint:
-    """The part of a stint that is in the store. `trials` and `chain` have the sizes of the pieces of its two files, by
-    their first byte. `header` is True if it has written a header."""
+    """The part of a stint that is in the store. `trials` and `chain` give the size of each piece of its two files, by
+    the position of the piece's first byte. `header` is True if the stint has written a header."""
 
     number: int
     trials: dict[int, int] = field(default_factory=dict)

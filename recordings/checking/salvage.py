@@ -98,7 +98,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
 
 
 def _report_lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
-    """Yield a sentence on each trial with an attempt of which no line is left although a later attempt exists."""
+    """Yield a sentence on each trial that has lost every line of an attempt, but has lines of a later attempt."""
     begun: dict[str, set[int]] = defaultdict(set)
     last: dict[str, Attempt] = {}
     for file in files:

@@ -187,7 +187,8 @@ class Conversation:
         )
 
     def label(self, turn_number: int) -> str:
-        """Return the label of user turn `turn_number` (from 1): `o`, `x`, or `-` if there is no turn or label."""
+        """Return the label of user turn `turn_number` (from 1), `o` or `x`, or `-` if there is no such turn or
+        label."""
         for turn in self.turns:
             if turn.number == turn_number and turn.label:
                 return turn.label

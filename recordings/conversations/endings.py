@@ -28,9 +28,9 @@ NO_REPLY = "no-reply"
 
 
 def end_name(outcome: Outcome) -> str:
-    """Return the name of an end as a branch of a tree. The name is the kind of end. If the user left, the reason is
-    added, because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of
-    other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
+    """Return the name under which a tree counts an end. It is the kind of end, and for a user who left also the reason,
+    because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of other
+    kinds name the rule or state of a protocol that led there, so they are not separate ends."""
     if outcome.kind == "user-stopped" and outcome.reason and is_end_stated(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind

@@ -2,7 +2,7 @@
 
     turn_rows(run.finished)                a list of dicts for csv.DictWriter, pandas or polars
     data_frame(turn_rows(run.finished))    a data frame of these rows, if pandas or polars is installed
-    turn_rows(run.finished, run="may")     rows with the name of the run, so that one table can hold several runs
+    turn_rows(run.finished, run="may")     rows with the name of the run, for a table of several runs
 
 Unknown values are None, never a number.
 """

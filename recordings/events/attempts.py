@@ -74,7 +74,7 @@ class Attempt:
         return _recorded_turn(len(turns), turns[-1]) if turns else None
 
     def take(self, event: Event, place: Place) -> None:
-        """Add the next event. Raises RunError, with the place, if the event is not valid at this point."""
+        """Add the next event. Raises RunError, with its place in the file, if the event is not valid at this point."""
         if self.ended:
             raise self._wrong(place, "an event after its trial-ended")
         match event:

@@ -278,12 +278,12 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
 
 
 def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
-    """Return the choice that `choice_row` wrote. Raises RunError with the place."""
+    """Return the choice that `choice_row` wrote. Raises RunError with its place in the file."""
     return read_as(ChoiceLine, row, place).choice()
 
 
 def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
-    """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with the place."""
+    """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with its place in the file."""
     parts = {key: row[key] for key in PARTS if key in row}
     turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)
     return replace(turn.answer(), links=answer.links, links_left_out=answer.links_left_out)

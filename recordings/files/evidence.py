@@ -223,8 +223,9 @@ def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
 
 
 def remove_leftovers(folder: Path, of: str | None = None) -> None:
-    """Remove temporary files of killed writers from `folder`: those written for the file named `of`, or all if it is
-    None. Files that cannot be removed stay: they are never read, and an error would stop work that could be done."""
+    """Remove temporary files that killed writers left in `folder`. `of` names the file that they were writing; None
+    removes all. Files that cannot be removed stay: they are never read, and an error would stop work that could be
+    done."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             found = _TEMPORARY.fullmatch(entry.name)

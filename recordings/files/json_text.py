@@ -70,7 +70,7 @@ def _no_constant(name: str) -> float:
 
 
 def parse_value(data: bytes, place: Place) -> Json:
-    """Parse a JSON value that Harvest wrote. Raises RunError, naming the place, if `data` is not JSON."""
+    """Parse a JSON value that Harvest wrote. Raises RunError, with its place in the file, if `data` is not JSON."""
     try:
         return json.loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as fault:
@@ -128,7 +128,8 @@ def iterate_lines(path: Path, folder: Path | None = None) -> Iterator[tuple[Plac
 
 
 def parse_row(data: bytes, place: Place) -> dict[str, Json]:
-    """Parse the JSON object in the line `data`. Raises RunError, with the place, if it is not a JSON object."""
+    """Parse the JSON object in the line `data`. Raises RunError, with its place in the file, if it is not a JSON
+    object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
         raise RunError("the line is not a JSON object", place=place)

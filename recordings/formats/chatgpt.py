@@ -54,8 +54,8 @@ class Path:
 
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
-    """Return the complete paths of a conversation, and an error that names the missing messages of the others, if there
-    are any. An empty conversation has one path without messages."""
+    """Return the complete paths of a conversation, and an error that names missing messages, or None if there are none.
+    An empty conversation has one path without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())

@@ -97,8 +97,8 @@ def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def find_message_lists(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
-    """Return every list of messages in the record, and every message that is in no list, those nearest to the top
-    first. The paths in `without` are skipped."""
+    """Return every list of messages in the record, and every message outside a list, in order of depth. Paths in
+    `without` are skipped."""
     found: list[MessageList] = []
     open_: list[tuple[tuple[str | int, ...], Json, Mapping[str, Any]]] = [((), record, record)]
     for path, value, owner in open_:  # grows while it is gone through

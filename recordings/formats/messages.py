@@ -72,8 +72,8 @@ class SalvagedText:
             return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
 
     def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
-        """Yield the JSON values of the file, as `json_values` does, but also those in lists with damaged records. The
-        error on a line that a bad byte makes invalid names that byte."""
+        """Yield the JSON values of the file as `json_values` does, and also the values of lists with damaged records.
+        If a bad byte makes a line invalid, the error names that byte."""
 
         def refuse(fault: InputError) -> None:
             bad(self.faults.get(fault.place.line, fault) if fault.place else fault)

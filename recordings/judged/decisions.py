@@ -61,9 +61,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions of a run. `standing` has those that were not taken back, in the order in which they were made; a
-    later one on the same thing replaces an earlier one. `ids` has the id of every line, including lines that take back
-    a decision and lines that were taken back."""
+    """The decisions of a run. `standing` has the decisions that are in force, in the order in which they were made.
+    `ids` has the id of every line, including lines that take back a decision and lines that were taken back."""
 
     standing: tuple[Decision, ...] = ()
     ids: frozenset[str] = frozenset()

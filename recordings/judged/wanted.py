@@ -1,4 +1,4 @@
-"""Nuggets that a good answer to a topic contains, and those that each conversation contains: files and layers.
+"""Nuggets of a good answer to each topic, and the nuggets that each conversation contains, in files and as layers.
 
     {"query": "…", "qid": "T1", "nuggets": [{"text": "It opens at nine.", "importance": "vital"}]}
         created: the nuggets of one topic, with the importance vital or okay
@@ -7,11 +7,11 @@
         assigned: the nuggets that one conversation contains. run_id is SYSTEM/TRIAL, as `harvest export --format
         answers` writes it. The assignment is support, partial_support or not_support
 
-The files are those of `nuggetizer`, with one JSON object in each line. Every error has its place. A conversation must
+These are files of `nuggetizer`, with one JSON object in each line. Errors give the line and column. A conversation must
 be assigned exactly the nuggets of its topic. If nuggetizer's model gave no usable answer, the file says `failed`: a
-nugget of unknown importance is left out, and so is a conversation with a failed assignment. Unknown topics are left
-out too. Text in a nugget that looks like a secret is redacted on reading, as in stored layers, so that a file still
-matches the layers made from it.
+nugget of unknown importance is left out, and so is a conversation with a failed assignment. Unknown topics are left out
+too. Text in a nugget that looks like a secret is redacted on reading, as in stored layers, so that a file still matches
+the layers made from it.
 """
 
 from collections import Counter

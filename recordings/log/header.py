@@ -89,7 +89,7 @@ class Header:
     `audit` is the resolved audit. `protocol` and `topics` come from `encode_protocol` and `encode_topics`; they are
     None if unknown, as in imports. `systems` has the definitions by name. `hashes` has the content hashes: a string for
     `protocol`, and hashes by name for `topics` and `systems`. `source` is the origin of an import. `redaction` counts
-    the known secrets, those that are too short to search for, and the marks in the header. `changes` lists the
+    the known secrets, the secrets that are too short to search for, and the marks in the header. `changes` lists the
     additions by later commands, with their times. `parts` summarises the headers of merged runs. `path` is the file,
     for messages.
     """
@@ -239,7 +239,7 @@ def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, 
 
 
 def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
-    """Return `trial_identity` for one protocol with one system, which are hashed only once for all trials."""
+    """Return a function from topic and trial number to `trial_identity`. It hashes protocol and system only once."""
     shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
 
     def identity(topic: Topic | str, trial: int) -> str:

@@ -1,5 +1,4 @@
-"""The list of files that were added to a run, and of those that were closed: `inventory.jsonl`, one line for each, in
-order.
+"""The inventory of a run, `inventory.jsonl`: one line for each file that was added or closed, in order.
 
 Without it, a lost layer of judgments or file of decisions would go unnoticed, and a chain whose end was removed would
 look like the chain of a killed process. The first line lists the files that were in the run when the inventory was
@@ -36,10 +35,10 @@ Origin = Literal["recorded", "copied", "new"]
 class Inventory:
     """The content of an inventory.
 
-    `held` has the files by their path in the run, with the hash of those that never change, else "". `closed` has the
-    line count and the last chain hash of closed files. `again` is True if an earlier inventory was missing when this
-    one was begun. `copied` has files from another run, whose inventory was not copied. `broken` is the number of the
-    first changed line, from 1, or 0 if there is none. `torn` is True if the end is incomplete.
+    `held` has the files by their path in the run, with the hash of each file that never changes, else "". `closed` has
+    the line count and the last chain hash of closed files. `again` is True if an earlier inventory was missing when
+    this one was begun. `copied` has files from another run, whose inventory was not copied. `broken` is the number of
+    the first changed line, from 1, or 0 if there is none. `torn` is True if the end is incomplete.
     """
 
     held: dict[str, str] = field(default_factory=dict)

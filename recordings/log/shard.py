@@ -1,8 +1,8 @@
 """Shards: the trials of an audit divided among several machines, each of which records a run of its own.
 
 A trial of a topic is in the same shard for all systems, groups and arms, so that one machine plays everything that is
-compared. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only
-on the audit's seed, so added topics and trials do not move those already played.
+compared. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only on
+the audit's seed, so added topics and trials do not move the trials that were already played.
 """
 
 from __future__ import annotations

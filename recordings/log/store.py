@@ -1,8 +1,8 @@
 """Writer of a run: the lock, the header, one new file of events for each process, and the evidence.
 
-Each process that opens a run starts its own file and never touches another one. So a half-written line of a killed
-process stays the last of its file, no file is ever truncated or repaired in place, and several processes can write to
-the same folder one after the other.
+Each process that opens a run starts a new file and never touches another one. So a half-written line of a killed
+process remains the last line of its file, no file is ever truncated or repaired in place, and several processes can
+write to the same folder one after the other.
 """
 
 from __future__ import annotations

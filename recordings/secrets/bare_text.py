@@ -35,8 +35,7 @@ _GRAM = 4  # characters by which candidates are looked up
 
 @cache
 def _ascii_variant(character: str) -> str:
-    """Return the ASCII character of which another character is a variant, as é and 𝐞 are variants of e. Characters that
-    are no variant are returned unchanged."""
+    """Return the ASCII character for a variant, such as e for é or 𝐞. Other characters are returned unchanged."""
     code = ord(character)
     for first, last, begin in _SETS:
         if first <= code <= last:

@@ -244,7 +244,7 @@ class Unescaped:
 
 
 def unescape(searched: SearchedText) -> Unescaped:
-    """Return the text without its escapes. The result is false if there are none."""
+    """Return the text without its escapes. The result is falsy if the text has none."""
     text = searched.text
     found = Unescaped(text)
     if "\x1b" in text:  # its end may look like the beginning of a letter with a backslash

@@ -28,8 +28,8 @@ class Pattern:
 
     `kind` is written into `[redacted:<kind>]`. The group `secret` of `expression` is removed. If `lowered`, the
     expression is for the text in lower case. `sure` is a final check of the secret, if the shape alone would match
-    ordinary text. `holds` are literals that all occur in every text with such a secret. `some` are literals, in lower
-    case, at least one of which occurs. Finding that they are absent takes a fraction of the time.
+    ordinary text. Every text with such a secret contains all literals in `holds`, and at least one of the lower-case
+    literals in `some`. Finding that they are absent takes a fraction of the time.
     """
 
     kind: str

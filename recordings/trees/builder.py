@@ -140,7 +140,8 @@ class TreeBuilder:
         return self.add_trial(trial, outcome, lambda: path_of(conversation, self.merging))
 
     def add_attempt(self, attempt: Attempt) -> bool:
-        """Add an attempt, as `add` does with its conversation. This is much faster for the keys in `SPOKEN`."""
+        """Add an attempt. The result is that of `add` for its conversation, but this is much faster for the keys in
+        `SPOKEN`."""
         trial = FoldedTrial(attempt.started.key, attempt.started.attempt)
         path = SPOKEN.get(self.merging)
         if path is not None:

@@ -50,12 +50,12 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @property
     def counts(self) -> npt.NDArray[np.int32]:
-        """(N,) count of numbers at each node."""
+        """Number of fingerprints of each node, shape (N,)."""
         return np.diff(self.starts).astype(np.int32)
 
     @property
     def nodes(self) -> npt.NDArray[np.int32]:
-        """(M,) node of each of `marks`."""
+        """Node to which each of `marks` belongs, shape (M,)."""
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
 
     def __len__(self) -> int:

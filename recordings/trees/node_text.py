@@ -68,7 +68,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def node_title(tree: ConversationTree, node: int) -> str:
-    """Return the name of a node for people: the text if turns were merged by their words, the names of entities if they
+    """Return the name of a node for people: its text if turns were merged by their text, the names of entities if they
     were merged by entities, else the key. An empty key is written `∅`; it means that no entity was named."""
     if node == 0:
         return "start"

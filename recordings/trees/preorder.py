@@ -17,7 +17,7 @@ _Integer = TypeVar("_Integer", np.int32, np.int64)
 
 
 def depths(parent: Nodes) -> Nodes:
-    """Return (N,) the number of turns from the root, 0 for the root. Pointer doubling needs log2(depth) passes."""
+    """Return the number of turns from the root to each node, shape (N,). Pointer doubling needs log2(depth) passes."""
     depth = np.ones(len(parent), dtype=np.int32)
     depth[0] = 0
     above = np.maximum(parent, 0)
@@ -36,12 +36,12 @@ def levels(depth: Nodes) -> Iterator[Index]:
 
 
 def subtree_sizes(parent: Nodes, depth: Nodes) -> Nodes:
-    """Return (N,) the number of nodes in each subtree, including its root."""
+    """Return the number of nodes in each node's subtree, including the node, shape (N,)."""
     return subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
 
 
 def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt.NDArray[_Integer]:
-    """Return (N,) the sum of `values` over each subtree, including its root."""
+    """Return the sum of `values` over each node's subtree, including the node, shape (N,)."""
     found = values.copy()
     deepest = int(depth.max())
     if deepest * 16 > len(parent):
@@ -56,14 +56,15 @@ def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt
 
 
 def group_branches(parent: Nodes) -> tuple[Nodes, Index]:
-    """Group branches by node: those of node v are `branches[starts[v]:starts[v + 1]]`, in ascending order."""
+    """Group the branches by node: node v has `branches[starts[v]:starts[v + 1]]`, in ascending order."""
     branches = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
     starts = np.searchsorted(parent[1:][branches - 1], np.arange(len(parent) + 1))
     return branches, starts
 
 
 def canonical_positions(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> Nodes:
-    """Return (N,) the position of every node in pre-order. Branches are sorted by descending visits, then by symbol."""
+    """Return the position of every node in pre-order, shape (N,). Branches are sorted by descending visits, then
+    symbol."""
     size = subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
     # The nodes below the root by parent, visits descending, symbol.
     parents, symbols, fewer = parent[1:], symbol[1:], visits[0] - visits[1:]

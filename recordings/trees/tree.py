@@ -168,12 +168,12 @@ class ConversationTree:
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int32]:
-        """(N,) number of turns from the root, 0 for the root."""
+        """Number of turns from the root to each node, shape (N,)."""
         return depths(self.parent)
 
     @cached_property
     def size(self) -> npt.NDArray[np.int32]:
-        """(N,) number of nodes in each node's subtree, including the node: v's subtree is v … v + size[v] - 1."""
+        """Number of nodes in each node's subtree, shape (N,). The subtree of v is v … v + size[v] - 1."""
         return subtree_sizes(self.parent, self.depth)
 
     @cached_property
@@ -217,16 +217,16 @@ class ConversationTree:
         return tuple(reversed(found))
 
     def end_names(self) -> list[str]:
-        """(T,) name of the end of each trial, in the order of `ends`; "" if unknown."""
+        """Name of the end of each trial, in the order of `ends`, shape (T,); "" if unknown."""
         names = (*self.outcomes, "")
         return [names[kind] for kind in self.kinds.tolist()]
 
     def ending_at(self, node: int) -> npt.NDArray[np.int64]:
-        """Return (stops[node],) the indices of the trials that end at the node, in ascending order."""
+        """Return the indices of the trials that end at the node, in ascending order, shape (stops[node],)."""
         return self._ending_in(node, node + 1)
 
     def through(self, node: int) -> npt.NDArray[np.int64]:
-        """Return (visits[node],) the ascending indices of the trials that pass through the node or end there."""
+        """Return the indices of the trials that reach the node, in ascending order, shape (visits[node],)."""
         return self._ending_in(node, node + int(self.size[node]))
 
     def _ending_in(self, start: int, stop: int) -> npt.NDArray[np.int64]:
@@ -246,7 +246,7 @@ class ConversationTree:
 
     @cached_property
     def branches(self) -> npt.NDArray[np.int64]:
-        """(N,) number of branches of each node."""
+        """Number of branches of each node, shape (N,)."""
         return np.bincount(self.parent[1:], minlength=len(self))
 
     @property
@@ -257,7 +257,7 @@ class ConversationTree:
 
     @cached_property
     def texts(self) -> npt.NDArray[np.int32]:
-        """(N,) number of different texts merged at each node, at most 64; 0 if no text was given."""
+        """Number of different texts merged at each node, at most 64, shape (N,); 0 if no text was given."""
         return self.marks.counts
 
     def merging(self, node: int) -> str:
