@@ -37,11 +37,9 @@ def read_factors(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """Read the arms of an audit's factors, with the control first. `grouped` is as in `read_arm`.
-
-    Raises InputError, with its place in the audit, for a factor with fewer than two levels, for levels of two factors
-    that change the same option, and for arms that cannot be played.
-    """
+    """Read the arms of an audit's factors, with the control first. `grouped` is as in `read_arm`. Raises InputError,
+    with its place in the audit, for a factor with fewer than two levels, for levels of two factors that change the same
+    option, and for arms that cannot be played."""
     for name, own in factors.items():
         if len(own) < 2:
             what = f"the factor {name!r} has only one level, so nothing varies"

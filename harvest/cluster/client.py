@@ -26,11 +26,9 @@ _GONE = 15
 
 @contextmanager
 def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
-    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end.
-
-    The connection may take `seconds`, and the first answer as long again. Raises InputError if no scheduler answers
-    there, or if Dask is not installed.
-    """
+    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end. The connection may
+    take `seconds`, and the first answer as long again. Raises InputError if no scheduler answers there, or if Dask is
+    not installed."""
     if not address.strip():
         raise InputError("the address of the scheduler is empty", allowed="an address such as tcp://HOST:8786")
     try:

@@ -107,12 +107,9 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store.
-
-    `user` plays with all systems that are not played in arms. `seed` is the seed of the audit. `clock` paces and
-    repeats turns, and stamps events. `words` is the source of wordings for users that cannot word their turns
-    themselves.
-    """
+    """Plays attempts into a store. `user` plays with all systems that are not played in arms. `seed` is the seed of the
+    audit. `clock` paces and repeats turns, and stamps events. `words` is the source of wordings for users that cannot
+    word their turns themselves."""
 
     writer: RunWriter
     user: User

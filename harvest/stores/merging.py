@@ -39,10 +39,8 @@ class Copies:
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
     """Merge runs that are given as folders or as addresses in a store. An address names one run or all runs below it.
-
     Results and errors name these addresses. Runs without any recording are reported as missing. Raises the errors of
-    `merge`, and StoreFault.
-    """
+    `merge`, and StoreFault."""
     with local_copies(runs, out) as copies:
         if copies.unbegun and not copies.folders:
             raise InputError(
@@ -77,11 +75,8 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
 @contextmanager
 def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
     """Yield local folders of runs. Those in stores are fetched into a folder next to `near`, which is removed at the
-    end.
-
-    An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if the copies
-    cannot be written.
-    """
+    end. An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if the
+    copies cannot be written."""
     with ExitStack() as stack:
         copies = Copies()
         for run in runs:

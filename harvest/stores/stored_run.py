@@ -172,11 +172,9 @@ class StoredRun:
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
-        """Copy everything in the store into a new run folder, and return its stints.
-
-        Returns {}, and creates no folder, if a worker has claimed the run but written nothing yet. Raises StoreFault,
-        and RunError if something is missing.
-        """
+        """Copy everything in the store into a new run folder, and return its stints. Returns {}, and creates no folder,
+        if a worker has claimed the run but written nothing yet. Raises StoreFault, and RunError if something is
+        missing."""
         stints = self.stints()
         header = self.header(stints)
         if not header:

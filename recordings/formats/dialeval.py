@@ -54,11 +54,9 @@ class _Exchange:
 
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
-    """Read the dialogues in the files. `system` names the helpdesk; "" uses the name of the file.
-
-    Raises InputError with file:line:column for a repeated dialogue, for two blocks of one side in a row, and for wrong
-    numbers, types or levels.
-    """
+    """Read the dialogues in the files. `system` names the helpdesk; "" uses the name of the file. Raises InputError
+    with file:line:column for a repeated dialogue, for two blocks of one side in a row, and for wrong numbers, types or
+    levels."""
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
     said: dict[int, list[Judgment]] = {}

@@ -53,11 +53,9 @@ _SIMILAR = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The metadata of one conversation, as `values` by key.
-
-    `name` and `began` are the id and the start time that another program gave the conversation, "" if there is none.
-    `ignored` lists unused keys. Errors are raised without a place, which the caller adds from the record.
-    """
+    """The metadata of one conversation, as `values` by key. `name` and `began` are the id and the start time that
+    another program gave the conversation, "" if there is none. `ignored` lists unused keys. Errors are raised without a
+    place, which the caller adds from the record."""
 
     values: Mapping[str, Any]
     name: str = ""

@@ -92,11 +92,9 @@ class Annotations:
             self._current = None
 
     def take(self, line: str, number: int, lines: list[str], words: int, *, exact: bool) -> bool:
-        """Store the annotation in a line, and return True; return False if the line is text. Raises InputError.
-
-        With `exact`, texts in the file are escaped, so that a malformed annotation cannot be text. `words` is the
-        number of words in the conversation before the line.
-        """
+        """Store the annotation in a line, and return True; return False if the line is text. Raises InputError. With
+        `exact`, texts in the file are escaped, so that a malformed annotation cannot be text. `words` is the number of
+        words in the conversation before the line."""
         self._line = number
         if found := _GRADE.fullmatch(line):
             self._grade(int(found[1]), found[2].lstrip("# ").strip())

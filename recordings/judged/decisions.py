@@ -69,11 +69,8 @@ class Decisions:
 
 
 def read_decisions(run: str | PathLike[str]) -> Decisions:
-    """Read all decisions of a run, even while some are being made.
-
-    An incomplete line of a killed process was never acknowledged, so it is ignored. Raises RunError, with file and
-    line, for an invalid decision.
-    """
+    """Read all decisions of a run, even while some are being made. An incomplete line of a killed process was never
+    acknowledged, so it is ignored. Raises RunError, with file and line, for an invalid decision."""
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()

@@ -44,12 +44,9 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One judgment.
-
-    `about` names the judged thing: `topic` and `entity` for a nugget, wherever it appears; `trial` (the identity),
-    `attempt` and `turn` for a turn. `value` is a JSON value. `note` is in the judge's own words. `samples` are the
-    model's replies if it was asked several times.
-    """
+    """One judgment. `about` names the judged thing: `topic` and `entity` for a nugget, wherever it appears; `trial`
+    (the identity), `attempt` and `turn` for a turn. `value` is a JSON value. `note` is in the judge's own words.
+    `samples` are the model's replies if it was asked several times."""
 
     about: Mapping[str, str | int]
     criterion: str

@@ -143,10 +143,8 @@ def check_file(
     file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
 ) -> tuple[ChainedFile, list[bytes]]:
     """Check a file of events or of decisions, and return the findings and its complete lines. Raises OSError.
-
     `accounts` are reports from the chains of later files (see `reports_in_later_chains`). `declared` is True if the run
-    declares that all its files have chains.
-    """
+    declares that all its files have chains."""
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _read_chain(file)
     with file.open("rb") as opened:

@@ -100,11 +100,9 @@ class RunWriter:
         worker: str = "",
         clock: Now = utc_now,
     ) -> RunWriter:
-        """Start a new run in the folder `path`, which must be absent or empty.
-
-        `worker` comes before the number in the name of the file of events, for runs on several machines. Raises
-        RunError if the folder is not empty, and StoreError if it cannot be written.
-        """
+        """Start a new run in the folder `path`, which must be absent or empty. `worker` comes before the number in the
+        name of the file of events, for runs on several machines. Raises RunError if the folder is not empty, and
+        StoreError if it cannot be written."""
         run = Path(path)
         check_worker(worker, _LONGEST)
         if run.is_dir():
@@ -216,10 +214,8 @@ class RunWriter:
         return self._journal.syncs
 
     def redacted(self, value: _Value) -> _Value:
-        """Return a frozen dataclass (for example a `SystemTurn`) or a JSON value as it will be stored.
-
-        If answers are routed by their stored values, the spans of a route are true to the recording.
-        """
+        """Return a frozen dataclass (for example a `SystemTurn`) or a JSON value as it will be stored. If answers are
+        routed by their stored values, the spans of a route are true to the recording."""
         clean: _Value = redacted_value(value, self.redactor)
         return clean
 
@@ -240,10 +236,8 @@ class RunWriter:
         return stored
 
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
-        """Redact an exhibit, write it to the disk, and return its address for the event that names it.
-
-        `exhibit_name` names it in messages. Equal content is stored only once. Raises StoreError.
-        """
+        """Redact an exhibit, write it to the disk, and return its address for the event that names it. `exhibit_name`
+        names it in messages. Equal content is stored only once. Raises StoreError."""
 
         return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
 

@@ -265,11 +265,9 @@ def _number_attempts(
 
 
 def _continued_attempt(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
-    """Return the number of the attempt whose answered turns `rows` begin with.
-
-    The recorded number may now belong to another attempt, so the turns decide. If no turn was copied, the recorded
-    number is returned. `earlier` has the earlier attempts of the trial by their new numbers.
-    """
+    """Return the number of the attempt whose answered turns `rows` begin with. The recorded number may now belong to
+    another attempt, so the turns decide. If no turn was copied, the recorded number is returned. `earlier` has the
+    earlier attempts of the trial by their new numbers."""
     recorded = int(rows[0]["goes_on_from"])
     own = _answered_rows(rows)
 

@@ -124,11 +124,9 @@ SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _lab
 
 
 class TreeBuilder:
-    """Adds conversations to one tree, one after the other.
-
-    `merging` decides which turns count as equal; by default, these are turns with exactly the same words. `protocol` is
-    the content hash of the protocol with which they were played ("" for an import).
-    """
+    """Adds conversations to one tree, one after the other. `merging` decides which turns count as equal; by default,
+    these are turns with exactly the same words. `protocol` is the content hash of the protocol with which they were
+    played ("" for an import)."""
 
     def __init__(self, merging: Merging = EXACT, *, protocol: str = "") -> None:
         self.merging, self._protocol = merging, protocol

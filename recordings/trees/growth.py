@@ -105,11 +105,9 @@ _NONE = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:
-    """A growing tree.
-
-    `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope; the caller keeps them up to date.
-    Nodes are numbered in the order of creation: the root is 0, and parents come before their branches.
-    """
+    """A growing tree. `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope; the caller
+    keeps them up to date. Nodes are numbered in the order of creation: the root is 0, and parents come before their
+    branches."""
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
         self.merge, self.keys = merge, keys
