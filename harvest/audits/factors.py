@@ -24,7 +24,7 @@ from topics.topic import Topic
 from topics.yaml_values import Loc
 
 # Arms: each is played as a separate system.
-_MOST = 64
+_MOST_ARMS = 64
 
 Factors = Mapping[str, Mapping[str, ArmEntry]]
 
@@ -44,11 +44,11 @@ def read_factors(
         if len(own) < 2:
             what = f"the factor {name!r} has only one level, so nothing varies"
             raise document.error(("factors", name), what, advice="add another level, or remove it", key=True)
-    if prod(map(len, factors.values())) > _MOST:
+    if prod(map(len, factors.values())) > _MOST_ARMS:
         raise document.error(
             ("factors",),
             f"the factors have {prod(map(len, factors.values()))} combinations of levels",
-            allowed=f"at most {_MOST}, each of which is an arm",
+            allowed=f"at most {_MOST_ARMS}, each of which is an arm",
             key=True,
         )
     refuse_alike(document, ("factors",), factors, "factors")

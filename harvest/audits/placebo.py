@@ -10,7 +10,7 @@ from topics.topic import TopicSet
 SHARE = 0.05
 
 # Options that a placebo copies from its system: they define how it is read, not what it is.
-_KEPT = ("stream", "timeout")
+_KEPT_OPTIONS = ("stream", "timeout")
 
 
 def check_placebo(audit: Audit) -> None:
@@ -30,7 +30,7 @@ def placebo_audit(audit: Audit, url: str) -> Audit:
     systems = []
     for system in audit.systems:
         if system.driver in DRIVERS:
-            kept = {key: value for key, value in system.options.items() if key in _KEPT}
+            kept = {key: value for key, value in system.options.items() if key in _KEPT_OPTIONS}
             api = {"base_url": f"{url}/v1", "model": "placebo", **kept}
             options = api if system.driver == "openai" else {"url": f"{url}/"}
             limits = replace(system.limits, spacing=0.0, attempts=1)

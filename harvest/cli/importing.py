@@ -12,7 +12,7 @@ from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import describe_inferred_ends
 from recordings.files.times import stamp, utc_now
 from recordings.formats.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
-from recordings.formats.importers import IMPORTERS, MADE, Request, find_importer, format_names
+from recordings.formats.importers import IMPORTED_TOPICS, IMPORTERS, Request, find_importer, format_names
 from recordings.formats.imports import describe_odd_names, import_header, record, stated_most_turns
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
 from recordings.judged.judgments import keep_layer
@@ -134,7 +134,7 @@ def _read_gold(name: str, topics: TopicSet) -> GoldTable:
     try:
         return load_gold(name, topics)
     except InputError as fault:
-        if topics.name != MADE:
+        if topics.name != IMPORTED_TOPICS:
             raise
         advice = "a gold table is about the topics of a set: name the set with --topics, such as fairweb-45"
         raise InputError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None

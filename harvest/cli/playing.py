@@ -10,7 +10,7 @@ from rich.markup import escape
 from harvest.audits.audit import Audit
 from harvest.cli.interruption import Interrupted, run_until_stopped
 from harvest.playing.plan import Plan
-from harvest.playing.play import Silent, first_error, play_audit
+from harvest.playing.play import SilentWatcher, first_error, play_audit
 from harvest.playing.progress import Display
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
@@ -69,7 +69,7 @@ def play_to_folder(
         planned = pluralize(plan.planned, "trial")
         if not plan.to_play:
             console.print(f"recorded: {plan.planned} of {planned}; nothing to play")
-            yield Silent()
+            yield SilentWatcher()
             return
         if plan.recorded:
             console.print(f"recorded: {plan.recorded} of {planned}; {plan.to_play} to play")

@@ -12,16 +12,16 @@ from harvest.terminal import printable, tell
 from topics.errors import InputError
 
 # Schemes of addresses for which Dask needs certificates.
-_ENCRYPTED = ("tls", "wss")
+_TLS_SCHEMES = ("tls", "wss")
 
 # Advice if they are missing.
-_TLS = (
+_TLS_ADVICE = (
     "name them in Dask's settings (distributed.comm.tls), or in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
 )
 
 # Seconds after which an unreachable scheduler counts as gone; a shorter break is tolerated.
-_GONE = 15
+_GONE_SECONDS = 15
 
 
 @contextmanager
@@ -56,9 +56,9 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
     try:
         security = distributed.Security().get_connection_args("client")
     except Exception as fault:  # of files, of TLS, of Dask's settings
-        raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS) from None
-    if address.partition("://")[0] in _ENCRYPTED and security.get("ssl_context") is None:
-        raise InputError(f"{address} needs certificates, and Dask's settings do not name them", advice=_TLS)
+        raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS_ADVICE) from None
+    if address.partition("://")[0] in _TLS_SCHEMES and security.get("ssl_context") is None:
+        raise InputError(f"{address} needs certificates, and Dask's settings do not name them", advice=_TLS_ADVICE)
     if warning := trusted_in_clear(address):
         tell(printable(f"warning: {warning}", line=True))
     try:
@@ -75,7 +75,7 @@ def trusted_in_clear(address: str) -> str:
     """Return a warning about trusting a scheduler at this address, or "" if it uses TLS or is on this machine."""
     scheme, _, rest = address.rpartition("://")
     host = urlsplit(f"//{rest}").hostname
-    if scheme in _ENCRYPTED or scheme == "inproc" or is_this_machine(host):
+    if scheme in _TLS_SCHEMES or scheme == "inproc" or is_this_machine(host):
         return ""
     return (
         f"{address} is reached unencrypted and without certificates: whatever answers there can run code here, and "
@@ -97,9 +97,9 @@ def wait_for_any(client: Any, running: Sequence[Any]) -> None:
     for future in running:
         future.add_done_callback(lambda _: arrived.set())
     silent = 0
-    while silent < _GONE and not arrived.wait(1.0):
+    while silent < _GONE_SECONDS and not arrived.wait(1.0):
         silent = 0 if client.status == "running" else silent + 1
-    if silent == _GONE:
+    if silent == _GONE_SECONDS:
         raise scheduler_gone_error()
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from harvest.audits.audit import Audit, load_audit
 from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan
-from harvest.playing.play import Silent, first_error, play_audit
+from harvest.playing.play import SilentWatcher, first_error, play_audit
 from harvest.playing.runner import Watcher
 from harvest.playing.stored_play import play_stored
 from harvest.stores.store import open_store
@@ -130,7 +130,7 @@ def play_shard(assignment: Assignment) -> ShardResult:
     return ShardResult(notes.played, tuple(notes.left.items()), fault or ("stopped" if notes.stopped else ""))
 
 
-class _Notes(Silent):
+class _Notes(SilentWatcher):
     def __init__(self) -> None:
         self.played, self.stopped = 0, False
         self.left: dict[str, str] = {}

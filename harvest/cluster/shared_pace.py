@@ -24,7 +24,7 @@ from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
 # Seconds to add to the spacing, because the time to reach a system varies a little.
-_UNDER_WAY = 0.005
+_SENDING_SECONDS = 0.005
 
 _PATIENCE = 2.0  # seconds of one call to the scheduler, so that a run that is stopped need not wait for its turn
 _LOOK_EVERY = 0.2  # seconds between looks at the board for a system without a pace
@@ -145,7 +145,7 @@ class SharedGate(Gate):
 
     async def _hold_for(self, gap: float) -> None:
         try:
-            while (wait := self._sent_at + gap + _UNDER_WAY - self.clock.monotonic()) > 0:
+            while (wait := self._sent_at + gap + _SENDING_SECONDS - self.clock.monotonic()) > 0:
                 await self.clock.sleep(wait)
         finally:
             await self._release()

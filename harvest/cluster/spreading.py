@@ -19,17 +19,17 @@ from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
 from harvest.stores.stored_run import refuse_other_division, shard_counts
 from recordings.files.evidence import write_safely
-from recordings.merging.merge import Merged
+from recordings.merging.merge import MergeResult
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 # The number of shards for each one that is played at a time.
-_EACH = 4
+_SHARDS_EACH = 4
 
 
 def spread(
     audit: Audit, assignment: Assignment, address: str, out: Path, tell: Callable[[str], None]
-) -> tuple[Merged, dict[str, str]]:
+) -> tuple[MergeResult, dict[str, str]]:
     """Play an audit on the cluster with the scheduler at `address`, and merge its shards into the new run `out`.
 
     `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are chosen
@@ -61,7 +61,7 @@ def spread(
                 place=Place(where),
                 advice="remove all but one, or use another folder",
             )
-        of = max(found, default=0) or min(_EACH * at_once, 1000)
+        of = max(found, default=0) or min(_SHARDS_EACH * at_once, 1000)
         if store is not None:
             refuse_other_division(store, of)
         mine = replace(assignment, folder=str(folder), of=of, at_once=at_once)

@@ -89,7 +89,7 @@ class Lease:
 
 
 @dataclass(slots=True)
-class Played:
+class AttemptState:
     """The state of an attempt in progress.
 
     `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
@@ -118,10 +118,12 @@ class Player:
     clock: Clock = REAL_CLOCK
     words: WordingSource | None = None
 
-    async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
+    async def play(
+        self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]
+    ) -> AttemptState:
         """Play one attempt and record it, whatever happens. `asked` is called whenever a user turn is sent. Raises
         StoreError if a turn cannot be written to disk."""
-        played = Played()
+        played = AttemptState()
         lease.place += 1
         if lease.opened:  # it can no longer be given a history
             work = replace(work, carried=(), carried_from=0)
@@ -152,7 +154,7 @@ class Player:
         return played
 
     async def _converse(
-        self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None], played: Played
+        self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None], played: AttemptState
     ) -> Outcome:
         # Named without the system: every system meets a user that draws the same numbers.
         # Named after the user of the control in all arms and members of a population, too, for the same reason.
@@ -247,11 +249,11 @@ class Player:
             raise failed
         return await self._cut_short(work, failed, played)
 
-    async def _cut_short(self, work: Work, fault: DriverError, played: Played) -> Outcome:
+    async def _cut_short(self, work: Work, fault: DriverError, played: AttemptState) -> Outcome:
         await self._record_fault(work, fault, played)
         return self.writer.redacted(Outcome("user-stopped", fault.reason, fault.detail))
 
-    async def _record_fault(self, work: Work, fault: DriverError, played: Played) -> None:
+    async def _record_fault(self, work: Work, fault: DriverError, played: AttemptState) -> None:
         evidence = await self._keep_exhibits(fault.exhibits, always=True)
         failed = Failed(
             trial_id=work.trial_id,

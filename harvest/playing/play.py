@@ -24,7 +24,7 @@ from topics.errors import HarvestError
 Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
 
 
-class Silent:
+class SilentWatcher:
     """A watcher that does nothing."""
 
     def turn_asked(self, work: Work) -> None: ...
@@ -56,7 +56,7 @@ async def play_audit(
     folder: Path,
     *,
     worker: str = "",
-    watching: Watching = lambda plan, damage: nullcontext(Silent()),
+    watching: Watching = lambda plan, damage: nullcontext(SilentWatcher()),
     gates: Gates = local_gate,
 ) -> Path | None:
     """Play the rest of an audit into `folder`, and return the file of events, or None if nothing was left to play.

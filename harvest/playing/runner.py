@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol as Seam
 
 from harvest.audits.system import System
-from harvest.playing.attempt import Lease, Played, Player
+from harvest.playing.attempt import AttemptState, Lease, Player
 from harvest.playing.plan import Plan, Sitting, Work, queue_sittings
 from harvest.systems.driver import Driver, Opening
 from harvest.systems.limits import BusyTracker, Gate, Gates, OpeningQueue, local_gate
@@ -175,7 +175,7 @@ class Runner:
         name = f"{key.system}/{key.trial}/{key.topic}/{first.attempt}"
         return Lease(desk.driver, opening, desk.openings, name, place), history
 
-    def _judge_attempt(self, desk: _Desk, work: Work, played: Played) -> bool:
+    def _judge_attempt(self, desk: _Desk, work: Work, played: AttemptState) -> bool:
         if played.outcome.valid:
             desk.invalid_in_a_row = 0
             return False

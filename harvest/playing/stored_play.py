@@ -11,9 +11,9 @@ from pathlib import Path
 
 from harvest.audits.audit import Audit
 from harvest.playing.plan import Plan, Work
-from harvest.playing.play import Silent, Watching, play_audit
+from harvest.playing.play import SilentWatcher, Watching, play_audit
 from harvest.playing.runner import Watcher
-from harvest.stores.stint import Sender, take_up
+from harvest.stores.stint import Sender, take_over
 from harvest.stores.stored_run import Stint, StoredRun, refuse_other_audit
 from harvest.systems.limits import Gates, local_gate
 from recordings.conversations.conversation import Outcome
@@ -46,7 +46,7 @@ async def play_stored(
     stored: StoredRun,
     *,
     worker: str = "",
-    watching: Watching = lambda plan, damage: nullcontext(Silent()),
+    watching: Watching = lambda plan, damage: nullcontext(SilentWatcher()),
     gates: Gates = local_gate,
 ) -> Path | None:
     """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`.
@@ -61,7 +61,7 @@ async def play_stored(
         refuse_differences(recorded, header, stored.url)
 
     await asyncio.to_thread(refuse_other_audit, stored, header)
-    taken = await asyncio.to_thread(take_up, stored, folder, refuse)
+    taken = await asyncio.to_thread(take_over, stored, folder, refuse)
     sender = Sender(stored, folder, Stint(taken.number))
     more, ended = asyncio.Event(), False
     notes = (f"trials that others had played again were moved to {taken.aside}",) if taken.aside else ()

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from harvest.stores.store import is_url, open_store
 from harvest.stores.stored_run import Stint, StoredRun, find_piece
 from recordings.files.errors import RunError, StoreError
-from recordings.merging.merge import Merged, merge
+from recordings.merging.merge import MergeResult, merge
 from topics.errors import InputError, Place
 
 
@@ -37,7 +37,7 @@ class Copies:
         return text
 
 
-def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
+def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> MergeResult:
     """Merge runs that are given as folders or as addresses in a store. An address names one run or all runs below it.
     Results and errors name these addresses. Runs without any recording are reported as missing. Raises the errors of
     `merge`, and StoreFault."""

@@ -36,7 +36,7 @@ class TakenOver(HarvestError):
 
 
 @dataclass(frozen=True, slots=True)
-class TakenUp:
+class Takeover:
     """A run that this worker has taken over. `number` is the number of the stint, which becomes part of the worker's
     name. `aside` is the new location of the previous folder if it was moved because other workers had replayed its
     trials; it is None if the folder stayed."""
@@ -48,7 +48,7 @@ class TakenUp:
         return f"{name or 'worker'}.{self.number}"
 
 
-def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
+def take_over(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> Takeover:
     """Take over a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events
     from the store into `folder`. Exhibits stay in the store.
 
@@ -95,7 +95,7 @@ def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -
                         list_file(folder, file, changes=True)
             # Last: until here, only an earlier claim may show that the folder belongs to this store.
             write_safely(folder / CLAIM, stored.claimed(number))
-            return TakenUp(number, aside)
+            return Takeover(number, aside)
         finally:
             lock.release()
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, TrialKey
 
-_UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "user-fault", "recorded-end"})
-_STOPPED = frozenset({"completed", "breakdown", "user-stopped"})
-_PERSON = "human"  # the name of a person at the terminal in recordings (`simulators.human`)
+_UNDECIDED_REASONS = frozenset({"no-branch", "endpoint-failed", "no-words", "user-fault", "recorded-end"})
+_STOPPING_KINDS = frozenset({"completed", "breakdown", "user-stopped"})
+_PERSON_USER = "human"  # the name of a person at the terminal in recordings (`simulators.human`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
     return Dialogue(
         id=f"{key.system}/{key.topic}/{key.trial}",
         turns=turns,
-        ended=outcome is not None and outcome.kind in _STOPPED and outcome.reason not in _UNDECIDED,
+        ended=outcome is not None and outcome.kind in _STOPPING_KINDS and outcome.reason not in _UNDECIDED_REASONS,
         system=key.system,
         topic=key.topic,
         score=labels.count(USEFUL) / len(labels) if labels else math.nan,
         draws=""
-        if seed is None or conversation.user == _PERSON
+        if seed is None or conversation.user == _PERSON_USER
         else f"{seed}/{conversation.user}/{key.topic}/{key.trial}",
     )
 

@@ -16,7 +16,7 @@ from topics.json_file import read_json_value, value_at
 
 Level = Literal["top", "sub"]
 _TOP, _SUB = "top-level intent/action", "sub-intent/action"
-_OTHER = "OTH"
+_OTHER_INTENT = "OTH"
 
 
 def is_iard(value: Json) -> bool:
@@ -95,12 +95,12 @@ def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Seque
     found = said.get(key)
     if not isinstance(found, list) or not found or not all(isinstance(intent, str) and intent for intent in found):
         raise InputError(f"{where} has no {key!r}", place=place, allowed='["GiveFeedback", …]')
-    return [intent for intent in found if intent != _OTHER] or [_OTHER]
+    return [intent for intent in found if intent != _OTHER_INTENT] or [_OTHER_INTENT]
 
 
 FORMAT = "harvest-acts/1"
-_TEXTS = ("person", "system", "topic", "draws")
-_KEYS = ("id", "turns", "ended", *_TEXTS, "score")
+_TEXT_KEYS = ("person", "system", "topic", "draws")
+_KEYS = ("id", "turns", "ended", *_TEXT_KEYS, "score")
 
 
 def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
@@ -139,7 +139,7 @@ def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *,
             "turns": [[turn.act, turn.answer] for turn in dialogue.turns],
             "ended": dialogue.ended,
         }
-        named = {key: str(getattr(dialogue, key)) for key in _TEXTS}
+        named = {key: str(getattr(dialogue, key)) for key in _TEXT_KEYS}
         row.update({name: value for name, value in named.items() if value})
         if not math.isnan(dialogue.score):
             row["score"] = dialogue.score
@@ -165,7 +165,7 @@ def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
         raise InputError(f"dialogue {name!r}: 'ended' is neither true nor false", place=place, allowed="true, false")
     if isinstance(score, bool) or not isinstance(score, (int, float, type(None))):
         raise InputError(f"dialogue {name!r}: 'score' is not a number", place=place, allowed="a number, or null")
-    texts = {key: row.get(key, "") for key in _TEXTS}
+    texts = {key: row.get(key, "") for key in _TEXT_KEYS}
     for key, value in texts.items():
         if not isinstance(value, str):
             raise InputError(f"dialogue {name!r}: {key!r} is not text", place=place, advice="put it in quotation marks")
@@ -192,7 +192,10 @@ _KINDS = (
 )
 
 
-_RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `scoring.simulation.act_model`, above here
+_RESERVED_ACTS = {
+    "start": "the start of a dialogue",
+    "stop": "leaving",
+}  # as in `scoring.simulation.act_model`, above here
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
@@ -220,10 +223,10 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
         raise InputError("no dialogue has a user turn" + (f" ({left})" if left else ""), place=place)
     for one in found.kept:
         for number, turn in enumerate(one.turns, 1):
-            if turn.act in _RESERVED:
+            if turn.act in _RESERVED_ACTS:
                 raise InputError(
                     f"dialogue {one.id}, turn {number}: the act is called {turn.act!r}, which is reserved for "
-                    f"{_RESERVED[turn.act]}",
+                    f"{_RESERVED_ACTS[turn.act]}",
                     place=place,
                     advice="give it another name",
                 )

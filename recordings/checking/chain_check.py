@@ -20,23 +20,27 @@ from recordings.judged.decisions import read_decisions
 from recordings.judged.judgments import layer_fault
 from recordings.log.chained_file import ChainedFile, Fault, check_file, check_gone, reports_in_later_chains
 from recordings.log.inventory import CHAINED, INVENTORY, Inventory, read_inventory, says_chained
-from recordings.log.noted import Noted, read_findings
+from recordings.log.noted import NotedFinding, read_findings
 from recordings.log.run_folder import event_files
 from topics.counting import pluralize
 from topics.regular_file import kind_of, list_entries, read_inside
 
-_LATER = "recorded before Harvest kept an inventory, so a missing layer or file of decisions would not be noticed"
-_UNLISTED = (
+_NO_INVENTORY = (
+    "recorded before Harvest kept an inventory, so a missing layer or file of decisions would not be noticed"
+)
+_UNLISTED_FILE = (
     "not in the inventory: added by hand or by an earlier version of Harvest, or its writer was stopped at that "
     "moment, or the end of the inventory was removed"
 )
-_GOLD = "judgments/gold-"
-_NAMED = 3  # files in a sentence
-_AGAIN = "an earlier inventory was missing when this one was started, so other missing files may go unnoticed"
+_GOLD_PREFIX = "judgments/gold-"
+_MOST_NAMED = 3  # files in a sentence
+_EARLIER_INVENTORY_LOST = (
+    "an earlier inventory was missing when this one was started, so other missing files may go unnoticed"
+)
 
 
 @dataclass(slots=True)
-class Checked:
+class RecordingFindings:
     """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of it cannot be
     read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later file
     protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are explained
@@ -52,13 +56,13 @@ class Checked:
     notes: list[Fault] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
 
-    def for_new_header(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
+    def for_new_header(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[NotedFinding]:
         """Yield all findings, and the additional `faults` and `notes`, for the header of a run that is made from this
         recording. `run` is the folder of this recording."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
-            yield Noted(self.hash, _without_folder(what, run))
+            yield NotedFinding(self.hash, _without_folder(what, run))
         for what in (*map(str, self.notes), *notes):
-            yield Noted(self.hash, _without_folder(what, run), open=False)
+            yield NotedFinding(self.hash, _without_folder(what, run), open=False)
 
     def take(self, files: Sequence[ChainedFile]) -> None:
         for one in files:
@@ -66,7 +70,7 @@ class Checked:
             self.gaps += one.gaps
             self.notes += one.notes
 
-    def take_gone(self, chains: Iterable[Path]) -> list[ChainedFile]:
+    def add_missing(self, chains: Iterable[Path]) -> list[ChainedFile]:
         """Record the missing files that left a chain, and return what their chains show."""
         gone = [
             check_gone(chain.with_suffix(".jsonl"))
@@ -109,7 +113,7 @@ class Checked:
         files = list_entries(run, DECISIONS, "*.jsonl")
         later = reports_in_later_chains(files)
         checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
-        checked += self.take_gone(list_entries(run, DECISIONS, "*.chain"))
+        checked += self.add_missing(list_entries(run, DECISIONS, "*.chain"))
         self.take(checked)
         return checked
 
@@ -142,7 +146,7 @@ class Checked:
                 what = "it is missing, so missing layers of judgments and files of decisions cannot be detected"
                 self.gaps.append(Fault(INVENTORY, None, what))
             else:
-                self.notes.append(Fault(INVENTORY, None, _LATER))
+                self.notes.append(Fault(INVENTORY, None, _NO_INVENTORY))
             return
         if inventory.broken:
             self.faults.append(Fault(INVENTORY, inventory.broken, "it was changed from this line on"))
@@ -151,7 +155,7 @@ class Checked:
                 Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was removed")
             )
         if inventory.again:
-            self.gaps.append(Fault(INVENTORY, 1, _AGAIN))
+            self.gaps.append(Fault(INVENTORY, 1, _EARLIER_INVENTORY_LOST))
         files = {one.name: one for one in chained}
         told = {fault.file for fault in self.faults}
         for name, digest in inventory.held.items():
@@ -174,11 +178,11 @@ class Checked:
         written = [name for name in unlisted if name in files and files[name].lines > 1]
         if written or (unclosed and len({*unlisted, *unclosed}) > 1):
             # A file is listed before its second line, and a stopped writer leaves at most one line unwritten.
-            named = " and ".join([*unlisted, *unclosed][:_NAMED])
+            named = " and ".join([*unlisted, *unclosed][:_MOST_NAMED])
             what = f"its entries on {named} are missing: they were removed, or the files were"
             self.gaps.append(Fault(INVENTORY, None, f"{what} added by hand; other missing files cannot be detected"))
             return
-        self.notes += [Fault(name, None, _UNLISTED) for name in unlisted]
+        self.notes += [Fault(name, None, _UNLISTED_FILE) for name in unlisted]
         for name in unclosed:
             what = "its chain is closed, but the inventory does not say so: its writer was stopped at that moment, or"
             self.notes.append(Fault(name, None, f"{what} the end of the inventory was removed"))
@@ -198,7 +202,7 @@ def recording_hash(run: Path) -> str:
     return digest.hexdigest()
 
 
-def check_recording(run: Path) -> Checked:
+def check_recording(run: Path) -> RecordingFindings:
     """Check every file of the run folder `run`, even if it cannot be read as a run. Raises OSError."""
     paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
     for folder in ("judgments", DECISIONS):
@@ -211,7 +215,7 @@ def check_recording(run: Path) -> Checked:
         if kind
     ]
     if strange:  # reading a pipe would never end, and a link leads out of the folder
-        return Checked("", gaps=strange)
+        return RecordingFindings("", gaps=strange)
     found, named = _check_journal(run)
     there = {
         file.relative_to(run).as_posix()
@@ -232,14 +236,14 @@ def check_recording(run: Path) -> Checked:
     return found
 
 
-def check_written(run: Path) -> Checked:
+def check_written(run: Path) -> RecordingFindings:
     """Check a run folder without its exhibits, which the caller checks while copying them, and without the findings
     that its header notes about earlier recordings. Raises OSError."""
     return _check_journal(run)[0]
 
 
-def _check_journal(run: Path) -> tuple[Checked, set[str]]:
-    found = Checked(recording_hash(run))
+def _check_journal(run: Path) -> tuple[RecordingFindings, set[str]]:
+    found = RecordingFindings(recording_hash(run))
     files = event_files(run)
     inventory = read_inventory(run)
     later = reports_in_later_chains(files)
@@ -253,7 +257,7 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
         for data in lines:
             evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
             named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
-    chained += found.take_gone(run.glob("trials-*.chain"))
+    chained += found.add_missing(run.glob("trials-*.chain"))
     found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
     found.take(chained)
     headers = [str(one.opening["header"]) for one in chained if "header" in one.opening]
@@ -261,13 +265,13 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     decided = found.check_decisions(run, declared=declared)
     layers = found.check_layers(run)
     found.check_inventory(run, inventory, [*chained, *decided], layers, declared=declared)
-    gold = any(name.startswith(_GOLD) for name in (*layers, *found.gone))
+    gold = any(name.startswith(_GOLD_PREFIX) for name in (*layers, *found.gone))
     audit = header.get("audit")
     wants_gold = isinstance(audit, dict) and bool(audit.get("gold"))  # kept as a layer before anything is asked
     if declared and found.lines > len(files) and not gold and wants_gold:
         what = "run.json names a gold table, but the layer that contains it is missing"
-        found.gaps.append(Fault(f"{_GOLD}*.jsonl", None, what))
-        found.gone.append(f"{_GOLD}*.jsonl")
+        found.gaps.append(Fault(f"{_GOLD_PREFIX}*.jsonl", None, what))
+        found.gone.append(f"{_GOLD_PREFIX}*.jsonl")
     kept = [
         *layers,
         *(one.name for one in decided if one.name not in found.gone),

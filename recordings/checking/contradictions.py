@@ -36,7 +36,7 @@ class Contradictions:
         self.played = not imported
         self._by_protocol = self.played and header.protocol is not None
 
-    def at_start(self, started: TrialStarted) -> str:
+    def contradiction_at_start(self, started: TrialStarted) -> str:
         """Return a sentence on the contradiction in the first event of an attempt, or "" if there is none."""
         if not self.played:
             return ""
@@ -58,7 +58,7 @@ class Contradictions:
             return f"trial {key.trial} of {key.system!r} on {key.topic!r} is not the trial {started.trial_id}"
         return ""
 
-    def within(self, attempt: Attempt, event: Event) -> str:
+    def contradiction_within(self, attempt: Attempt, event: Event) -> str:
         """Return a sentence on the contradiction between `attempt` and its next event, or "" if there is none."""
         return next(self._within(attempt, event), "") if self.played else ""
 
@@ -69,7 +69,7 @@ class Contradictions:
                 if last.reply is not None and last.reply.ended:
                     yield f"turn {event.turn} is asked after the system ended the conversation"
                 yield from self._check_route(last, f"turn {event.turn} is asked")
-                yield from self._led_elsewhere(last, event.state, f"state {event.state!r} asks next")
+                yield from self._check_target(last, event.state, f"state {event.state!r} asks next")
             case Routed() if last is not None:
                 if self._by_protocol and event.route.state != last.state:
                     yield f"state {event.route.state!r} routes turn {last.number}, which state {last.state!r} asked"
@@ -98,13 +98,13 @@ class Contradictions:
         if not cut_short:  # the rules that route an answer may have failed
             yield from self._check_route(last, how)
         if outcome.kind != "system-ended":
-            yield from self._led_elsewhere(last, f"stop:{outcome.kind}", how)
+            yield from self._check_target(last, f"stop:{outcome.kind}", how)
 
     def _check_route(self, last: Turn, then: str) -> Iterator[str]:
         if self._by_protocol and last.route is None:
             yield f"{then}, but the answer to turn {last.number} has no route"
 
-    def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
+    def _check_target(self, last: Turn, to: str, then: str) -> Iterator[str]:
         """Check that the attempt goes on in the state `to`, as its last route says, unless the user leaves instead."""
         if not self._by_protocol or self._reread or last.route is None:
             return

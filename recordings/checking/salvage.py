@@ -164,8 +164,8 @@ class _Trusted(Attempts):
 
     def _contradiction(self, attempt: Attempt | None, event: Event) -> str:
         if attempt is None:
-            return self._contradictions.at_start(event) if isinstance(event, TrialStarted) else ""
-        return "" if attempt.ended else self._contradictions.within(attempt, event)
+            return self._contradictions.contradiction_at_start(event) if isinstance(event, TrialStarted) else ""
+        return "" if attempt.ended else self._contradictions.contradiction_within(attempt, event)
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
         row = row or {}

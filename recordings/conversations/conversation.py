@@ -10,7 +10,7 @@ from protocols.route import Choice, Route
 
 # Words of OpenAI's, Anthropic's, Google's, Mistral's, Cohere's, Amazon's, IBM's and Hugging Face's interfaces, and of
 # servers that speak like one of them, as `_plain` writes them.
-_WORDS = {
+_FINISH_REASONS = {
     "whole": (
         *("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "tool_calls", "tool_use"),
     ),
@@ -27,7 +27,9 @@ _WORDS = {
     ),
     "refused": ("refusal", "refused"),
 }
-_MEANING: Mapping[str, str] = MappingProxyType({word: meaning for meaning, words in _WORDS.items() for word in words})
+_ENDING_BY_REASON: Mapping[str, str] = MappingProxyType(
+    {word: meaning for meaning, words in _FINISH_REASONS.items() for word in words}
+)
 
 
 def ending_from_finish(finish: str) -> str:
@@ -35,7 +37,7 @@ def ending_from_finish(finish: str) -> str:
     `refused`, or "" for an unknown finish reason."""
     # Normalise the word: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
     last = finish.rpartition(".")[2].strip()
-    return _MEANING.get(re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower(), "")
+    return _ENDING_BY_REASON.get(re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower(), "")
 
 
 # The outcome of an attempt in which the infrastructure failed: not counted, repeated as a new attempt.

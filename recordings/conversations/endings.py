@@ -14,14 +14,14 @@ from recordings.conversations.conversation import Conversation, Outcome
 # Reasons of users that failed, from `simulators.reasons`, which this module cannot import.
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
 
-_BAD = ("breakdown", "no-match", "system-ended")
+_BAD_KINDS = ("breakdown", "no-match", "system-ended")
 # Kinds of outcomes of valid attempts.
-KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
+KINDS = ("completed", *_BAD_KINDS, "turn-limit", "user-stopped")
 
 
 # Reasons given by importers if only the shape of a conversation suggests how it ended.
-_UNSAID = ("imported", "import")
-_BY_SHAPE = ("completed", "user-stopped")
+_INFERRED_REASONS = ("imported", "import")
+_INFERRED_KINDS = ("completed", "user-stopped")
 
 # Why an import counts a conversation as invalid: its last user turn has no answer in the file.
 NO_REPLY = "no-reply"
@@ -38,7 +38,7 @@ def end_name(outcome: Outcome) -> str:
 
 def is_end_stated(outcome: Outcome) -> bool:
     """Return True if the recording itself states how the conversation ended, which many imports do not."""
-    return not (outcome.kind in _BY_SHAPE and outcome.reason in _UNSAID)
+    return not (outcome.kind in _INFERRED_KINDS and outcome.reason in _INFERRED_REASONS)
 
 
 def describe_inferred_ends(conversations: Iterable[Conversation]) -> str:
@@ -82,7 +82,7 @@ def _shape(conversation: Conversation) -> str:
 def ended_badly(outcome: Outcome | None) -> bool:
     """Return True if the end counts against the system: a breakdown, no matching route, or an end by the system. The
     protocol's own end, its turn limit, a user who left and an unknown end do not count."""
-    return outcome is not None and outcome.kind in _BAD
+    return outcome is not None and outcome.kind in _BAD_KINDS
 
 
 def is_cut_short(outcome: Outcome | None) -> bool:

@@ -17,7 +17,7 @@ from recordings.conversations.conversation import Conversation, SystemTurn
 from topics.languages import language_of
 
 # Libraries of data frames, in order of preference.
-LIBRARIES = ("pandas", "polars")
+DATA_FRAME_LIBRARIES = ("pandas", "polars")
 
 
 def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
@@ -79,11 +79,13 @@ def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
     Lone surrogates, which a system can send but no data frame can store, become U+FFFD. Raises ValueError for another
     library, and ImportError if no suitable library is installed.
     """
-    if library and library not in LIBRARIES:
-        raise ValueError(f"unknown data frame library {library!r}; allowed: {', '.join(LIBRARIES)}")
-    found = [name for name in (library, *LIBRARIES) if name and find_spec(name)]
+    if library and library not in DATA_FRAME_LIBRARIES:
+        raise ValueError(f"unknown data frame library {library!r}; allowed: {', '.join(DATA_FRAME_LIBRARIES)}")
+    found = [name for name in (library, *DATA_FRAME_LIBRARIES) if name and find_spec(name)]
     if not found or (library and found[0] != library):
-        raise ImportError(f"a data frame needs {library or ' or '.join(LIBRARIES)}: pip install {library or 'pandas'}")
+        raise ImportError(
+            f"a data frame needs {library or ' or '.join(DATA_FRAME_LIBRARIES)}: pip install {library or 'pandas'}"
+        )
     module = import_module(found[0])
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return module.DataFrame({name: [_replace_surrogates(row.get(name)) for row in rows] for name in columns})

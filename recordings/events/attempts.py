@@ -19,7 +19,7 @@ AttemptId = tuple[str, int]
 # The state of a turn, what was said, the label of the answer ("" for none), and the answer, None for none.
 SpokenTurn = tuple[str, str, str, str | None]
 
-_KNOWN = 2**13  # spoken turns that are known again
+_MOST_SHARED = 2**13  # spoken turns that are known again
 
 
 class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclass takes
@@ -264,7 +264,7 @@ class Attempts:
         if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
             attempt.forget_turns()
         if self._spoken is not None:
-            if len(self._spoken) > _KNOWN:
+            if len(self._spoken) > _MOST_SHARED:
                 self._spoken.clear()
             attempt.keep_spoken(self._spoken)
 

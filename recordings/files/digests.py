@@ -10,7 +10,7 @@ SIZE = 16
 
 _PERSON = b"harvest-chain"
 _EMPTY = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
-_AT_ONCE = 2**20  # bytes, so that evidence of any size takes little memory
+_BLOCK_SIZE = 2**20  # bytes, so that evidence of any size takes little memory
 
 
 def next_link(head: bytes, data: bytes) -> bytes:
@@ -25,7 +25,7 @@ def content_digest(path: Path) -> str:
     """Return the hash of a whole file as 32 hex digits. Raises OSError."""
     digest = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
     with path.open("rb") as file:
-        while data := file.read(_AT_ONCE):
+        while data := file.read(_BLOCK_SIZE):
             digest.update(data)
     return digest.hexdigest()
 

@@ -22,13 +22,13 @@ _ADVICE = {
     errno.EROFS: "the disk is mounted read-only: change that, then give the same command again",
 }
 # Replacements for messages of the operating system that do not name the problem.
-_SAID = {
+_CLEARER_REASONS = {
     errno.EEXIST: "something else exists here already",
     errno.ENOTEMPTY: "something else exists here already",
     errno.ENOTDIR: "there is a file where a folder is needed",
     errno.EISDIR: "there is a folder where a file is needed",
 }
-_OTHER = "check the path and the disk, then give the same command again"
+_DEFAULT_ADVICE = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
@@ -55,7 +55,7 @@ class StoreError(HarvestError):
 def describe_fault(fault: OSError) -> tuple[str, str]:
     """Describe an error of the operating system in words, and return the description and advice."""
     number = fault.errno or 0
-    return _SAID.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _OTHER)
+    return _CLEARER_REASONS.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _DEFAULT_ADVICE)
 
 
 class RunError(InputError):

@@ -33,11 +33,11 @@ def line(value: Json) -> bytes:
 def texts_in(values: Iterable[Json]) -> list[str]:
     """Return all strings in JSON values, including keys. The keys of an object come before its values."""
     texts: list[str] = []
-    _gather(values, texts)
+    _gather_strings(values, texts)
     return texts
 
 
-def _gather(values: Iterable[Json], texts: list[str]) -> None:
+def _gather_strings(values: Iterable[Json], texts: list[str]) -> None:
     for value in values:
         kind = type(value)
         if kind is str:  # these first, because they are quick
@@ -48,9 +48,9 @@ def _gather(values: Iterable[Json], texts: list[str]) -> None:
             texts.append(value)
         elif isinstance(value, dict):
             texts += value
-            _gather(value.values(), texts)
+            _gather_strings(value.values(), texts)
         elif isinstance(value, (list, tuple)):
-            _gather(value, texts)
+            _gather_strings(value, texts)
 
 
 def encode_document(value: Json) -> bytes:
@@ -65,14 +65,14 @@ def _encode_text(text: str) -> bytes:
         return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number in JSON")
 
 
 def parse_value(data: bytes, place: Place) -> Json:
     """Parse a JSON value that Harvest wrote. Raises RunError, with its place in the file, if `data` is not JSON."""
     try:
-        return json.loads(data.decode(), parse_constant=_no_constant)
+        return json.loads(data.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as fault:
         raise RunError(f"byte 0x{data[fault.start]:02x} is not UTF-8", place=place) from None
     except json.JSONDecodeError as fault:

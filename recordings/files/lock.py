@@ -16,10 +16,10 @@ from recordings.files.errors import RunError, StoreError
 from topics.errors import Place
 
 # Seconds between two attempts to get a lock.
-_STEP = 0.02
+_RETRY_SECONDS = 0.02
 # Seconds that `is_locked` may hold a lock.
-_GLANCE = 0.1
-_HOLDER = re.compile(rb"[0-9]{0,20}\n?")
+_CHECK_SECONDS = 0.1
+_HOLDER_FORM = re.compile(rb"[0-9]{0,20}\n?")
 
 
 class Locked(RunError):
@@ -37,7 +37,9 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
         except BlockingIOError:
             if time.monotonic() >= until:
                 return False
-        time.sleep(_STEP)  # a signal is heard in between, which it would not be by a thread that waits in the kernel
+        time.sleep(
+            _RETRY_SECONDS
+        )  # a signal is heard in between, which it would not be by a thread that waits in the kernel
 
 
 class Lock:
@@ -64,10 +66,10 @@ class Lock:
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             raise _no_lock(path)
         holder = os.pread(self._descriptor, 32, 0)
-        if not _HOLDER.fullmatch(holder):
+        if not _HOLDER_FORM.fullmatch(holder):
             raise _no_lock(path)
         try:
-            ours = flock(self._descriptor, _GLANCE)
+            ours = flock(self._descriptor, _CHECK_SECONDS)
         except OSError as fault:
             raise StoreError(path, fault, "lock") from fault
         if not ours:

@@ -64,7 +64,7 @@ class Dialogues:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _AnnotatedTurn:
     """A turn of one side. `counts` has the numbers of O, T and X; it is None if nobody annotated the turn."""
 
     text: str
@@ -72,7 +72,7 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ChallengeTurn:
     """A turn as in the file. `speaker` is S or U, and `number` the index in the file. `counts` has the numbers of O, T
     and X; it is None if nobody annotated the turn."""
 
@@ -88,13 +88,13 @@ class SpokenDialogue:
 
     name: str
     system: str
-    turns: tuple[Spoken, ...]
+    turns: tuple[ChallengeTurn, ...]
 
 
 @dataclass
 class _Exchange:
     user: str
-    system: _Said | None = None
+    system: _AnnotatedTurn | None = None
 
 
 def read_dialogues(
@@ -148,7 +148,7 @@ def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> I
         for name, _, system, turns in _dialogues(file, counts):
             numbers = [at["i" if at.has("i") else "turn-index"].index() for _, _, at in turns]
             spoken = [
-                Spoken(speaker, number, said.text, said.counts)
+                ChallengeTurn(speaker, number, said.text, said.counts)
                 for (speaker, said, _), number in zip(turns, numbers, strict=True)
             ]
             yield SpokenDialogue(name, system, tuple(spoken))
@@ -174,7 +174,7 @@ def _conversation(
     return Conversation(key, identity, 1, tuple(turns), outcome, session=name, user="imported")
 
 
-def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> tuple[list[_Exchange], int]:
+def _exchanges(turns: Sequence[tuple[str, _AnnotatedTurn, JsonValue]], at: JsonValue) -> tuple[list[_Exchange], int]:
     found: list[_Exchange] = []
     left_out = 0
     for speaker, said, place in turns:
@@ -193,7 +193,9 @@ def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> 
     return found, left_out
 
 
-def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str, list[tuple[str, _Said, JsonValue]]]]:
+def _dialogues(
+    file: Path, counts: Counts
+) -> Iterator[tuple[str, JsonValue, str, list[tuple[str, _AnnotatedTurn, JsonValue]]]]:
     value = read_json_value(file)
     if value.has("dialogues"):
         system = value["subset"].text() if value.has("subset") else file.stem
@@ -214,7 +216,7 @@ def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str
         )
 
 
-def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValue]:
+def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _AnnotatedTurn, JsonValue]:
     speaker = turn["s"].text(("S", "U"))
     text = turn["u"].value if turn.has("u") else ""
     annotated = None
@@ -225,15 +227,15 @@ def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValu
             raise at.error(
                 "these are not the numbers of annotators who chose O, T and X", allowed="[O, T, X], not all 0"
             )
-    return speaker, _Said(_check_words(turn, text), annotated), turn
+    return speaker, _AnnotatedTurn(_check_words(turn, text), annotated), turn
 
 
-def _read_official(turn: JsonValue) -> tuple[str, _Said, JsonValue]:
+def _read_official(turn: JsonValue) -> tuple[str, _AnnotatedTurn, JsonValue]:
     speaker = turn["speaker"].text(("S", "U"))
     given = turn["annotations"].elements() if turn.has("annotations") else []
     said = [one["breakdown"].text(_ANNOTATED) for one in given]
     annotated = tuple(said.count(label) for label in _ANNOTATED) if said else None
-    return speaker, _Said(_check_words(turn, turn["utterance"].value), annotated), turn
+    return speaker, _AnnotatedTurn(_check_words(turn, turn["utterance"].value), annotated), turn
 
 
 def _check_words(turn: JsonValue, text: object) -> str:

@@ -30,7 +30,7 @@ _EQUAL_CONTENT: dict[Known, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedDrafts:
     """Every distinct conversation, in the order of the drafts, and sentences on the repeated ones."""
 
     drafts: Sequence[Draft]
@@ -39,7 +39,7 @@ class Numbered:
 
 def number_drafts(
     drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
-) -> Numbered:
+) -> NumberedDrafts:
     """Number the drafts after the conversations in `recorded`, which are already in the run. A draft that is already in
     the run keeps its number.
 
@@ -80,7 +80,7 @@ def number_drafts(
         verb = "is the beginning of another" if shorter == 1 else "are beginnings of others"
         told.append(f"{shorter} {verb} of the same id or time, exported while it was growing: the longer one counts")
     told += [*run.told(), *_report_alike(found, recorded)]
-    return Numbered(found, told)
+    return NumberedDrafts(found, told)
 
 
 def _in_one_notation(one: Conversation) -> Conversation:

@@ -33,7 +33,7 @@ from topics.topic import Topic, TopicSet, TopicType
 GROUP = "harvest.importers"
 
 # The name of a topic set that was made from the files.
-MADE = "imported"
+IMPORTED_TOPICS = "imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def read_dbdc(request: Request) -> Found:
     found = read_dialogues(
         request.files, system=request.system, topic=topic, counts=request.counts, breakdown=request.breakdown
     )
-    topics = request.topics or TopicSet(MADE, (Topic(topic, TopicType("unknown"), topic),), {})
+    topics = request.topics or TopicSet(IMPORTED_TOPICS, (Topic(topic, TopicType("unknown"), topic),), {})
     return Found(found.conversations, topics, warnings=found.warnings, layers=found.layers)
 
 
@@ -266,7 +266,7 @@ def make_topics(conversations: Iterable[Conversation]) -> TopicSet:
     for conversation in conversations:
         first = conversation.turns[0].said if conversation.turns else ""
         made.setdefault(conversation.key.topic, Topic(conversation.key.topic, kind, first or conversation.key.topic))
-    return TopicSet(MADE, tuple(made.values()), {})
+    return TopicSet(IMPORTED_TOPICS, tuple(made.values()), {})
 
 
 def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:

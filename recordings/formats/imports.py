@@ -31,7 +31,7 @@ from topics.unseen_characters import find_unseen
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportCounts:
     """The number of conversations that were written, and of identical ones that were already there."""
 
     written: int
@@ -77,7 +77,7 @@ def record(
     *,
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
-) -> Imported:
+) -> ImportCounts:
     """Write conversations into a new run folder, or add them to a run of imports. Not for use inside a running event
     loop.
 
@@ -101,7 +101,7 @@ def record(
                 advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
             )
     written = asyncio.run(_record_new(Path(run), given, header, tuple(secrets), clock))
-    return Imported(written, len(several) - written)
+    return ImportCounts(written, len(several) - written)
 
 
 async def _record_new(
@@ -181,11 +181,11 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
 
 def stated_most_turns(header: Header) -> dict[tuple[str, str], int]:
     """Return the maximum numbers of user turns that were given on import, by (system, topic)."""
-    audit = _object(header.audit)
+    audit = _as_object(header.audit)
     return {
         (system, topic): most
-        for system, topics in _object(audit.get(MOST_TURNS)).items()
-        for topic, most in _object(topics).items()
+        for system, topics in _as_object(audit.get(MOST_TURNS)).items()
+        for topic, most in _as_object(topics).items()
         if isinstance(most, int)
     }
 
@@ -216,7 +216,7 @@ def _missing_turns(conversation: Conversation, protocol: Protocol, topic: Topic)
     return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
 
 
-def _object(value: Json) -> Mapping[str, Json]:
+def _as_object(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 

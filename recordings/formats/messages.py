@@ -104,7 +104,7 @@ def _find_faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, Input
 
 
 # Errors within a list whose line is searched: each search reads the file again, and no more are printed.
-_PLACED = 20
+_MOST_PLACED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class _Reading:
         self.refused += 1
         if fault.place and fault.place.line:
             self.refuse(fault)
-        elif self.refused > _PLACED:
+        elif self.refused > _MOST_PLACED:
             at = Place(record.at.path, 0 if record.at.loc else record.at.line)
             self.refuse(InputError(fault.what, place=at, allowed=fault.allowed, advice=fault.advice))
         else:

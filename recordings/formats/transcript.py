@@ -40,7 +40,7 @@ from topics.topic import Topic, TopicSet
 
 FORMAT = "harvest-transcript/1"
 
-_OWN = re.compile(r"###### ?(.*)")
+_OWN_LINE = re.compile(r"###### ?(.*)")
 _TOPIC = re.compile(r"#####(?!#)\s*(.*)")
 _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 
@@ -111,7 +111,7 @@ class _Reader:
         self.line = number
         line = raw.removesuffix("\r") if self.returns or not self.exact else raw
         marked = line.rstrip(" \t\r")
-        if found := _OWN.fullmatch(marked):
+        if found := _OWN_LINE.fullmatch(marked):
             self._own_line(found[1], raw.endswith("\r"))
         elif found := _TOPIC.fullmatch(marked):
             self._topic(found[1])

@@ -33,8 +33,8 @@ from topics.regular_file import list_entries, read_inside
 FORMAT = "harvest-judgments/1"
 _FOLDER = "judgments"
 # The source of a layer of decisions.
-DECIDED = "harvest annotate --serve"
-_NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
+DECISION_SOURCE = "harvest annotate --serve"
+_NAME_FORM = re.compile(r".*-([0-9a-f]{16})\.jsonl")
 KINDS = ("gold", "human", "rule", "model")
 
 # The value of a judgment by someone who cannot decide. It is not a score, and does not mean that the criterion
@@ -212,7 +212,7 @@ def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Ite
             found[key] = (judgment, one.at)
     for (author, version, adjudicates, _), kept in parts.items():
         judgments, stamps = zip(*kept.values(), strict=True)
-        yield Layer("human", author, version, DECIDED, max(stamps), tuple(judgments), adjudicates)
+        yield Layer("human", author, version, DECISION_SOURCE, max(stamps), tuple(judgments), adjudicates)
 
 
 def _digest(data: bytes) -> str:
@@ -272,7 +272,7 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
     if not isinstance(samples, (list, type(None))):
         raise RunError("'samples' is not a list", place=place, allowed="a list of values")
     # With a mistake in one of these, a judgment would silently be in no score.
-    for key, (allowed, is_right) in _ABOUT.items():
+    for key, (allowed, is_right) in _ABOUT_CHECKS.items():
         if key in about and not is_right(about[key]):
             raise RunError(f"{key!r} in 'about' is {str(about[key])[:40]!r}", place=place, allowed=allowed)
     if ("start" in about) != ("end" in about) or ("start" in about and about["start"] > about["end"]):
@@ -284,7 +284,7 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
     return Judgment(about, criterion, row["value"], note or "", tuple(samples or ()))
 
 
-_ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+_ABOUT_CHECKS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "trial": ("text: the trial's identity", lambda value: isinstance(value, str)),
     "attempt": ("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
     "turn": ("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
@@ -297,7 +297,7 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 def layer_fault(path: Path) -> str:
     """Return the error in the content of a layer's file, or "" if it matches the hash in the file's name, if any."""
-    named = _NAMED.fullmatch(path.name)
+    named = _NAME_FORM.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"
     return ""

@@ -139,7 +139,7 @@ class Header:
         known = {entry.name for entry in dataclasses.fields(cls)} - {"extra", "path"}
         for loc, fault in header_faults(value):
             named = f"{'.'.join(map(str, loc))}: " if loc else ""
-            raise RunError(f"{named}{fault}", place=place_in_file(place, loc), advice=_CHANGED)
+            raise RunError(f"{named}{fault}", place=place_in_file(place, loc), advice=_CHANGED_ADVICE)
         rest = {key: item for key, item in value.items() if key in known and (item is not None or key in _JSON)}
         for key in ("changes", "parts"):
             rest[key] = tuple(rest.get(key) or ())
@@ -189,7 +189,7 @@ def _decoded(decode: Callable[[object], object], text: str) -> object:
     return decode(json.loads(text))
 
 
-_CHANGED = "the file was changed after Harvest wrote it: take it from a copy of the run"
+_CHANGED_ADVICE = "the file was changed after Harvest wrote it: take it from a copy of the run"
 _JSON = ("audit", "protocol", "topics", "source")
 
 

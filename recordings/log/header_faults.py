@@ -29,8 +29,8 @@ _TYPE_NAMES: Mapping[_Kind, str] = {
     dict: "an object",
     list: "a list",
 }
-_NEEDED: Mapping[str, _Kind] = {"seed": int, "systems": dict, "hashes": dict}
-_OPTIONAL: Mapping[str, _Kind] = {
+_NEEDED_KEYS: Mapping[str, _Kind] = {"seed": int, "systems": dict, "hashes": dict}
+_OPTIONAL_KEYS: Mapping[str, _Kind] = {
     "created_at": str,
     "audit_commit": str,
     "software": dict,
@@ -64,15 +64,15 @@ _AUDIT: Mapping[str, _Kind] = {
     "most_turns": dict,
 }
 # Trials that an audit can ask for, because planned trials are enumerated.
-_MOST = 10**6
+_MOST_FAULTS = 10**6
 
 
 def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
     """Yield the place of each value of the wrong type in a header, and the error."""
-    for key in _NEEDED:
+    for key in _NEEDED_KEYS:
         if key not in value:
             yield (), f"there is no {key!r}"
-    yield from _wrong_types(value, {**_NEEDED, **_OPTIONAL}, (), needed=_NEEDED)
+    yield from _wrong_types(value, {**_NEEDED_KEYS, **_OPTIONAL_KEYS}, (), needed=_NEEDED_KEYS)
     for key in ("changes", "parts"):
         yield from _check_each(value.get(key), dict, (key,))
     yield from _in_audit(value.get("audit") or {}, ("audit",))
@@ -85,7 +85,7 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
         missing = [key for key in PART if key not in part]
         if missing:
             yield ("parts", i), f"has no {missing[0]!r}"
-        part_kinds = {key: _OPTIONAL[key] for key in PART if key in _OPTIONAL}
+        part_kinds = {key: _OPTIONAL_KEYS[key] for key in PART if key in _OPTIONAL_KEYS}
         yield from _wrong_types(part, part_kinds, ("parts", i), needed=("software", "redaction"))
         yield from _in_audit(part["audit"] or {}, ("parts", i, "audit"))
         yield from _check_each(part.get("changes"), dict, ("parts", i, "changes"))
@@ -94,12 +94,12 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
 def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
     yield from _wrong_types(audit, _AUDIT, loc)
     trials = audit.get("trials")
-    if trials is not None and not 0 <= trials <= _MOST:
-        yield (*loc, "trials"), f"must be a whole number from 0 to {_MOST}"
+    if trials is not None and not 0 <= trials <= _MOST_FAULTS:
+        yield (*loc, "trials"), f"must be a whole number from 0 to {_MOST_FAULTS}"
     yield from _check_each(audit.get("trials_of"), int, (*loc, "trials_of"))
     for topic, own in (audit.get("trials_of") or {}).items():
-        if not 0 <= own <= _MOST:
-            yield (*loc, "trials_of", topic), f"must be a whole number from 0 to {_MOST}"
+        if not 0 <= own <= _MOST_FAULTS:
+            yield (*loc, "trials_of", topic), f"must be a whole number from 0 to {_MOST_FAULTS}"
     shard = audit.get("shard")
     if shard is not None and not all(_is_kind(shard.get(key), int) and shard[key] > 0 for key in ("index", "of")):
         yield (*loc, "shard"), "must have two whole numbers from 1, index and of"

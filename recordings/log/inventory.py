@@ -26,8 +26,8 @@ FORMAT = "harvest-inventory/1"
 # declares this for every file of the run, whatever is left of them.
 CHAINED = "chain"
 
-_OPENING = 2**16  # bytes read of the first line
-_LINK = re.compile(r"[0-9a-f]{32}")
+_OPENING_BYTES = 2**16  # bytes read of the first line
+_LINK_FORM = re.compile(r"[0-9a-f]{32}")
 Origin = Literal["recorded", "copied", "new"]
 
 
@@ -136,7 +136,7 @@ def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded"
 def _write_rows(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) -> None:
     last = read_object(whole[whole.rfind(b"\n", 0, -1) + 1 :]) or {}
     link, added = str(last.get("link", "")), []
-    head = bytes.fromhex(link) if _LINK.fullmatch(link) else b""  # damage stays, and is reported by verify
+    head = bytes.fromhex(link) if _LINK_FORM.fullmatch(link) else b""  # damage stays, and is reported by verify
     for row in rows:
         head = next_link(head, line(dict(row)))
         added.append(line({**row, "link": head.hex()}))
@@ -177,7 +177,7 @@ def _growing_files(run: Path) -> list[Path]:
 def says_chained(file: Path) -> bool:
     """Return True if the first line of a file of events or decisions declares a chain."""
     try:
-        first = read_inside(file.parent, file.name, _OPENING).partition(b"\n")[0]
+        first = read_inside(file.parent, file.name, _OPENING_BYTES).partition(b"\n")[0]
     except OSError:
         return False
     return CHAINED in (read_object(first) or {})

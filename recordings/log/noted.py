@@ -20,7 +20,7 @@ KEY = "noted"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Noted:
+class NotedFinding:
     """A finding on an earlier recording, which `recording` identifies by its hash. `what` is a sentence with file and
     line. If `open`, the recording and all runs made from it cannot be verified; otherwise the finding is about
     something that was never protected."""
@@ -33,7 +33,7 @@ class Noted:
         return f"made from the recording {self.recording[:8]}…, about which this was noted: {self.what}"
 
 
-def read_findings(run: Path) -> tuple[Noted, ...]:
+def read_findings(run: Path) -> tuple[NotedFinding, ...]:
     """Return the findings in the header of a run folder, or () if there are none or the header cannot be read."""
     try:
         value = json.loads(read_inside(run, "run.json"))
@@ -42,7 +42,7 @@ def read_findings(run: Path) -> tuple[Noted, ...]:
     return tuple(_read_findings(value)) if isinstance(value, dict) else ()
 
 
-def with_findings(header: Header, noted: Iterable[Noted]) -> Header:
+def with_findings(header: Header, noted: Iterable[NotedFinding]) -> Header:
     """Return the header with additional findings, each of them once and in order."""
     every = sorted({*_read_findings(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}
@@ -51,12 +51,12 @@ def with_findings(header: Header, noted: Iterable[Noted]) -> Header:
     return replace(header, extra=kept)
 
 
-def noted_of(header: Header) -> tuple[Noted, ...]:
+def findings_in_header(header: Header) -> tuple[NotedFinding, ...]:
     return tuple(_read_findings(header.extra))
 
 
-def _read_findings(value: Any) -> Iterator[Noted]:
+def _read_findings(value: Any) -> Iterator[NotedFinding]:
     rows: Json = value.get(KEY)
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):
-            yield Noted(str(row.get("recording")), str(row.get("what")), row.get("open") is not False)
+            yield NotedFinding(str(row.get("recording")), str(row.get("what")), row.get("open") is not False)

@@ -23,7 +23,7 @@ from topics.errors import InputError, Place
 from topics.identity import canonical_json, derived_seed
 
 MOST_SHARDS = 1000  # more machines than anybody has, so a typo is refused
-_WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
+_SHARD_FORM = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
 _PLANNING_KEYS = ("trials", "trials_of", "order", "groups", "arms")
 
 
@@ -40,7 +40,7 @@ class Shard:
     @classmethod
     def read(cls, text: str) -> Shard:
         """Parse a shard such as `2/3`. Raises InputError."""
-        found = _WRITTEN.fullmatch(text)
+        found = _SHARD_FORM.fullmatch(text)
         shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)
         if not 1 <= shard.index <= shard.of <= MOST_SHARDS:
             raise InputError(
@@ -152,7 +152,7 @@ def different_audits_error(differing: str) -> InputError:
 
 # Keys of an audit that figures depend on besides what was played; they also depend on its gold: see `gold_difference`.
 SCORING_KEYS = ("scoring", "thresholds")
-_LONGEST = 60  # characters of a value in a sentence
+_MOST_CHARACTERS = 60  # characters of a value in a sentence
 
 
 def audit_differences(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
@@ -184,4 +184,4 @@ def join_values(one: Json, two: Json) -> str:
 
 def _shorten(value: Json) -> str:
     text = "not given" if value is None else repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -41,16 +41,16 @@ from topics.regular_file import list_entries, read_inside
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)
 _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_NAME_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 # Characters of a name with the number that a store adds to it.
-_LONGEST = 70
+_LONGEST_NAME = 70
 # Where a folder records which run of a store it is a copy of.
 CLAIM = "claim"
 
 
 def check_worker(name: str, longest: int = 60) -> None:
     """Raise RunError for an invalid worker name. The name is part of the name of the worker's file."""
-    if name and not (_NAME.fullmatch(name) and len(name) <= longest):
+    if name and not (_NAME_FORM.fullmatch(name) and len(name) <= longest):
         raise RunError(
             f"{name!r} cannot be a worker's name",
             allowed=f"up to {longest} letters, digits, _ . and -, beginning with a letter or a digit",
@@ -104,7 +104,7 @@ class RunWriter:
         name of the file of events, for runs on several machines. Raises RunError if the folder is not empty, and
         StoreError if it cannot be written."""
         run = Path(path)
-        check_worker(worker, _LONGEST)
+        check_worker(worker, _LONGEST_NAME)
         if run.is_dir():
             _refuse_nonempty(run)  # before anything is written: this may be an ordinary folder
         lock = _lock_run(run, make=True)
@@ -139,7 +139,7 @@ class RunWriter:
         run = Path(path)
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))
-        check_worker(worker, _LONGEST)
+        check_worker(worker, _LONGEST_NAME)
         read_header(run)  # before anything is written: this may be an ordinary folder
         refuse_links(run)
         inner_folder(run, "judgments", "judgments")

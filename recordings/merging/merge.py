@@ -26,7 +26,7 @@ from recordings.judged.judgments import read_layers
 from recordings.log.continuation import differences, united_topics
 from recordings.log.header import Header
 from recordings.log.header_faults import PART
-from recordings.log.noted import Noted, noted_of, with_findings
+from recordings.log.noted import NotedFinding, findings_in_header, with_findings
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import (
     SCORING_KEYS,
@@ -49,14 +49,14 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import canonical_json
 
-_NAMED = 3  # of what was changed in one run
+_MOST_NAMED = 3  # of what was changed in one run
 _FIRST_KEYS = ("event", "id", "system", "topic", "trial", "attempt", "turn", "state", "label", "text")
 # The lines of an attempt under its first number and worker: its identity across runs.
 _Content = tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """The result of a merge.
 
     `interrupted` is the number of attempts without an end. `conflicts` are sentences on attempts that were recorded
@@ -86,7 +86,7 @@ def merge(
     *,
     salvage: bool = False,
     named: Callable[[str], str] = str,
-) -> Merged:
+) -> MergeResult:
     """Merge the runs at `paths` in the new folder `out`, which appears completely or not at all.
 
     With `salvage`, the undamaged parts of a damaged run are used (see `recordings.checking.salvage`), the damaged files
@@ -115,7 +115,7 @@ def merge(
     rows, conflicts, numbers = _number_attempts(_united_contents(contents))
     with atomic_folder(target) as building:
         damage: list[str] = []
-        noted = {one for run in runs for one in noted_of(run.header)}
+        noted = {one for run in runs for one in findings_in_header(run.header)}
         for run, own in zip(runs, contents, strict=True):
             left_out = copy_contents(run, building, _numbers_of(own, numbers))
             changed, found = _find_changes(run, damaged, left_out)
@@ -129,7 +129,7 @@ def merge(
         lost = describe_missing_exhibits(building, chain.from_iterable(rows))
     told = tuple(dict.fromkeys(map(named, damage)))
     interrupted = sum(all(row.get("event") != "trial-ended" for row in attempt) for attempt in rows)
-    return Merged(
+    return MergeResult(
         target,
         len(numbers),
         len(rows),
@@ -143,15 +143,17 @@ def merge(
     )
 
 
-def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
+def _find_changes(
+    run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]
+) -> tuple[list[str], list[NotedFinding]]:
     """Return sentences on changes and gaps that do not prevent reading, and findings for the header of the new run.
     Files in `damaged` were already reported. `left_out` has sentences on exhibits and files that were not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
     found = check_written(run.path)
     faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
-    told = [f"{run.path}/{fault}" for fault in faults[:_NAMED]]
-    if len(faults) > _NAMED:
-        told.append(f"{run.path}: its chains show {pluralize(len(faults) - _NAMED, 'more fault')}")
+    told = [f"{run.path}/{fault}" for fault in faults[:_MOST_NAMED]]
+    if len(faults) > _MOST_NAMED:
+        told.append(f"{run.path}: its chains show {pluralize(len(faults) - _MOST_NAMED, 'more fault')}")
     saved = [sentence for path, said in known.items() if path.parent == run.path for sentence in said]
     rest = [sentence for sentence in run.damage if sentence not in saved]
     return told, list(found.for_new_header(run.path, [*saved, *left_out], rest))

@@ -29,10 +29,10 @@ from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.regular_file import read_inside
 
-_TURN = ("text", "links")
-_NOTHING: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False, "refusal": ""}
-_ROUTE = ("label", "rule", "version", "evidence", "target")
-_END = ("outcome", "reason", "detail")
+_TURN_KEYS = ("text", "links")
+_EMPTY_PARTS: Mapping[str, Json] = {**{key: [] for key in PARTS}, "thoughts": "", "refused": False, "refusal": ""}
+_ROUTE_KEYS = ("label", "rule", "version", "evidence", "target")
+_END_KEYS = ("outcome", "reason", "detail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class Revision:
         trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
         if row.get("event") == "turn" and turn in self.answers:
             value = encode(Answered(trial_id, number, turn, SystemTurn(self.answers[turn])))
-            gone = {key: _NOTHING[key] for key in PARTS if key in row and key not in value}
-            return {key: value[key] for key in (*_TURN, *PARTS) if key in value} | gone
+            gone = {key: _EMPTY_PARTS[key] for key in PARTS if key in row and key not in value}
+            return {key: value[key] for key in (*_TURN_KEYS, *PARTS) if key in value} | gone
         if row.get("event") == "route" and turn in self.routes:
             value = encode(Routed(trial_id, number, self.routes[turn]))
-            return {key: value[key] for key in _ROUTE}
+            return {key: value[key] for key in _ROUTE_KEYS}
         if row.get("event") == "trial-ended" and self.outcome is not None:
             value = encode(TrialEnded(trial_id, number, self.outcome))
-            return {key: value[key] for key in _END}
+            return {key: value[key] for key in _END_KEYS}
         return {}
 
     def rows(self, attempt: Attempt, redactor: Redactor) -> list[dict[str, Any]]:

@@ -21,14 +21,14 @@ from recordings.secrets.escapes import Span
 from recordings.secrets.secret_forms import APART
 
 # Characters from which all forms are searched together instead of one by one.
-_LONG = 2**12
+_LONG_TEXT = 2**12
 
 _SHORTEST = 8  # characters: shorter pieces of a secret are words of any text
 # Shortest normal form of a secret, and of a code for it, that is searched here.
 _SHORTEST_CODE = 9
 
 # Characters of a secret with letters and digits that no text contains by chance, with any separators.
-_SURE = 12
+_SURE_LENGTH = 12
 
 _GRAM = 4  # characters by which candidates are looked up
 
@@ -81,7 +81,7 @@ def _one_byte_each(text: str) -> bytes:
         return text.encode("latin-1")
     except UnicodeEncodeError:
         pass
-    if len(text) < _LONG:
+    if len(text) < _LONG_TEXT:
         for letter in set(_ANY_OTHER.findall(text)):
             text = text.replace(letter, _ascii_variant(letter))
         return text.encode("latin-1", "replace")
@@ -162,23 +162,25 @@ class BareForms:
                 found[form] = _Form(around=5)
         core = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", secret)
         plain = normal_form(core)
-        if len(plain) >= _SURE and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
+        if len(plain) >= _SURE_LENGTH and any(map(str.isdigit, core)) and any(map(str.isalpha, core)):
             found[plain] = _Form()
             found[bytes(byte for byte in plain for _ in range(2))] = _Form()  # as terminals print bold letters
             if not core.isascii():  # with its letters beyond ASCII lost, or read as Latin-1
                 for lost in (core.encode("ascii", "ignore"), core.encode("utf-8", "surrogatepass")):
                     other = normal_form(lost.decode("latin-1"))
-                    if len(other) >= _SURE:
+                    if len(other) >= _SURE_LENGTH:
                         found[other] = _Form()
         elif len(plain) >= _SHORTEST and (len(core) >= 2 * _SHORTEST or len(secret) - len(core) <= 2):
-            found[plain] = _Form(fold_variants(core), any_case=len(secret) >= _SURE)
+            found[plain] = _Form(fold_variants(core), any_case=len(secret) >= _SURE_LENGTH)
         out = normal_form(never)
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
         """Search for the lines of a key from now on, but not for their encodings: a key has dozens of lines, and they
         do not occur alone in an encoding."""
-        self._add({form: _Form() for form in map(normal_form, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
+        self._add(
+            {form: _Form() for form in map(normal_form, lines) if len(form) >= _SURE_LENGTH and re.search(rb"\d", form)}
+        )
 
     def _add(self, forms: Mapping[bytes, _Form]) -> None:
         for form, how in forms.items():
@@ -220,7 +222,7 @@ class BareForms:
                 yield start, end, "secret"
 
     def _found(self, told: bytes) -> Iterator[tuple[int, bytes]]:
-        if len(told) < _LONG:
+        if len(told) < _LONG_TEXT:
             for form in self._forms:
                 at = told.find(form)
                 while at >= 0:

@@ -57,18 +57,18 @@ SHORTEST = 8
 # Characters a secret must have to be searched in any mix of upper and lower case.
 _ANY_CASE = 12
 
-_PASSES = 10
+_MOST_PASSES = 10
 # Literals in every text with a secret of a pattern, in lower case if the pattern is.
 _LITERALS = tuple((pattern, pattern.holds[0], pattern.lowered) for pattern in PATTERNS)
 
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
-_SHORT = 200  # characters: long texts seldom repeat, and would fill the memory
+_SHORT_TEXT = 200  # characters: long texts seldom repeat, and would fill the memory
 # Characters of texts that are remembered, and how many of them.
 _MOST_CLEAN = 2**13
 
 # Characters from which checking whether a search is needed costs as much as the search.
-_LONG = 2**15
+_LONG_TEXT = 2**15
 
 _STRETCH = 2**19  # characters searched at a time, so that a text of any length takes little memory
 # Characters of context on each side of a stretch, more than any pattern needs.
@@ -141,16 +141,16 @@ class Redactor:
         if not new:
             return True
         joined = APART.join(new)
-        if (len(joined) >= _LONG or self._may_have_secret(joined)) and self.texts(new) != new:
+        if (len(joined) >= _LONG_TEXT or self._may_have_secret(joined)) and self.texts(new) != new:
             return False
         if len(self._clean) > _MOST_CLEAN:
             self._clean.clear()
-        self._clean.update(text for text in new if len(text) < _SHORT)
+        self._clean.update(text for text in new if len(text) < _SHORT_TEXT)
         return True
 
     def text(self, text: str) -> str:
         """Return `text` with every secret replaced by its mark."""
-        if len(text) < _LONG and not self._may_have_secret(text):
+        if len(text) < _LONG_TEXT and not self._may_have_secret(text):
             return text
         return self.pieces((text,))[0]
 
@@ -174,7 +174,7 @@ class Redactor:
     def pieces(self, pieces: Sequence[str]) -> list[str]:
         """Redact the pieces of one text. The mark of a secret is in the piece in which the secret begins."""
         found = list(pieces)
-        for number in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
+        for number in range(_MOST_PASSES):  # a mark can uncover a secret that was glued to the one before it
             spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
             if not spans:
                 break

@@ -68,7 +68,7 @@ def _base64(data: bytes) -> Iterator[str]:
 _SCHEMES = "bearer|basic|token|bot|api-?key|key|sso-key|ssws|geniekey|negotiate|digest"
 _HEADER = re.compile(rf"(?i)(?:[a-z][a-z0-9-]{{0,63}}:\s*)?(?:{_SCHEMES})\s+(\S+)|[a-z][a-z0-9-]{{0,63}}:\s+(\S.*)")
 _PAIR = re.compile(r"\s*([A-Za-z_$][\w.$ -]{0,63})=(.+)", re.DOTALL)
-_TELLING = re.compile(r"(?i)pass|pwd|secret|token|key|sess|sid|auth|sig|cred|jwt")
+_SECRET_NAME = re.compile(r"(?i)pass|pwd|secret|token|key|sess|sid|auth|sig|cred|jwt")
 # Fewest characters of a part: with the name of a secret, and with any name.
 _LONG_ENOUGH, _SURE = 8, 16
 
@@ -113,7 +113,7 @@ def _named_values(secret: str) -> Iterator[str]:
         pairs = [(one[1], one[2].strip().strip("\"'")) for one in found if one] if all(found) else ()
     for name, value in pairs:
         sure = any_name and len(value) >= _SURE and re.search(r"\d", value) and re.search("[A-Za-z]", value)
-        if sure or ("://" not in value and len(value) >= _LONG_ENOUGH and _TELLING.search(name)):
+        if sure or ("://" not in value and len(value) >= _LONG_ENOUGH and _SECRET_NAME.search(name)):
             yield from dict.fromkeys((value, unquote(value)))
 
 
@@ -142,9 +142,9 @@ def _decode_base64(secret: str) -> str:
 APART = "\x02\n\"'<>[]\n\x02"
 
 # Characters that must remain of a secret: fewer are often the common prefix of a kind of keys (`sk-proj-`).
-_LEAST = 12
+_LEAST_LENGTH = 12
 
-_AT_A_CUT = ("…", "...", "\\u2026", APART)
+_CUT_MARKS = ("…", "...", "\\u2026", APART)
 
 
 class CutSecrets:
@@ -155,8 +155,8 @@ class CutSecrets:
 
     def add(self, forms: Iterable[str]) -> None:
         for form in forms:
-            if len(form) > _LEAST:
-                self._forms[form[:_LEAST]].add(form)
+            if len(form) > _LEAST_LENGTH:
+                self._forms[form[:_LEAST_LENGTH]].add(form)
 
     @property
     def beginnings(self) -> Iterable[str]:
@@ -170,7 +170,7 @@ class CutSecrets:
             at = text.find(beginning) if searched.may_contain(beginning) else -1
             while at >= 0:
                 end = at + max(_common_length(text, at, form) for form in forms)
-                if end == len(text) or text.startswith(_AT_A_CUT, end):
+                if end == len(text) or text.startswith(_CUT_MARKS, end):
                     yield at, end, "secret"
                 at = text.find(beginning, at + 1)
 

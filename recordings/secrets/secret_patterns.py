@@ -193,20 +193,20 @@ def _by_rarest(literals: Iterable[str]) -> tuple[_Literals, ...]:
     return tuple(_Literals.sharing(rarest, those) for rarest, those in found.items())
 
 
-_AS_WRITTEN = _by_rarest(pattern.holds[0] for pattern in PATTERNS if not pattern.lowered)
-_IN_LOWER_CASE = _by_rarest(["cookie", *(one.holds[0] for one in PATTERNS if one.lowered and not one.some)])
-_BEGINNINGS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.some)
+_EXACT_LITERALS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if not pattern.lowered)
+_LOWER_CASE_LITERALS = _by_rarest(["cookie", *(one.holds[0] for one in PATTERNS if one.lowered and not one.some)])
+_PARAMETER_LITERALS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.some)
 
 
 def may_match(text: str) -> bool:
     """Return False only if no pattern matches in `text` and it has no cookie. Letters after a backslash may be decoded
     or not (`recordings.secrets.escapes.undo_letters`), because no literal contains their meanings."""
-    if _holds_any(text, _AS_WRITTEN):
+    if _holds_any(text, _EXACT_LITERALS):
         return True
     lower = to_lower(text)
-    if _holds_any(lower, _IN_LOWER_CASE):
+    if _holds_any(lower, _LOWER_CASE_LITERALS):
         return True
-    return _holds_any(lower, _BEGINNINGS) and any(map(lower.__contains__, _PARTS_OF_PARAMETERS))
+    return _holds_any(lower, _PARAMETER_LITERALS) and any(map(lower.__contains__, _PARTS_OF_PARAMETERS))
 
 
 def _holds_any(text: str, groups: tuple[_Literals, ...]) -> bool:
@@ -216,24 +216,24 @@ def _holds_any(text: str, groups: tuple[_Literals, ...]) -> bool:
     return False
 
 
-_NAMED = r"(?:\\*+[\"'])?\s{0,8}[:,]\s{0,8}"
-_ON = rf"(?!cookie{_NAMED})"  # a header's value ends where the next header begins
+_AFTER_NAME = r"(?:\\*+[\"'])?\s{0,8}[:,]\s{0,8}"
+_WITHIN_HEADER = rf"(?!cookie{_AFTER_NAME})"  # a header's value ends where the next header begins
 _COOKIES = re.compile(
-    rf"cookie(?:(?<=set-cookie)(?<![a-z0-9_-]set-cookie)|(?<![a-z0-9_-]cookie)){_NAMED}"
-    rf"(?P<value>\[(?:{_ON}[^\[\]]){{0,4096}}+\]|\\*+\"(?:{_ON}(?:[^\"\\]|\\(?!\")[^\"])){{1,16384}}"
-    rf"|[a-z0-9!#$%&'*+.^_`|~-]{{1,99}}+=(?:{_ON}[^\r\n\"']){{1,16384}})"
+    rf"cookie(?:(?<=set-cookie)(?<![a-z0-9_-]set-cookie)|(?<![a-z0-9_-]cookie)){_AFTER_NAME}"
+    rf"(?P<value>\[(?:{_WITHIN_HEADER}[^\[\]]){{0,4096}}+\]|\\*+\"(?:{_WITHIN_HEADER}(?:[^\"\\]|\\(?!\")[^\"])){{1,16384}}"
+    rf"|[a-z0-9!#$%&'*+.^_`|~-]{{1,99}}+=(?:{_WITHIN_HEADER}[^\r\n\"']){{1,16384}})"
 )
 _VALUE = r"[A-Za-z0-9!#$%&*+.^_`|~-]{1,99}=(?P<secret>[^;,\s\"'\\\[\]]{1,8192})"
-_FIRST = re.compile(rf"(?:[\"',;\[\\]\s{{0,8}}){{0,8}}{_VALUE}")
-_NEXT = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
+_FIRST_COOKIE = re.compile(rf"(?:[\"',;\[\\]\s{{0,8}}){{0,8}}{_VALUE}")
+_NEXT_COOKIE = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
 _ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
 
 
 # No value or search of a header continues across this; across a backslash before it one could.
-_BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_NAMED})")
+_BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_AFTER_NAME})")
 
 # Characters before `cookie` that determine whether it names a header.
-_BEFORE = len("-set-")
+_PREFIX_LENGTH = len("-set-")
 
 
 def cookies(searched: SearchedText) -> list[Span]:
@@ -243,7 +243,7 @@ def cookies(searched: SearchedText) -> list[Span]:
         return []
     text, lower = searched.text, searched.lower
     begins = [0, *map(re.Match.start, _BOUNDARY.finditer(lower))]
-    firsts = [begin - _BEFORE if begin > _BEFORE else 0 for begin in begins]
+    firsts = [begin - _PREFIX_LENGTH if begin > _PREFIX_LENGTH else 0 for begin in begins]
     places = list(zip(firsts, [*begins[1:], len(text)]))
     parts = [text[first:end] for first, end in places]
     values = {
@@ -261,8 +261,8 @@ def _cookie_values(text: str, lower: str) -> Iterator[tuple[int, int]]:
         return
     for header in _COOKIES.finditer(lower):
         at, end = header.span("value")
-        cookie = _FIRST.match(text, at, end)
+        cookie = _FIRST_COOKIE.match(text, at, end)
         while cookie is not None:
             if not _ATTRIBUTE.match(lower, cookie.start()):
                 yield cookie.span("secret")
-            cookie = _NEXT.search(text, cookie.end(), end)
+            cookie = _NEXT_COOKIE.search(text, cookie.end(), end)

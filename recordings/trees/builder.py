@@ -15,7 +15,7 @@ import numpy.typing as npt
 from recordings.conversations.conversation import Conversation, Outcome, Turn
 from recordings.conversations.endings import end_name
 from recordings.events.attempts import Attempt
-from recordings.trees.growth import Growth, Raw, assemble
+from recordings.trees.growth import Growth, UnsortedTree, assemble
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
 
@@ -231,7 +231,9 @@ def fold(
             ends[:] = start + at
         else:
             ends[rows] = start + at
-    raw = Raw(merge, symbols, np.concatenate(parents), np.concatenate(turns), ends, keys=keys, scope=scope or Scope())
+    raw = UnsortedTree(
+        merge, symbols, np.concatenate(parents), np.concatenate(turns), ends, keys=keys, scope=scope or Scope()
+    )
     return assemble(raw)
 
 

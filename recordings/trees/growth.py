@@ -19,7 +19,7 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 
 @dataclass(slots=True)
-class Raw:
+class UnsortedTree:
     """A tree under construction. Node 0 is the root, parents come before their branches, and symbols are in any order.
 
     `parent` and `symbol` are (N,) int32, with -1 for the root. `ends` is (T,) int32. `trials` is () or has T entries in
@@ -44,7 +44,7 @@ class Raw:
     marked: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
-def assemble(raw: Raw) -> ConversationTree:
+def assemble(raw: UnsortedTree) -> ConversationTree:
     """Return the finished tree. Raises ValueError for a repeated trial."""
     nodes = len(raw.parent)
     order = sorted(range(len(raw.symbols)), key=lambda i: (raw.symbols[i].speaker, raw.symbols[i].key))
@@ -99,9 +99,9 @@ def assemble(raw: Raw) -> ConversationTree:
     )
 
 
-_WAITING = 1 << 22  # turns that are kept until they are placed
-_SEEN = 1 << 13  # different turns that are cached
-_NONE = -1  # in arrays of whole numbers, which have no None
+_MOST_WAITING = 1 << 22  # turns that are kept until they are placed
+_MOST_CACHED = 1 << 13  # different turns that are cached
+_MISSING = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:
@@ -109,7 +109,7 @@ class Growth:
     keeps them up to date. Nodes are numbered in the order of creation: the root is 0, and parents come before their
     branches."""
 
-    def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
+    def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _MOST_WAITING) -> None:
         self.merge, self.keys = merge, keys
         self.systems: set[str] = set()
         self.topics: set[str] = set()
@@ -151,39 +151,39 @@ class Growth:
             raise ValueError("either all trials of a tree must have names, or none of them")
         before = len(self._codes)
         seen = self._seen
-        if len(seen) > _SEEN:
+        if len(seen) > _MOST_CACHED:
             seen.clear()
         for turn in path:
             known = seen.get(turn)
             if known is None:
                 speaker, key, text = turn
-                known = self.intern(speaker, key, text or ""), _NONE if text is None else _hash_text(text)
+                known = self.intern(speaker, key, text or ""), _MISSING if text is None else _hash_text(text)
                 seen[turn] = known
             self._codes.append(known[0])
             self._prints.append(known[1])
         self._lengths.append(len(self._codes) - before)
-        self._kinds.append(self._outcomes.setdefault(outcome, len(self._outcomes)) if outcome else _NONE)
+        self._kinds.append(self._outcomes.setdefault(outcome, len(self._outcomes)) if outcome else _MISSING)
         if trial is not None:
             self.trials.append(trial)
         self.folded += 1
         if len(self._codes) + len(self._lengths) >= self._most:
-            self._place()
+            self._place_turns()
 
     def graft(self, tree: ConversationTree) -> None:
         """Add all trials of another tree that was merged by the same keys."""
-        self._place()
+        self._place_turns()
         symbols = np.array([self.intern(one.speaker, one.key, one.text) for one in tree.symbols], dtype=np.int64)
         place = np.zeros(len(tree), dtype=np.int32)
         for level in levels(tree.depth):
             place[level] = self._number_nodes(place[tree.parent[level]], symbols[tree.symbol[level]])
-        self._remember()
-        self._mark(place[tree.marks.nodes], tree.marks.marks)
+        self._merge_fresh_nodes()
+        self._add_fingerprints(place[tree.marks.nodes], tree.marks.marks)
         numbers = [self._outcomes.setdefault(one, len(self._outcomes)) for one in tree.outcomes]
-        kinds = np.array([*numbers, _NONE], dtype=np.int32)
+        kinds = np.array([*numbers, _MISSING], dtype=np.int32)
         self._ends.append(place[tree.ends])
         self._ended.append(kinds[tree.kinds])
         # Older tree files have no end for each trial, but still the number of each.
-        rest, known = tree.endings.copy(), tree.kinds != _NONE
+        rest, known = tree.endings.copy(), tree.kinds != _MISSING
         np.subtract.at(rest, (tree.ends[known], tree.kinds[known]), 1)
         nodes, columns = np.nonzero(rest)
         loose = np.array([place[nodes], kinds[columns]], dtype=np.int32)
@@ -198,10 +198,10 @@ class Growth:
         if not self.folded:
             left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
             raise ValueError(f"a tree needs at least one complete trial; {left}")
-        self._place()
+        self._place_turns()
         systems, topics, protocols = (tuple(sorted(one)) for one in (self.systems, self.topics, self.protocols))
         return assemble(
-            Raw(
+            UnsortedTree(
                 merge=self.merge,
                 symbols=[Symbol(*pair, text) for pair, text in zip(self._symbols, self._texts, strict=True)],
                 parent=self._parent,
@@ -218,7 +218,7 @@ class Growth:
             )
         )
 
-    def _place(self) -> None:
+    def _place_turns(self) -> None:
         if not self._lengths:
             return
         codes, prints = np.array(self._codes, dtype=np.int32), np.array(self._prints, dtype=np.int64)
@@ -234,22 +234,22 @@ class Growth:
             at[rows] = nodes[here] = self._number_nodes(at[rows], codes[here].astype(np.int64))
             turn += 1
             rows = rows[lengths[rows] > turn]
-        self._remember()
-        given = prints != _NONE
-        self._mark(nodes[given], prints[given])
+        self._merge_fresh_nodes()
+        given = prints != _MISSING
+        self._add_fingerprints(nodes[given], prints[given])
         self._ends.append(at)
         self._ended.append(kinds)
 
     def _number_nodes(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """Return the nodes with these symbols below these parents, creating missing ones. A parent may occur in only
-        one call between two calls of `_remember`."""
+        one call between two calls of `_merge_fresh_nodes`."""
         wanted, place = np.unique(parents.astype(np.int64) << 32 | symbols, return_inverse=True)
-        numbers = np.full(len(wanted), _NONE, dtype=np.int32)
+        numbers = np.full(len(wanted), _MISSING, dtype=np.int32)
         if len(self._known):
             near = np.minimum(np.searchsorted(self._known, wanted), len(self._known) - 1)
             there = self._known[near] == wanted
             numbers[there] = self._numbers[near[there]]
-        new = numbers == _NONE
+        new = numbers == _MISSING
         count = int(new.sum())
         if self._made + count > np.iinfo(np.int32).max:
             raise ValueError("more nodes than a tree can hold (2³¹): merge by a coarser key")
@@ -258,7 +258,7 @@ class Growth:
         self._fresh.append((wanted[new], numbers[new]))
         return numbers[place]
 
-    def _remember(self) -> None:
+    def _merge_fresh_nodes(self) -> None:
         made = [one for one in self._fresh if len(one[0])]
         self._fresh = []
         if not made:
@@ -270,7 +270,7 @@ class Growth:
         order = np.argsort(known, kind="stable")
         self._known, self._numbers = known[order], numbers[order]
 
-    def _mark(self, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64]) -> None:
+    def _add_fingerprints(self, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64]) -> None:
         if not len(nodes):
             return
         kept = Fingerprints.grouped(

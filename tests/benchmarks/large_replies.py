@@ -22,7 +22,7 @@ from pathlib import Path
 from harvest.audits.audit import load_audit
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Work, make_plan
-from harvest.playing.play import Silent
+from harvest.playing.play import SilentWatcher
 from harvest.playing.runner import Runner
 from recordings.conversations.conversation import Outcome
 from recordings.log.store import RunWriter
@@ -73,7 +73,7 @@ def serve(ends: Connection, filler: str, size: int) -> None:
 
 
 @dataclass
-class Watch(Silent):
+class Watch(SilentWatcher):
     """When turns were asked, by system."""
 
     asked: dict[str, list[float]] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from harvest.audits.system import System
 from harvest.drivers.parrot import Options, build
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
-from harvest.playing.play import Silent
+from harvest.playing.play import SilentWatcher
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Driver, Opening, Reply, Session, Surroundings
 from harvest.systems.limits import Limits
@@ -109,7 +109,7 @@ class Late:
         await self.inner.close()
 
 
-class Failing(Silent):
+class Failing(SilentWatcher):
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         raise AssertionError(reason)
 

@@ -15,7 +15,7 @@ import pytest
 from harvest.audits.system import System
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
-from harvest.playing.play import Silent
+from harvest.playing.play import SilentWatcher
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Capabilities, Denied, NotSent, Opening, Reply, Unanswered
 from harvest.systems.limits import Gate, Limits
@@ -81,7 +81,7 @@ class Scripted:
 
 
 @dataclass
-class Quiet(Silent):
+class Quiet(SilentWatcher):
     """A watcher that keeps what it was told."""
 
     outcomes: list[tuple[str, Outcome, bool]] = field(default_factory=list)

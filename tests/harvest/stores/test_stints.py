@@ -15,7 +15,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.playing.play import first_error, play_audit
 from harvest.playing.stored_play import play_stored
 from harvest.stores.merging import local_copies, merge_stored
-from harvest.stores.stint import Sender, TakenOver, take_up
+from harvest.stores.stint import Sender, TakenOver, take_over
 from harvest.stores.store import Store, StoreFault, open_store
 from harvest.stores.stored_run import Stint, StoredRun, piece_name
 from recordings.checking.chain_check import check_recording
@@ -237,10 +237,10 @@ def test_two_that_take_a_run_up_at_once_get_different_stints(stored: StoredRun, 
     def also(name: str) -> None:
         if name.endswith("claim"):
             store.before = lambda name: None
-            numbers.append(take_up(stored, tmp_path / "west", anybody).number)
+            numbers.append(take_over(stored, tmp_path / "west", anybody).number)
 
     store.before = also
-    numbers.append(take_up(stored, tmp_path / "east", anybody).number)
+    numbers.append(take_over(stored, tmp_path / "east", anybody).number)
     assert numbers == [1, 2]
     assert stored.stints()[1].sealed
     assert not stored.stints()[2].sealed
@@ -257,7 +257,7 @@ def test_a_piece_that_comes_while_its_stint_is_being_ended_is_found(stored: Stor
             assert stored.put_new(piece_name(1, "trials", end), late)
 
     store.before = quicker
-    take_up(stored, tmp_path / "west", anybody)
+    take_over(stored, tmp_path / "west", anybody)
     assert stored.stints()[1].end == end + len(late)
     assert event_files(tmp_path / "west")[0].read_bytes().endswith(late)
 
@@ -452,7 +452,7 @@ def test_a_store_that_overwrites_is_refused(tmp_path: Path) -> None:
             return True
 
     with pytest.raises(InputError, match="overwrites"):
-        take_up(StoredRun(Careless("memory", MemoryStore()), "1-of-2"), tmp_path / "east", anybody)
+        take_over(StoredRun(Careless("memory", MemoryStore()), "1-of-2"), tmp_path / "east", anybody)
 
 
 def test_a_folder_that_cannot_be_gone_on_with_shuts_nobody_out(stored: StoredRun, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from harvest.cli import main
 from harvest.cli.show import command
 from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
-from harvest.playing.play import Silent
+from harvest.playing.play import SilentWatcher
 from harvest.playing.runner import Runner
 from harvest.systems.driver import Surroundings
 from harvest.voices.endpoint import Endpoint, EndpointFailed, EndpointOptions
@@ -106,7 +106,7 @@ def audit_file(
     return path
 
 
-class _Nobody(Silent):
+class _Nobody(SilentWatcher):
     def __init__(self) -> None:
         self.left: list[str] = []
 

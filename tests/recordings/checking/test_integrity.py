@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recordings.checking.chain_check import Checked, check_recording
+from recordings.checking.chain_check import RecordingFindings, check_recording
 from recordings.files.errors import RunError, StoreError
 from recordings.judged.decisions import DecisionBook
 from recordings.judged.judgments import Judgment, Layer, write_layer
@@ -60,7 +60,7 @@ def run(recorded: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(recorded, tmp_path / "run"))
 
 
-def rank(found: Checked) -> int:
+def rank(found: RecordingFindings) -> int:
     """0 verified, 1 in part, 2 not verified, 3 differs."""
     return 3 if found.faults else 2 if found.gaps else 1 if found.notes else 0
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recordings.conversations.conversation import Conversation
 from recordings.events.events import events_of
 from recordings.files.errors import RunError
-from recordings.formats.imports import Imported, import_header, record
+from recordings.formats.imports import ImportCounts, import_header, record
 from recordings.formats.transcript import Transcript, parse_transcript, read_transcript
 from recordings.formats.transcript_export import transcript_text
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
@@ -32,7 +32,7 @@ def figure_5(system: str) -> Transcript:
     return read_transcript(DATA / f"gfrc_m002_{system}1.txt", system=system, trial=1, topics=TOPICS)
 
 
-def put(run: Path, transcript: Transcript) -> Imported:
+def put(run: Path, transcript: Transcript) -> ImportCounts:
     header = import_header(transcript.conversations, TOPICS, source={"file": "x"}, clock=clock)
     return record(run, transcript.conversations, header, clock=clock)
 
@@ -41,7 +41,7 @@ def test_figure_5_in_one_run_by_two_imports(tmp_path: Path) -> None:
     run = tmp_path / "run"
     for system in "BG":
         transcript = figure_5(system)
-        assert put(run, transcript) == Imported(1, 0)
+        assert put(run, transcript) == ImportCounts(1, 0)
         keep_gold(run, transcript.gold, source=system, notes=transcript.notes, clock=clock)
     recorded = read(run)
     assert [replace(one, worker="") for one in recorded.finished] == [
@@ -59,7 +59,7 @@ def test_figure_5_in_one_run_by_two_imports(tmp_path: Path) -> None:
 
 def test_importing_again_adds_nothing(tmp_path: Path) -> None:
     put(tmp_path / "run", figure_5("B"))
-    assert put(tmp_path / "run", figure_5("B")) == Imported(0, 1)
+    assert put(tmp_path / "run", figure_5("B")) == ImportCounts(0, 1)
     assert len(read(tmp_path / "run").conversations) == 1
 
 
@@ -76,7 +76,7 @@ def test_another_conversation_under_the_same_name_is_refused(tmp_path: Path) -> 
 def test_what_is_given_twice_is_written_once_and_two_under_one_name_not_at_all(tmp_path: Path) -> None:
     one, other = (figure_5(system).conversations[0] for system in "BG")
     header = import_header([one], TOPICS, clock=clock)
-    assert record(tmp_path / "run", [one, one], header, clock=clock) == Imported(1, 1)
+    assert record(tmp_path / "run", [one, one], header, clock=clock) == ImportCounts(1, 1)
     assert len(read(tmp_path / "run").conversations) == 1
     renamed = replace(other, key=one.key, trial_id=one.trial_id)
     with pytest.raises(RunError, match="two different conversations are given as B, M002, trial 1, attempt 1"):
@@ -125,8 +125,8 @@ def test_a_file_whose_missing_turns_an_earlier_version_did_not_count_adds_nothin
     assert conversation.outcome is not None
     assert conversation.outcome.missing == 1
     before = replace(conversation, outcome=replace(conversation.outcome, missing=None))
-    assert put(tmp_path / "run", replace(now, conversations=(before,))) == Imported(1, 0)
-    assert put(tmp_path / "run", now) == Imported(0, 1)
+    assert put(tmp_path / "run", replace(now, conversations=(before,))) == ImportCounts(1, 0)
+    assert put(tmp_path / "run", now) == ImportCounts(0, 1)
 
 
 def test_no_importer_writes_a_topic_that_could_not_be_read_again(tmp_path: Path) -> None:

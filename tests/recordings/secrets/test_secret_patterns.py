@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from recordings.secrets.escapes import SearchedText
 from recordings.secrets.redaction import Redactor
 from recordings.secrets.secret_patterns import (
-    _AS_WRITTEN,
-    _BEGINNINGS,
-    _IN_LOWER_CASE,
+    _EXACT_LITERALS,
+    _LOWER_CASE_LITERALS,
+    _PARAMETER_LITERALS,
     _cookie_values,
     _holds_any,
     cookies,
@@ -66,7 +66,7 @@ def looks(work: Callable[[], object]) -> int:
 
 
 def test_looks_by_the_rarest_character_find_what_a_search_finds() -> None:
-    groups = (*_AS_WRITTEN, *_IN_LOWER_CASE, *_BEGINNINGS)
+    groups = (*_EXACT_LITERALS, *_LOWER_CASE_LITERALS, *_PARAMETER_LITERALS)
     assert any(group.around for group in groups)
     draw = random.Random(1)
     for group in groups:
