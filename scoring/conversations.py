@@ -139,7 +139,7 @@ def figure(material: Material, measure: Measure) -> Figure | None:
     least, most = declaration.range
     if (found.value < least or found.value > most) and declaration in plug_ins():
         raise _plug_in_error(
-            declaration, material, f"gives {found.value:g}, and declares a range from {least:g} to {most:g}"
+            declaration, material, f"gives {found.value:g}, outside its declared range from {least:g} to {most:g}"
         )
     return found
 

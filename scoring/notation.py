@@ -99,7 +99,7 @@ def parse_all(text: str) -> tuple[Term, ...]:
 class _Reader:
     def __init__(self, text: str) -> None:
         if len(text) > _LONGEST:
-            raise InputError(f"a measure of {len(text)} characters", allowed=f"at most {_LONGEST}")
+            raise InputError(f"the measure has {len(text)} characters", allowed=f"at most {_LONGEST}")
         self._text = text
         self._tokens = list(_tokens(text))
         self._at = 0
@@ -132,7 +132,7 @@ class _Reader:
         if self.done or self._tokens[self._at][0] == "mark":
             raise self.fault("a name or a number is missing")
         if depth > _DEEPEST:
-            raise self.fault(f"brackets more than {_DEEPEST} deep")
+            raise self.fault(f"brackets are nested more than {_DEEPEST} deep")
         kind, text, _ = self._tokens[self._at]
         if kind == "number":
             number = float(text)

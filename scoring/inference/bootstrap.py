@@ -257,7 +257,7 @@ class Resampler:
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
-            raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
+            raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
         far = unseen_topic.farthest(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
         low, high = unseen_topic.ends(*self._weighted_means(names, each, size, least, most), self._level)

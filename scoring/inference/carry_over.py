@@ -98,7 +98,7 @@ def carry_over(
     """
     own, place = np.asarray(values, dtype=np.float64), np.asarray(places, dtype=np.float64)
     if (~np.isnan(own) & np.isnan(place)).any():
-        raise ValueError("a value without its place in the session")
+        raise ValueError("a value has no position in the session")
     alone = None if fresh is None else np.asarray(fresh, dtype=np.float64)
     kept = np.asarray((~np.isnan(own)).sum(axis=1) > 0)
     if alone is not None:

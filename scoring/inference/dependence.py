@@ -76,7 +76,7 @@ def dependence(
     """
     table, own = np.asarray(cells), np.asarray(groups)
     if table.ndim != 2 or own.shape != table.shape[:1] or not np.isin(table, (0, 1, MISSING)).all():
-        raise ValueError("cells are (rows, columns) of 0, 1 and -1, and groups (rows,)")
+        raise ValueError("cells must be (rows, columns) of 0, 1 and -1, and groups must be (rows,)")
     table = table.astype(np.int8)
     hits, ones, above, pairs = (part[0] for part in _counts(table[None]))
     seen = float(_differences(table[None])[0])

@@ -80,7 +80,7 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
     cells = np.asarray(values, dtype=np.float64)
     when = np.full(cells.shape, np.nan) if times is None else np.asarray(times, dtype=np.float64)
     if when.shape != cells.shape or cells.ndim != 2:
-        raise ValueError("values and times are (topics, trials)")
+        raise ValueError("values and times must be (topics, trials)")
     rows, moments = [], []
     for own, at in zip(cells, when, strict=True):
         seen = ~np.isnan(own)

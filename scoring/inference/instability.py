@@ -108,9 +108,9 @@ def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
     """
     cells = np.asarray(passed, dtype=np.float64)
     if k < 1:
-        raise ValueError(f"pass^{k}: k is at least 1")
+        raise ValueError(f"pass^{k}: k must be at least 1")
     if not np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all():
-        raise ValueError("a trial passes (1) or does not (0)")
+        raise ValueError("a trial must be 1 (it passes) or 0 (it does not)")
     trials, some = (~np.isnan(cells)).sum(axis=1), np.nansum(cells, axis=1)
     found = np.ones(len(cells))
     for already in range(k):

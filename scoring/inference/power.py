@@ -107,7 +107,7 @@ def power_of(found: Bools, widths: Floats) -> Power:
 def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
     """Deal numbers of trials to the topics of every study at random, as (studies, topics, 1)."""
     if len(trials) != topics:
-        raise ValueError(f"{topics} topics need as many numbers of trials, not {len(trials)}")
+        raise ValueError(f"there are {len(trials)} numbers of trials for {topics} topics")
     every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))
     dealt: Trials = rng.permuted(every, axis=1)[..., None]
     return dealt

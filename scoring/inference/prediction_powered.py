@@ -170,7 +170,7 @@ def corrected_mean(
     score, which does not bias the figure. Raises ValueError if people judged fewer than two items of a topic.
     """
     if any(one.checked < FEWEST_OF_PEOPLE for one in topics):
-        raise ValueError("people must have judged two items of each topic or more")
+        raise ValueError("people must have judged at least two items of each topic")
     scores = np.concatenate([one.judge[~np.isnan(one.judge)] for one in topics]) if topics else np.empty(0)
     usual = float(scores.mean()) if scores.size else 0.0
     filled = [Compared(np.where(np.isnan(one.judge), usual, one.judge), one.people, one.weights) for one in topics]

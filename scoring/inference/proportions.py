@@ -54,7 +54,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
 def highest_rate_after_none(n: int, level: float = 0.95) -> float:
     """Return 1 - (1 - level)^(1/n), the upper bound on the rate of an event not seen in n trials; NaN for n = 0."""
     if n < 0 or not 0 < level < 1:
-        raise ValueError("needs n of at least 0 and a level inside (0, 1)")
+        raise ValueError("n must be at least 0, and the level inside (0, 1)")
     return -math.expm1(math.log1p(-level) / n) if n else math.nan
 
 

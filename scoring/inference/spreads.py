@@ -72,7 +72,7 @@ class Range:
     def refuse(self, values: Floats) -> None:
         """Raise ValueError for values outside a range that has two ends."""
         if self.ends and values.size and (values.min() < self.bottom - _CRUMB or values.max() > self.top + _CRUMB):
-            raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
+            raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
 
     @property
     def most(self) -> float:

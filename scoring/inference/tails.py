@@ -229,9 +229,9 @@ def within_topics(
     needed, share = trials_needed(beta, kind), tail_share(kind, beta)
     if math.isinf(needed):
         raise InputError(
-            f"no number of trials shows the greatest score of a topic, which beta={beta:g} asks for",
+            f"beta={beta:g} asks for the highest score of a topic, which no number of trials shows",
             allowed="beta below 1",
-            advice="take beta=0.9, which one trial of ten exceeds",
+            advice="use beta=0.9, which one trial in ten exceeds",
         )
     counts = (~np.isnan(cells)).sum(axis=1)
     short = np.flatnonzero(counts < needed)
@@ -330,7 +330,7 @@ def _cells(topics: Sequence[str], values: npt.ArrayLike) -> Floats:
 def _check(beta: float, level: float, replications: int) -> None:
     if not 0 < beta <= 1:
         raise InputError(
-            f"{beta:g} is not a share of the worst",
+            f"{beta:g} is not a share of the worst scores",
             allowed="a number above 0 and up to 1",
             advice="use 0.25 for the worst quarter: a fraction, not a percentage",
         )

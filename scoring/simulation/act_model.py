@@ -181,7 +181,7 @@ def count_acts(
     counted: Counter[tuple[Context, str]] = Counter()
     for decision in decisions:
         if decision.act not in place:
-            raise ValueError(f"an act that is not among those of the model: {decision.act!r}")
+            raise ValueError(f"the model has no act {decision.act!r}")
         # In the rows it is looked up in, and in those it would be without its answer, which are over all answers.
         rows = dict.fromkeys((*contexts(decision, order, given), *contexts(decision, order, given=False)))
         counted.update((context, decision.act) for context in rows)

@@ -169,7 +169,7 @@ def realism(
     users = len({one.unit for one in real})
     if users < 2 or not simulated:
         raise InputError(
-            f"{len(real)} real dialogues of {users} users, {len(simulated)} simulated ones",
+            f"there are {len(real)} real dialogues of {users} users and {len(simulated)} simulated dialogues",
             allowed="at least two real users and one simulated dialogue",
             advice="without two real users there is no floor to compare with",
         )

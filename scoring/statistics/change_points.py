@@ -47,7 +47,7 @@ def change_points(
     """
     series = np.asarray(values, dtype=np.float64)
     if not np.isfinite(series).all():
-        raise ValueError("a series has finite values: leave out what could not be measured")
+        raise ValueError("all values must be finite; leave out those that could not be measured")
     found = sorted(_find_changes(series, 0, rng, 1 - level, draws))
     if not found:
         return ()

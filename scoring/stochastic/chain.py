@@ -69,7 +69,7 @@ def codes(rows: Iterable[Sequence[str]]) -> Labels:
     listed = [[_CODES.get(label, -2) for label in row] for row in rows]
     found = np.array(listed, dtype=np.int8).reshape(len(listed), -1)
     if np.any(found == -2):
-        raise ValueError(f"labels are {', '.join(STATES)}")
+        raise ValueError(f"labels must be {', '.join(STATES)}")
     return found
 
 
@@ -147,7 +147,7 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
     if grid.ndim != 3 or len(grid) != len(topics) or not grid.shape[2]:
         raise ValueError(f"labels must be ({len(topics)} topics, trials, turns), not {grid.shape}")
     if not np.issubdtype(grid.dtype, np.integer) or grid.min(initial=0) < ABSENT or grid.max(initial=0) >= len(STATES):
-        raise ValueError("labels must be codes: see `codes`")
+        raise ValueError("labels must be codes as returned by `codes`")
     return grid.astype(np.int8, copy=False)
 
 

@@ -168,9 +168,7 @@ def _paths(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
     nodes, where, given = check_parents(parent), np.asarray(ends, dtype=np.intp), np.asarray(values, dtype=np.float64)
     if where.ndim != 1 or where.shape != given.shape or not np.all(np.isfinite(given)):
-        raise ValueError(
-            "each path needs the node it ends at and a finite score; leave undefined ones out, and count them"
-        )
+        raise ValueError("each path needs an end node and a finite score; leave out undefined scores and count them")
     if len(where) and (where.min() < 0 or where.max() >= len(nodes)):
         raise ValueError(f"paths end at nodes 0 to {len(nodes) - 1}")
     return nodes, where, given

@@ -160,7 +160,9 @@ def fairness(
 def _finite(name: str, values: npt.ArrayLike) -> Floats:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not np.all(np.isfinite(found)):
-        raise ValueError(f"{name} must be a row of finite numbers; leave undefined paths out, and count them")
+        raise ValueError(
+            f"{name} must be a one-dimensional array of finite numbers; leave out undefined paths and count them"
+        )
     return found
 
 
@@ -193,7 +195,7 @@ def path_scores(numerators: npt.ArrayLike, denominators: npt.ArrayLike, criterio
             "each path needs a numerator and a denominator for each criterion, and each criterion a weight"
         )
     if np.any(heavy < 0) or not np.all(np.isfinite(heavy)):
-        raise ValueError("a criterion weight is a finite number of at least 0")
+        raise ValueError("a criterion weight must be a finite number of at least 0")
     wan = np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0)
     counted = np.where(bottom > 0, heavy, 0.0)
     whole = counted.sum(axis=1)

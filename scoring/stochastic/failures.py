@@ -78,7 +78,7 @@ def rate_of(
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):
-        raise ValueError(f"there must be a 1, a 0 or NaN for each of {len(topics)} topics × trials")
+        raise ValueError(f"events must be ({len(topics)} topics, trials) of 1, 0 or NaN")
     lost = np.zeros(cells.shape, dtype=bool) if invalid is None else np.asarray(invalid, dtype=bool)
     names: Sequence[str] = topics
     if len(topics) == 1:  # within one topic the trials are the units

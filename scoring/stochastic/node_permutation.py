@@ -105,7 +105,7 @@ def node_p(
     several = (both.trials > 1).any(axis=0)
     if not several.any():
         raise InputError(
-            "every topic has one trial on either side: within a topic there is nothing to compare a difference with",
+            "every topic has one trial on either side, so no difference within a topic can be tested",
             allowed="topics with several trials on at least one side",
             advice="play more trials of each topic",
         )

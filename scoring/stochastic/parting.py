@@ -288,8 +288,8 @@ def both_sides(
     """
     if any(key.speaker == "system" and key.name == "exact" for key in tree.keys):
         raise InputError(
-            "by exact words nearly every conversation is a path of its own: any two systems part at the first answer",
-            allowed="a key by which conversations meet again, such as label, act or entities",
+            "merged by exact words, nearly every conversation is a separate path: any two systems part at once",
+            allowed="a key that different conversations share, such as label, act or entities",
             advice="merge by label, or by user=KEY,system=KEY",
         )
     if first == second:

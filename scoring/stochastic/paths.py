@@ -20,7 +20,7 @@ def check_parents(parent: npt.ArrayLike) -> Indices:
     """Return `parent` as indices. Raises ValueError unless node 0 is the only root and parents precede children."""
     nodes = np.asarray(parent)
     if nodes.ndim != 1 or not nodes.size or not np.issubdtype(nodes.dtype, np.integer):
-        raise ValueError("parent must be a row of whole numbers with at least the root in it")
+        raise ValueError("parent must be a one-dimensional array of integers with at least the root")
     found = nodes.astype(np.intp)
     if found[0] != -1 or np.any(found[1:] < 0) or np.any(found >= np.arange(len(found))):
         raise ValueError("node 0 must be the one root (-1), and every parent must precede its children")

@@ -138,7 +138,7 @@ BROKEN = {
     "a value beyond its range": (
         "sum(fine) / len(fine)",
         "7 + sum(fine) / len(fine)",
-        "and declares a range from 0 to 1, on trial",
+        "outside its declared range from 0 to 1, on trial",
     ),
     "a range that intervals cannot take": (
         '    n="answers",',

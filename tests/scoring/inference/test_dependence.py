@@ -98,7 +98,7 @@ def test_rows_of_groups_of_their_own_have_nobody_to_trade_with() -> None:
 
 @pytest.mark.parametrize("cells", [[[0, 2]], [0, 1], [[0.5, 1]]])
 def test_other_cells_are_refused(cells: list[object]) -> None:
-    with pytest.raises(ValueError, match="cells are"):
+    with pytest.raises(ValueError, match="cells must be"):
         dependence(np.array(cells), np.zeros(1, dtype=int), generator(1, "refused"))
 
 

@@ -206,7 +206,7 @@ def test_codes_are_those_of_recorded_labels() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: codes(["oy"]), "labels are o, x, -"),
+        (lambda: codes(["oy"]), "labels must be o, x, -"),
         (lambda: chain(codes(["ox"]), names(1)), "1 topics, trials, turns"),
         (lambda: chain(np.full((1, 1, 1), 9), names(1)), "codes"),
         (lambda: chain(cube(["ox"]), names(1), step=3), "no step 3"),
