@@ -28,7 +28,7 @@ NO_COMPARISON = "do not compare"
 
 
 @dataclass(slots=True)
-class _Covered:
+class _Coverage:
     """The criteria in the SWANs of one system.
 
     `conversations` is the number that have a SWAN. `scored` counts those in which each criterion was scored, and
@@ -68,7 +68,7 @@ class Asked:
     measures: Sequence[Measure]
     judged: Callable[[], Judged]
     assessments: list[Assessment] = field(default_factory=list)
-    covered: dict[str, _Covered] = field(default_factory=dict)
+    covered: dict[str, _Coverage] = field(default_factory=dict)
     scorers: Scorers = field(default_factory=Scorers)
     seen: set[tuple[str, int]] = field(default_factory=set)
     checked: list[str] = field(default_factory=list)
@@ -321,7 +321,7 @@ class Asked:
                 of_all = measure.declaration.swan(under, measure)
                 self._keep_scorers(under, "", of_all.covered)
                 if not told:  # two weightings of SWAN have the same criteria
-                    covered = self.covered.setdefault(material.conversation.key.system, _Covered())
+                    covered = self.covered.setdefault(material.conversation.key.system, _Coverage())
                     covered.add(material.assessment, of_all)
                     told = True
             elif measure.declaration.scored:

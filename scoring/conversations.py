@@ -26,7 +26,7 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
     URL, since it is then unknown what a good answer contains. A conversation without relevant nuggets on a judged topic
     has R = 0 and GF = 0.
     """
-    found = [figure for one in _shown(gold=material.gold is not None) for figure in _figures(one, material)]
+    found = [figure for one in _shown_measures(gold=material.gold is not None) for figure in _figures(one, material)]
     whole = [one for one in found if one.whole]
     turns = [one for one in found if not one.whole and one.nugget is None]
     return (*whole, *turns, *[one for one in found if one.nugget is not None])
@@ -35,9 +35,9 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
 def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
     """Compute the whole-conversation figures of `default_figures` for all conversations of a run at once."""
     found: list[Ranked] = []
-    for places, many in _alike(grounds):
+    for places, many in _by_topic_type(grounds):
         columns: list[Column] = []
-        for one in _shown(gold=grounds[places[0]].gold is not None):
+        for one in _shown_measures(gold=grounds[places[0]].gold is not None):
             if one.of != "conversation":
                 continue
             # Values of another distribution's measure are checked one by one.
@@ -65,7 +65,7 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
     by = dict.fromkeys(one.declaration.columns for one in wanted if one.declaration.columns is not None)
     return [
         replace(one, measure=name)
-        for _, many in _alike(grounds)
+        for _, many in _by_topic_type(grounds)
         if many is not None
         for columns in by
         for one in columns(many) or ()
@@ -78,7 +78,7 @@ def in_order(columns: Iterable[Ranked]) -> list[str]:
     return list(dict.fromkeys(column.measure for _, column in sorted(columns, key=lambda one: one[0])))
 
 
-def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
+def _by_topic_type(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
     """Yield indices and gathered conversations of each topic type; None instead if good answers are unknown."""
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
@@ -90,7 +90,7 @@ def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Convers
         yield places, None if unscorable else Conversations.gather([grounds[at] for at in places], places)
 
 
-def _shown(*, gold: bool) -> Iterator[Declaration]:
+def _shown_measures(*, gold: bool) -> Iterator[Declaration]:
     families = set()
     for one in measures():
         if one.shown == "asked" or (not gold and "gold" in one.needs) or (one.family or one.score) is None:
@@ -114,7 +114,7 @@ def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
 
 
 def nugget_figures(material: Material) -> Sequence[Figure]:
-    found = (one for one in _shown(gold=material.gold is not None) if one.of == "nugget")
+    found = (one for one in _shown_measures(gold=material.gold is not None) if one.of == "nugget")
     return [figure for one in found for figure in _figures(one, material)]
 
 

@@ -33,7 +33,7 @@ _AT_ONCE = 2**13  # rows whose columns stay in the cache of a processor
 
 def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Jensen-Shannon divergence in bits, no root: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0."""
-    return _in_parts(_jensen_shannon, *_pair(p, q))
+    return _in_blocks(_jensen_shannon, *_check_pair(p, q))
 
 
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
@@ -41,28 +41,28 @@ def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
     For ordinal groups; symmetric. It is how far probability must be moved, as a share of the longest distance.
     """
-    return _in_parts(_match_distance, *_pair(p, q))
+    return _in_blocks(_match_distance, *_check_pair(p, q))
 
 
 def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Order-aware divergence ([STC3] Eq. 7): mean over {i : q_i > 0} of the sum over j of |i-j|·(p_j - q_j)².
 
-    For ordinal groups; not symmetric, since the average is over the gold's support. It is not normalised: in [0, C -
-    1].
+    For ordinal groups; not symmetric, since the average is over the gold's support. It is in [0, C - 1], not
+    normalised.
     """
-    return _in_parts(_order_aware, *_pair(p, q))
+    return _in_blocks(_order_aware, *_check_pair(p, q))
 
 
 def sod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Symmetric order-aware divergence ([STC3] Eq. 8): (OD(p, q) + OD(q, p)) / 2, in [0, C - 1]."""
-    p, q = _pair(p, q)
-    return (_in_parts(_order_aware, p, q) + _in_parts(_order_aware, q, p)) / 2
+    p, q = _check_pair(p, q)
+    return (_in_blocks(_order_aware, p, q) + _in_blocks(_order_aware, q, p)) / 2
 
 
 def nod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Normalised order-aware divergence ([STC3] Eq. 9): OD / (C - 1). For ordinal groups; not symmetric."""
-    p, q = _pair(p, q)
-    normalised: Floats = _in_parts(_order_aware, p, q) / (p.shape[-1] - 1)
+    p, q = _check_pair(p, q)
+    normalised: Floats = _in_blocks(_order_aware, p, q) / (p.shape[-1] - 1)
     return normalised
 
 
@@ -78,8 +78,8 @@ def snod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     [STC3] Fig. 4 prints .0380 for its second example; Eq. 10 with its five levels gives .0285, and .0380 results only
     with the divisor 3. This function follows the formula, as the official tools do.
     """
-    p, q = _pair(p, q)
-    symmetric = (_in_parts(_order_aware, p, q) + _in_parts(_order_aware, q, p)) / 2
+    p, q = _check_pair(p, q)
+    symmetric = (_in_blocks(_order_aware, p, q) + _in_blocks(_order_aware, q, p)) / 2
     normalised: Floats = symmetric / (p.shape[-1] - 1)
     return normalised
 
@@ -92,14 +92,14 @@ def rsnod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
 def rnss(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Root normalised sum of squares: sqrt(sum of (p - q)² / 2). For nominal groups; symmetric."""
-    p, q = _pair(p, q)
-    return _within(np.sqrt(np.square(p - q).sum(axis=-1) / 2), 1.0)
+    p, q = _check_pair(p, q)
+    return _clip_rounding(np.sqrt(np.square(p - q).sum(axis=-1) / 2), 1.0)
 
 
 def variational(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Normalised variational distance: sum of |p - q| / 2. For nominal groups; symmetric."""
-    p, q = _pair(p, q)
-    return _within(np.abs(p - q).sum(axis=-1) / 2, 1.0)
+    p, q = _check_pair(p, q)
+    return _clip_rounding(np.abs(p - q).sum(axis=-1) / 2, 1.0)
 
 
 # The normalised divergences by the names that settings and printed measures use.
@@ -113,7 +113,7 @@ def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Flo
     return 1.0 - divergence(p, q)
 
 
-def _in_parts(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
+def _in_blocks(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
     """Compute the divergences of many rows in blocks. The results are equal to the last bit to those of one block."""
     if p.ndim != 2 or len(p) <= _AT_ONCE:
         return divergence(p, q)
@@ -124,13 +124,13 @@ def _in_parts(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floa
 def _jensen_shannon(p: Floats, q: Floats) -> Floats:
     middle = (p + q) / 2
     bits = _weighted_log(p, middle) + _weighted_log(q, middle)
-    return _within(_row_sums(bits) / 2, 1.0)
+    return _clip_rounding(_row_sums(bits) / 2, 1.0)
 
 
 def _match_distance(p: Floats, q: Floats) -> Floats:
     # The last gap counts, as printed and as in official tools: it is 0 unless a gold file is rounded to .333333.
     gaps = _row_sums(np.abs(np.cumsum(p - q, axis=-1)))
-    return _within(gaps / (p.shape[-1] - 1), 1.0)
+    return _clip_rounding(gaps / (p.shape[-1] - 1), 1.0)
 
 
 def _order_aware(p: Floats, q: Floats) -> Floats:
@@ -147,7 +147,7 @@ def _order_aware(p: Floats, q: Floats) -> Floats:
             for j in (j for j in range(len(distances)) if j != i):
                 from_here += columns[j] * distances[i, j]
             whole += np.where(support[..., i], from_here, 0.0)
-    return _within(whole / support.sum(axis=-1), p.shape[-1] - 1)
+    return _clip_rounding(whole / support.sum(axis=-1), p.shape[-1] - 1)
 
 
 @cache
@@ -175,12 +175,12 @@ def _weighted_log(p: Floats, middle: Floats) -> Floats:
     return bits
 
 
-def _within(values: Floats, highest: float) -> Floats:
+def _clip_rounding(values: Floats, highest: float) -> Floats:
     kept: Floats = np.minimum(np.maximum(values, 0.0), highest)
     return kept
 
 
-def _pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
+def _check_pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
     achieved, gold = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     for name, rows in (("p", achieved), ("q", gold)):
         if rows.ndim == 0 or rows.shape[-1] < 2:

@@ -99,18 +99,18 @@ def group_fairness(
         relevant = by_turn.get(number, ())
         if not relevant and settings.irrelevant != "uniform":
             continue
-        here = _sum([nugget.memberships[name] for nugget in relevant], size)
+        here = _sum_groups([nugget.memberships[name] for nugget in relevant], size)
         sure = [nugget.memberships[name] for nugget in relevant if name not in nugget.unknown]
-        known, count = here if len(sure) == len(relevant) else _sum(sure, size), len(relevant)
+        known, count = here if len(sure) == len(relevant) else _sum_groups(sure, size), len(relevant)
         if cumulative and relevant:
-            so_far, known_so_far = _sum((so_far, here), size), _sum((known_so_far, known), size)
+            so_far, known_so_far = _sum_groups((so_far, here), size), _sum_groups((known_so_far, known), size)
             total += count
             here, known, count = so_far, known_so_far, total
         weight = 1.0
         if settings.turn_weight == "largest-pw":
             positions = [nugget.position for nugget in relevant] or [first_position]
             weight = float(position_weight(positions, limit or settings.patience).max())
-        counted.append(_turn(number, here, known, count, weight, attribute, names))
+        counted.append(_turn_fairness(number, here, known, count, weight, attribute, names))
     if not counted:
         return tuple(GroupFairness(name, divergence, 0.0, ()) for divergence in names)
     weights = [of[0][0].weight for of in counted]
@@ -131,7 +131,7 @@ def group_fairness(
 
 # A turn has few relevant entities and few groups, so the same distributions recur in many conversations.
 @lru_cache(maxsize=2**14)
-def _turn(
+def _turn_fairness(
     number: int,
     here: Shares,
     known: Shares,
@@ -168,7 +168,7 @@ def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
     return float(worst), float(best)
 
 
-def _sum(shares: Iterable[Shares], size: int) -> Shares:
+def _sum_groups(shares: Iterable[Shares], size: int) -> Shares:
     """Sum by group, one after the other, since the order in which `sum` adds floats differs between Python versions."""
     whole = [0.0] * size
     for one in shares:
@@ -216,21 +216,21 @@ def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str
     return worst.reshape(rows.shape[:-1]), np.maximum(worst, best).reshape(rows.shape[:-1])
 
 
-def _by_ratio(least: Floats, gold: Floats, free: Floats) -> Floats:
+def _fit_jsd(least: Floats, gold: Floats, free: Floats) -> Floats:
     """Minimise JSD, which grows with p/q in each group: p = max(known, level·gold)."""
-    return _level_rows(lambda level: np.maximum(least, level * gold), np.zeros_like(free), np.ones_like(free))
+    return _solve_level(lambda level: np.maximum(least, level * gold), np.zeros_like(free), np.ones_like(free))
 
 
-def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
+def _fit_od(least: Floats, gold: Floats, free: Floats) -> Floats:
     """Minimise OD, a sum of w·(p - q)² with w a group's mean distance to the gold's: p = max(known, gold + level/w)."""
     places = np.arange(len(gold))
     weights = np.abs(places[:, None] - places)[gold > 0].mean(axis=0)
     weights = np.maximum(weights, 1e-9)
     lowest = np.full_like(free, -float((weights * gold).max()))
-    return _level_rows(lambda level: np.maximum(least, gold + level / weights), lowest, np.zeros_like(free))
+    return _solve_level(lambda level: np.maximum(least, gold + level / weights), lowest, np.zeros_like(free))
 
 
-def _by_cumulation(least: Floats, gold: Floats, free: Floats) -> Floats:
+def _fit_nmd(least: Floats, gold: Floats, free: Floats) -> Floats:
     """Minimise NMD, the distance of cumulated sums, which may only grow: take their isotonic regression by medians."""
     wanted = (np.cumsum(gold) - np.cumsum(least, axis=1))[:, :-1]
     grown = np.array([_isotonic_fit(row) for row in wanted.tolist()]).reshape(wanted.shape)
@@ -248,7 +248,7 @@ def _isotonic_fit(wanted: Sequence[float]) -> list[float]:
     return [median(block) for block in blocks for _ in block]
 
 
-def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+def _solve_level(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
     for _ in range(100):
         middle = (low + high) / 2
         between = middle != high  # else there is no number between the two
@@ -260,5 +260,5 @@ def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -
 
 
 _NEAREST: Mapping[str, Callable[[Floats, Floats, Floats], Floats]] = MappingProxyType(
-    {"JSD": _by_ratio, "RNOD": _by_weight, "NMD": _by_cumulation}
+    {"JSD": _fit_jsd, "RNOD": _fit_od, "NMD": _fit_nmd}
 )

@@ -194,7 +194,7 @@ class ScoreTable:
         return {**self.head_json(), "rows": [row.as_json() for row in self.rows]}
 
     def head_json(self) -> dict[str, object]:
-        """Return the document without its rows."""
+        """Return the document of `as_json` without its rows."""
         return {"format": FORMAT, "settings": self.settings.as_json(), "notes": list(self.notes)}
 
     def only(self, names: Collection[str]) -> ScoreTable:

@@ -164,7 +164,7 @@ class Spreads:
         free = np.maximum(0, counts - 1).astype(np.float64)
         middle = np.where(seen, cells, 0.0).sum(axis=2) / np.maximum(1, counts)
         squares = np.square(np.where(seen, cells - middle[..., None], 0.0)).sum(axis=2)
-        parts = [_spreads(own, over) for own, over in zip(squares, free, strict=True)]
+        parts = [_spread_parameters(own, over) for own, over in zip(squares, free, strict=True)]
         degrees, sums, mean = (np.stack(each) for each in zip(*parts, strict=True))
         return cls(degrees, sums, mean)
 
@@ -182,7 +182,7 @@ class Spreads:
         return np.asarray(truth * drawn / (trials - 1) / trials)
 
 
-def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
+def _spread_parameters(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
     several = free > 0
     if not several.any():
         raise ValueError("no topic has two trials, so their variance cannot be estimated")
@@ -262,16 +262,16 @@ def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: f
     first, second = (int(seed) for seed in rng.integers(2**63, size=2))
 
     def mean(trials: Counts) -> float:
-        return _mean(foretold(known, trials, first, level=level, studies=_TRIED))
+        return _mean(predict_widths(known, trials, first, level=level, studies=_TRIED))
 
     widths = {floor: width for floor, trials in tried.items() if (width := mean(trials)) == width}
     best = min(widths, key=lambda floor: (widths[floor], -floor), default=most)
-    other = foretold(known, equal, second, level=level, studies=_STUDIES)
+    other = predict_widths(known, equal, second, level=level, studies=_STUDIES)
     plain = _mean(other)
     alike = Allocation(equal, equal, most, plain, plain, 0.0, 0.0, 0.0)
     if not widths or widths[best] >= (1 - _NOTABLE) * mean(equal) or (tried[best] == equal).all():
         return alike
-    own = foretold(known, tried[best], second, level=level, studies=_STUDIES)
+    own = predict_widths(known, tried[best], second, level=level, studies=_STUDIES)
     width = _mean(own)
     if not width < (1 - _NOTABLE) * plain:  # the few studies of the choice were lucky
         return alike
@@ -284,7 +284,7 @@ def _mean(widths: Floats) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def foretold(known: Variances, trials: Counts, seed: int, *, level: float, studies: int = _STUDIES) -> Floats:
+def predict_widths(known: Variances, trials: Counts, seed: int, *, level: float, studies: int = _STUDIES) -> Floats:
     """Predict the width of the interval of a difference for these topics (`paired.compare_these`) in simulated studies.
 
     The difference is between two systems of the pilot, or between two runs if the pilot has one system. The widths are

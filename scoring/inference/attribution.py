@@ -40,13 +40,13 @@ Floats = npt.NDArray[np.float64]
 
 SOURCES = ("system", "users", "rules", "reading", "topics")
 
-_CRUMB = 1e-12  # rounding of a sum, and no difference
+_ROUNDING = 1e-12  # rounding of a sum, and no difference
 
 Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TrialValues:
     """One trial's value in all four ways, NaN if undefined, and the user's words up to the turn of the value."""
 
     recorded: float
@@ -57,7 +57,7 @@ class Told:
 
 
 # The trials of an audit, by topic.
-Side = Mapping[str, Sequence[Told]]
+Side = Mapping[str, Sequence[TrialValues]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +121,20 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
         "rules": rules,
         "reading": (f[:, 1] - f[:, 2]) - (e[:, 1] - e[:, 2]),
     }
-    each = {source: _without_crumbs(own, (e, f)) for source, own in each.items()}
+    each = {source: _drop_rounding(own, (e, f)) for source, own in each.items()}
     shares = {source: float(own.mean()) for source, own in each.items()}
     apart = (figures[1] - float(f[:, 0].mean())) - (figures[0] - float(e[:, 0].mean()))
-    shares["topics"] = float(_without_crumbs(np.array(apart), (e, f)))
+    shares["topics"] = float(_drop_rounding(np.array(apart), (e, f)))
     intervals = {source: _t_interval(own, level) for source, own in each.items()}
     intervals["topics"] = no_interval("what these topics add")
     unmatched = sum(math.isnan(one) for one in matched)
     return Attribution(figures[0], figures[1], shares, intervals, len(common), alone, unmatched)
 
 
-def _without_crumbs(own: Floats, of: tuple[Floats, Floats]) -> Floats:
+def _drop_rounding(own: Floats, of: tuple[Floats, Floats]) -> Floats:
     """Set rounding errors to 0, so that a share of 1e-16 is not named as a cause. `of` are the values subtracted."""
     scale = max(1.0, *(float(np.abs(side).max()) for side in of))
-    return np.where(np.abs(own) <= _CRUMB * scale, 0.0, own)
+    return np.where(np.abs(own) <= _ROUNDING * scale, 0.0, own)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -146,7 +146,7 @@ def _is_complete(means: tuple[float, ...] | None) -> bool:
     return means is not None and not any(map(math.isnan, means))
 
 
-def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
+def _matched_mean(before: Sequence[TrialValues], after: Sequence[TrialValues]) -> float:
     old, new = (_by_words(trials) for trials in (before, after))
     both = [words for words in old if words in new]
     if not both:
@@ -157,7 +157,7 @@ def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
     return float((weights * apart).sum() / weights.sum())
 
 
-def _by_words(trials: Sequence[Told]) -> dict[Words, list[float]]:
+def _by_words(trials: Sequence[TrialValues]) -> dict[Words, list[float]]:
     found: dict[Words, list[float]] = {}
     for trial in trials:
         value = _mean([trial.read, trial.crossed])

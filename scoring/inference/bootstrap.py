@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference import unseen_topic
-from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
+from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
 from scoring.inference.these_topics import these_interval
 from scoring.settings import Resample
@@ -133,7 +133,7 @@ class Resampler:
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.where(seen, upper, 0).sum(axis=(0, 1)) / np.where(seen, lower, 0).sum(axis=(0, 1))
         each = zip(values.tolist(), of_topics, of_sessions, least.tolist(), most.tolist(), strict=True)
-        return [crossed(value, one, two, bottom=first, top=last) for value, one, two, first, last in each]
+        return [combine_intervals(value, one, two, bottom=first, top=last) for value, one, two, first, last in each]
 
     def _of_sessions(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
         played = ~np.isnan(lower).all(axis=(0, 2))
@@ -220,7 +220,7 @@ class Resampler:
             return of_sessions
         shares = np.asarray(weights, dtype=np.float64)
         value = float((shares * np.nansum(upper, axis=(0, 1)) / np.nansum(lower, axis=(0, 1))).sum() / shares.sum())
-        return crossed(value, of_topics, of_sessions, bottom=0.0, top=1.0)
+        return combine_intervals(value, of_topics, of_sessions, bottom=0.0, top=1.0)
 
     def _weighted_ratios(
         self, topics: Sequence[str], upper: Floats, lower: Floats, weights: npt.ArrayLike, unit: str
@@ -244,7 +244,7 @@ class Resampler:
             sums = sums[:, (sums[upper.shape[2] :] > 0).all(axis=0)]
             drawn = np.einsum("c,cb->b", shares, sums[: upper.shape[2]] / sums[upper.shape[2] :])
             first, last = min(first, np.quantile(drawn, self._tail)), max(last, np.quantile(drawn, 1 - self._tail))
-        limit = unseen_topic.boldest(fewest, self._level)
+        limit = unseen_topic.highest_low_end(fewest, self._level)
         return self._interval(min(first, limit), max(last, 1 - limit), unit)
 
     @property
@@ -256,9 +256,9 @@ class Resampler:
     ) -> tuple[Floats, Floats]:
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
-        if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
+        if np.any(values < bottom - _ROUNDING) or np.any(values > top + _ROUNDING):
             raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
-        far = unseen_topic.farthest(values)
+        far = unseen_topic.unseen_distance(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
         low, high = unseen_topic.ends(*self._weighted_means(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
@@ -272,7 +272,7 @@ class Resampler:
             outer = studentised_ends(counts, each, size, self._level)
             low, high = np.fmin(low, outer[0]), np.fmax(high, outer[1])
         # Ranges that were given: no more is claimed than had all topics been at the other end.
-        limit = (most - least) * unseen_topic.boldest(len(names), self._level)
+        limit = (most - least) * unseen_topic.highest_low_end(len(names), self._level)
         low = np.where(np.isinf(bottom) | np.isinf(top), low, np.minimum(low, least + limit))
         high = np.where(np.isinf(bottom) | np.isinf(top), high, np.maximum(high, most - limit))
         return np.clip(low, least, most), np.clip(high, least, most)
@@ -351,7 +351,7 @@ class Resampler:
         return Interval(float(low), float(high), f"{METHOD} {unit}, {method}, the wider", resampled)
 
 
-_CRUMB = 1e-9  # what rounding leaves beyond a range
+_ROUNDING = 1e-9  # what rounding leaves beyond a range
 
 
 def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float) -> tuple[Floats, Floats]:
@@ -366,10 +366,10 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
     an end infinite. Source: B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319.
     """
     value = above.sum(axis=0) / below.sum(axis=0)
-    error = _error(np.ones((len(above), 1)), above, below)[:, 0]
+    error = _ratio_errors(np.ones((len(above), 1)), above, below)[:, 0]
     drawn = unseen_topic.weighted_sums(above, counts) / unseen_topic.weighted_sums(below, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        t = (drawn - value[:, None]) / _error(counts, above, below)
+        t = (drawn - value[:, None]) / _ratio_errors(counts, above, below)
     t = np.where(np.isnan(t), 0.0, t)
     tail = (1 - level) / 2
     least = np.quantile(t, tail, axis=1, method="lower")
@@ -378,7 +378,7 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
         return value - most * error, value - least * error
 
 
-def _error(counts: Floats, above: Floats, below: Floats) -> Floats:
+def _ratio_errors(counts: Floats, above: Floats, below: Floats) -> Floats:
     whole, units = unseen_topic.weighted_sums(below, counts), len(counts)
     ratio = unseen_topic.weighted_sums(above, counts) / whole
     own = unseen_topic.weighted_sums(above**2, counts)

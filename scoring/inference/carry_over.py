@@ -116,7 +116,7 @@ def carry_over(
     place, alpha = np.where(np.isnan(place), _means(place)[:, None], place), 1 - level + _SAME
     sessions = own.shape[1]
     if alone is not None and 4 / math.comb(sessions + alone.shape[1], sessions) <= alpha:
-        return _against_fresh(own, place, alone, rng, level)
+        return _fresh_test(own, place, alone, rng, level)
     above = own if alone is None else own - _means(alone)[:, None]
     seen = ~np.isnan(above)
     orders = Counter(map(tuple, place.T.tolist())).values()
@@ -124,12 +124,12 @@ def carry_over(
     if max(orders) * 2 <= sessions and arrangements * alpha >= 1:
         high, far = _within_both(above, seen), _within_both(place, seen)
         shuffled = _shuffle_labels(np.zeros(sessions, dtype=np.int64), rng)
-        return _along(high, far, high.T @ place, shuffled, "orders", (above, place, alone), level)
+        return _slope_test(high, far, high.T @ place, shuffled, "orders", (above, place, alone), level)
     labels = np.unique(kinds, return_inverse=True)[1]
     high, far = _within_types(above, seen, labels), _within_types(place, seen, labels)
     enough = math.factorial(int(np.bincount(labels).max())) * alpha >= 2
     shuffled = _shuffle_labels(labels, rng)[: _DRAWS if enough else 0]
-    return _along(high, far, high @ place.T, shuffled, "topics", (above, place, alone), level)
+    return _slope_test(high, far, high @ place.T, shuffled, "topics", (above, place, alone), level)
 
 
 def _means(cells: Floats) -> Floats:
@@ -162,7 +162,7 @@ def _slope(values: Floats, places: Floats) -> float:
     return float((values * places).sum()) / square if square > _SAME else math.nan
 
 
-def _along(
+def _slope_test(
     high: Floats,
     far: Floats,
     products: Floats,
@@ -182,7 +182,7 @@ def _along(
     p = math.nan
     if len(shuffled) and not math.isnan(slope):
         drawn = products[np.arange(units), shuffled].sum(axis=1)
-        p = _share_as_far(drawn, float(np.trace(products)))
+        p = _permutation_p(drawn, float(np.trace(products)))
     lost, interval_lost = (math.nan, no_interval("no fresh conversations")) if fresh is None else _loss(above, level)
     return CarryOver(
         slope=slope,
@@ -198,7 +198,7 @@ def _along(
     )
 
 
-def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
+def _fresh_test(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
     """Test the loss and the slope. Each draw picks random sessions and fresh trials to act as the continued ones."""
     every = np.concatenate([own, alone], axis=1)
     units = every.shape[1]
@@ -206,7 +206,7 @@ def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Gen
     at_once = max(1, _CELLS // every.size)
     parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
     drawn = np.concatenate([_drawn_figures(every[:, part], place) for part in parts])
-    p_lost, p = holm([_share_as_far(drawn[1:, column], float(drawn[0, column])) for column in (0, 1)])
+    p_lost, p = holm([_permutation_p(drawn[1:, column], float(drawn[0, column])) for column in (0, 1)])
     above = own - _means(alone)[:, None]
     seen, one_type = ~np.isnan(above), np.zeros(len(own), dtype=np.int64)
     high, far = (_within_types(part, seen, one_type) for part in (above, place))
@@ -254,7 +254,7 @@ def _counts(seen: Seen, place: Floats, fresh: Floats | None) -> _Counts:
     }
 
 
-def _share_as_far(drawn: Floats, seen: float) -> float:
+def _permutation_p(drawn: Floats, seen: float) -> float:
     return float((1 + (np.abs(drawn) >= abs(seen) - _SAME).sum()) / (1 + len(drawn)))
 
 

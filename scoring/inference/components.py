@@ -151,16 +151,16 @@ def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOW
     if math.isnan(icc):
         of_icc = no_interval("every trial has the same value")
     return Nested(
-        topic=_component(float(topic), of_topic),
-        trial=_component(float(trial), of_trial),
-        icc=_component(icc, of_icc),
+        topic=_containing_value(float(topic), of_topic),
+        trial=_containing_value(float(trial), of_trial),
+        icc=_containing_value(icc, of_icc),
         topics=topics,
         trials=trials,
         each=each,
     )
 
 
-def _component(value: float, interval: Interval) -> Component:
+def _containing_value(value: float, interval: Interval) -> Component:
     if not interval.printed or math.isnan(value):
         return Component(value, interval)
     seen = max(0.0, value)
@@ -171,7 +171,7 @@ def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNO
     """Estimate components from (systems, topics, trials), NaN if missing. ValueError for values outside `within`."""
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
-    cells, counts = _kept(cells)
+    cells, counts = _drop_empty(cells)
     systems, topics = counts.shape
     trials, empty = int(counts.sum()), int((counts == 0).sum())
     why = _why_not_crossed(counts)
@@ -186,10 +186,10 @@ def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNO
     absolute = error + max(0.0, float(found.topic[1][0])) / topics
     enough = systems >= FEWEST_SYSTEMS
     return Crossed(
-        system=_component(float(found.system[1][0]), ends.system),
-        topic=_component(float(found.topic[1][0]), ends.topic),
-        both=_component(float(found.both[1][0]), ends.both),
-        trial=_component(float(found.trial[0]), ends.trial),
+        system=_containing_value(float(found.system[1][0]), ends.system),
+        topic=_containing_value(float(found.topic[1][0]), ends.topic),
+        both=_containing_value(float(found.both[1][0]), ends.both),
+        trial=_containing_value(float(found.trial[0]), ends.trial),
         relative=_reliability(found, error, ends.relative) if enough else few,
         absolute=_reliability(found, absolute, ends.absolute) if enough else few,
         systems=systems,
@@ -205,7 +205,7 @@ def share_of_spread(part: Component, others: Sequence[Component]) -> tuple[float
     return share_ends((part.interval.low, part.interval.high), (least, most))
 
 
-def _kept(cells: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _drop_empty(cells: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     often = (~np.isnan(cells)).sum(axis=2)
     cells = cells[often.sum(axis=1) > 0][:, often.sum(axis=0) > 0]
     return cells, (~np.isnan(cells)).sum(axis=2)
@@ -238,7 +238,7 @@ def _reliability(found: MeanSquares, error: float, interval: Interval) -> Compon
     system = max(0.0, float(found.system[1][0]))
     if not system + error > _SAME:
         return Component(math.nan, no_interval("too little varies"))
-    return _component(system / (system + error), interval)
+    return _containing_value(system / (system + error), interval)
 
 
 _FARTHEST = 25.0  # an end e^25 times as far says nothing
@@ -252,7 +252,7 @@ def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:
     varies. If few topics dominate, it covers less than its level, so it is never printed as an interval; a plan reports
     how often it was right.
     """
-    cells, counts = _kept(np.asarray(values, dtype=np.float64))
+    cells, counts = _drop_empty(np.asarray(values, dtype=np.float64))
     topics = counts.shape[1]
     if topics < FEWEST or _why_not_crossed(counts):
         return math.nan

@@ -82,14 +82,14 @@ def crossed_ends(
         "system": (system, "every topic has the same value"),
     }
     made = {
-        name: spreads.interval_of(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()
+        name: spreads.make_interval(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()
     }
     relative = absolute = no_interval("too little varies")
     if system and both and topic:
         error = table.error()
-        relative = spreads.interval_of(spreads.share_ends(system, error), within)
+        relative = spreads.make_interval(spreads.share_ends(system, error), within)
         far = error[0] + topic[0] / topics, error[1] + topic[1] / topics
-        absolute = spreads.interval_of(spreads.share_ends(system, far), within)
+        absolute = spreads.make_interval(spreads.share_ends(system, far), within)
     return CrossedEnds(**made, relative=relative, absolute=absolute)
 
 
@@ -139,7 +139,7 @@ class _Table:
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
 
     def topic(self) -> tuple[float, float] | None:
-        far = spreads.outside(self._by_topic(), self.within)
+        far = spreads.unseen_positions(self._by_topic(), self.within)
         if far is None:
             return None
         systems = len(self.mean)
@@ -168,7 +168,7 @@ class _Table:
         cells = there.sum(axis=0)
         # Topics weigh as many cells as they have; an unseen one as many as a topic has on average.
         own = np.where(there, self.own, 0.0).sum(axis=0)
-        largest = spreads.largest_own(self._by_topic(), own / cells, each, self.within)
+        largest = spreads.largest_variance(self._by_topic(), own / cells, each, self.within)
         if not largest > spreads.SAME:
             return None
         weights = spreads.topic_weights(self.mean.shape[1], UNSEEN)
@@ -190,7 +190,7 @@ class _Table:
         seen = math.sqrt(float(self.found.system[0][0]))
         square = np.einsum("br,rs,bs->b", errors, form, errors)
         along = errors @ form @ effects / seen if seen > spreads.SAME else -np.sqrt(square)  # else the worst direction
-        low, high = _lengths_that_show(seen, along, square, share * away, self._tail)
+        low, high = _length_range(seen, along, square, share * away, self._tail)
         # Two halves of the systems at both ends of the range: no variance of systems is larger.
         systems = len(effects)
         most = self.within.most * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
@@ -208,7 +208,7 @@ class _Table:
 
     def _far(self) -> float | None:
         beyond = np.abs(self._by_both())
-        far = spreads.farther(beyond.max(axis=0)) * float(beyond.max())
+        far = spreads.distance_factor(beyond.max(axis=0)) * float(beyond.max())
         return far if far > spreads.SAME else None
 
     def _beyond(self) -> float | None:
@@ -226,7 +226,7 @@ class _Table:
         return max(lengths)
 
 
-def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
+def _length_range(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
     """Return the least and the largest length of a vector that, with errors, may be observed with the length `seen`.
 
     For each of the (draws,) errors, `along` is its component in the direction of the vector, `square` its squared

@@ -99,7 +99,7 @@ def too_few_sessions(sessions: int) -> str:
     return "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"
 
 
-def crossed(
+def combine_intervals(
     value: float, topics: Interval, sessions: Interval, *, bottom: float = -math.inf, top: float = math.inf
 ) -> Interval:
     """Combine the intervals over topics and over sessions into one, clipped to `bottom` and `top`."""

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
-from scoring.inference.unseen_topic import UNSEEN, boldest, ends, with_unseen
+from scoring.inference.unseen_topic import UNSEEN, ends, highest_low_end, with_unseen
 from scoring.inference.unseen_topic import weighted_sums as exact_sums
 from scoring.statistics.beta import beta_quantile, normal_cdf
 from topics.identity import generator
@@ -100,7 +100,7 @@ def guarded_differences(
     p = np.minimum(1.0, np.maximum(2 * wrong, 2 / weights.shape[1]))
     if math.isfinite(reach):
         # No more is claimed than had all topics been at one end of the range.
-        most = -reach + 2 * reach * boldest(units, level)
+        most = -reach + 2 * reach * highest_low_end(units, level)
         low, high = np.minimum(low, most), np.maximum(high, -most)
         p = np.maximum(p, boldest_p(units))
         low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
@@ -111,7 +111,7 @@ def boldest_p(units: int) -> float:
     """Return the smallest p possible over this number of units, however large the difference.
 
     All differences are then at one end of the range. The p is from Clopper and Pearson's or Wilson's interval of a
-    share against one half, whichever is larger (`boldest`).
+    share against one half, whichever is larger (`highest_low_end`).
     """
     return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
 

@@ -181,8 +181,8 @@ def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Float
     """
     found, kept = np.zeros((len(audits), 2)), no_evidence()
     for at, one in enumerate(audits):
-        kept = added(kept, one)
-        found[at] = reached(kept, looks=looks, share=share)
+        kept = update_evidence(kept, one)
+        found[at] = evidence_levels(kept, looks=looks, share=share)
     return found
 
 
@@ -191,12 +191,12 @@ def no_evidence() -> Floats:
     return np.full((2, len(_GRID)), -np.inf)
 
 
-def added(kept: Floats, one: Floats) -> Floats:
+def update_evidence(kept: Floats, one: Floats) -> Floats:
     """Return (2, λ) logarithms of the updated evidence, W ← e·(W + 1)."""
     return np.asarray(one + np.logaddexp(kept, 0))
 
 
-def reached(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
+def evidence_levels(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
     """Return (2,) levels of the accumulated evidence, as a share of the threshold (see `levels`)."""
     bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
     top = kept.max(axis=1)
@@ -360,7 +360,7 @@ def too_few_runs(runs: int) -> str:
     return f"{had} not show how much audits differ by themselves"
 
 
-def around(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
+def mean_interval(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
     """Return the interval of a mean difference over `audits` audits.
 
     If the baseline has too few runs, the interval is for these very runs.

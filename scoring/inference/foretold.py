@@ -101,7 +101,7 @@ _METHOD = "Gaffke bounds of weighted"
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class PredictedMean:
     """The estimated mean under the other user.
 
     value: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note.
@@ -118,9 +118,9 @@ class Foretold:
     seen: float
 
 
-def foretold_mean(
+def predict_mean(
     values: npt.ArrayLike, weights: npt.ArrayLike, *, level: float, clusters: Sequence[int] | None = None
-) -> Foretold:
+) -> PredictedMean:
     """Estimate the mean of `values` under the other user, for topics like these.
 
     `values` are (K, N) in [0, 1]. A conversation without a value is NaN, and the interval allows for any value in its
@@ -147,8 +147,8 @@ def foretold_mean(
     effective, units = effective_number(shares[there]), effective_number(wholes / sizes)
     seen = float(wholes.sum() / sizes.sum()) if n else math.nan
 
-    def withheld(why: str) -> Foretold:
-        return Foretold(math.nan, no_interval(why), n, effective, units, seen)
+    def withheld(why: str) -> PredictedMean:
+        return PredictedMean(math.nan, no_interval(why), n, effective, units, seen)
 
     if not n or not known.any():
         return withheld("no value")
@@ -160,15 +160,15 @@ def foretold_mean(
         )
     if effective < FEWEST_CONVERSATIONS:
         return withheld(f"effective n {effective:.1f} of {n} conversations (it takes {FEWEST_CONVERSATIONS})")
-    low, high = _lower(tops, wholes, sizes, level), 1 - _lower(bottoms, wholes, sizes, level)
+    low, high = _lower_bound(tops, wholes, sizes, level), 1 - _lower_bound(bottoms, wholes, sizes, level)
     value = float(tops.sum() / (tops.sum() + bottoms.sum()))
     assumes = f"{unit}s are independent draws; the played user does all that the other may do"
-    return Foretold(
+    return PredictedMean(
         value, Interval(low, high, f"{_METHOD} {unit}s", f"{unit}s", assumes=assumes), n, effective, units, seen
     )
 
 
-def _lower(sums: Floats, wholes: Floats, sizes: Floats, level: float) -> float:
+def _lower_bound(sums: Floats, wholes: Floats, sizes: Floats, level: float) -> float:
     order = np.lexsort((wholes, sums))
     weights = fixed_weights(len(sums), 1.0)
     tops, whole, size = (

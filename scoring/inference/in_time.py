@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 _DECAY = 0.8  # of the weights of lags, so that short and long dependence both show
 _LAGS = 10  # beyond them the weights are below .1
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # (draws, the largest p for which more are drawn)
-_TOLD = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
+_REPORTED_P = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
 _FEWEST = 20  # the fewest trials that can show dependence
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
@@ -58,15 +58,17 @@ class InTime:
     def note(self) -> str:
         """A sentence about the dependence; "" if p is above .002, since a run has many such tests."""
         said = []
-        if self.p <= _TOLD:
+        if self.p <= _REPORTED_P:
             of = " of the run, whatever their topic," if self.across else ""
             said.append(
-                f"trials{of} near each other in time are alike: lag 1 {_plain(self.lag)}, {_shown(self.p)}; intervals "
-                f"of trials are {math.sqrt(self.inflation):.1f} times as wide for it"
+                f"trials{of} near each other in time are alike: lag 1 {_short_number(self.lag)}, {_p_text(self.p)}; "
+                f"intervals of trials are {math.sqrt(self.inflation):.1f} times as wide for it"
             )
-        if self.drift_p <= _TOLD:
+        if self.drift_p <= _REPORTED_P:
             way = "rise" if self.drift > 0 else "fall"
-            said.append(f"values {way} in the course of the run: r {_plain(self.drift)}, {_shown(self.drift_p)}")
+            said.append(
+                f"values {way} in the course of the run: r {_short_number(self.drift)}, {_p_text(self.drift_p)}"
+            )
         return "; ".join(said)
 
 
@@ -140,7 +142,7 @@ def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> InT
     slope = (shared - plain) - ratio * (room - free)
     part = min(1.0, max(0.0, (ratio * free - plain) / slope)) if slope > _SAME else 1.0
     lengths = np.array([len(row) for row in rows], dtype=np.float64)
-    means = np.array([_of_mean(len(row)) for row in rows])
+    means = np.array([_mean_inflation(len(row)) for row in rows])
     grown = float((means / lengths).sum() / (1 / lengths).sum())
     return InTime((first - by_chance) / total, p, 1 + part * (grown - 1), math.nan, 1.0)
 
@@ -162,7 +164,7 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
     trend = float(line @ ranks)
     drift_p = _permutation_p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", drawn(draws), ranks)))
     lag = float((line[1:] * line[:-1]).sum()) / total
-    return InTime(lag, p, 1 + part * (_of_mean(len(line)) - 1), trend / scale, drift_p, True)
+    return InTime(lag, p, 1 + part * (_mean_inflation(len(line)) - 1), trend / scale, drift_p, True)
 
 
 def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:
@@ -199,15 +201,17 @@ def _expected_moments(trials: int) -> tuple[float, float, float, float]:
 
 
 @lru_cache(maxsize=256)
-def _of_mean(trials: int) -> float:
+def _mean_inflation(trials: int) -> float:
     """Return the factor for the variance of a mean over this number of trials, if all their variance decays."""
     lags = np.arange(1, trials)
     return 1 + 2 * float(((1 - lags / trials) * _DECAY**lags).sum())
 
 
-def _plain(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value:.2f}".replace("0.", ".", 1)
 
 
-def _shown(p: float) -> str:
-    return "p < .001" if p <= 0.001 else f"p = {_plain(p)}" if p >= 0.01 else f"p = {p:.3f}".replace("0.", ".", 1)
+def _p_text(p: float) -> str:
+    return (
+        "p < .001" if p <= 0.001 else f"p = {_short_number(p)}" if p >= 0.01 else f"p = {p:.3f}".replace("0.", ".", 1)
+    )

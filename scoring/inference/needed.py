@@ -56,9 +56,9 @@ def needed(
     `alpha` is that of the test, corrected for other pairs. `reach` and `guard` are as in `compare_like_these`.
 
     For topics like these, the result is the fewest topics, and the fewest trials, for which the observed difference is
-    at least `taken_up`, and a small enough p is possible. Without an unseen topic (`guard` none), the number of topics
-    is z²·s²/d² + z_α²/2. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq.
-    9).
+    at least `detectable_difference`, and a small enough p is possible. Without an unseen topic (`guard` none), the
+    number of topics is z²·s²/d² + z_α²/2. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6;
+    Miller 2024, eq. 9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():
@@ -78,7 +78,7 @@ def needed(
     fewest = max(fewest_units(alpha), FEWEST_OPEN if guard == "unseen" and math.isinf(reach) else 0)
 
     def enough(topics: float, variance: float) -> bool:
-        return size >= taken_up(topics, math.sqrt(max(0.0, variance)), far, alpha)
+        return size >= detectable_difference(topics, math.sqrt(max(0.0, variance)), far, alpha)
 
     topics = max(fewest, first_enough(lambda number: enough(number, spread)))
     if count < fewest:  # no number of trials makes p smaller
@@ -89,7 +89,7 @@ def needed(
     return Needed(topics, first_enough(lambda number: enough(count, between + within * now / number)))
 
 
-def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float:
+def detectable_difference(topics: float, deviation: float, far: float, alpha: float) -> float:
     """Return the smallest difference that this number of topics detects in four of five studies.
 
     `deviation` is the standard deviation of differences between topics, and `far` is the distance of an unseen topic, 0

@@ -76,11 +76,13 @@ def simulate_power(
     drawn = draw(components, difference, topics, each, studies, rng)
     if reach is None:
         reach = math.inf if components.shape == "unbounded" else components.high - components.low
-    apart, widths = told_apart(drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach, guard=guard)
+    apart, widths = judge_studies(
+        drawn, each, rng, estimand=estimand, level=level, alpha=alpha, reach=reach, guard=guard
+    )
     if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
     means = (drawn.values[..., 0] - drawn.values[..., 1]).mean(axis=1)
-    return power_of(apart & (means > 0), widths)
+    return summarize_power(apart & (means > 0), widths)
 
 
 def refuse_room(components: Components, difference: float) -> None:
@@ -91,7 +93,7 @@ def refuse_room(components: Components, difference: float) -> None:
         raise ValueError(f"a mean of {components.mean:g} leaves no room for a difference of {difference:g}")
 
 
-def power_of(found: Bools, widths: Floats) -> Power:
+def summarize_power(found: Bools, widths: Floats) -> Power:
     """Summarise studies from (studies,) verdicts and (studies,) widths of intervals, NaN without an interval."""
     studies, share = len(found), float(found.mean())
     known = widths[~np.isnan(widths)]
@@ -113,7 +115,7 @@ def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random
     return dealt
 
 
-def told_apart(
+def judge_studies(
     drawn: Outcomes,
     trials: Trials,
     rng: np.random.Generator,
@@ -126,12 +128,12 @@ def told_apart(
 ) -> tuple[Bools, Floats]:
     """Return (studies,) verdicts and (studies,) widths of intervals at `level`; False and NaN without an interval.
 
-    The verdict is True if `compare_like_these` or `compare_these` would give a p of at most alpha and an interval at 1
-    - alpha that excludes 0. `reach` is the largest possible difference.
+    The verdict is True if `compare_like_these` or `compare_these` would give a p of at most alpha, and an interval of
+    level 1 - alpha that excludes 0. `reach` is the largest possible difference.
     """
     each = drawn.values[..., 0] - drawn.values[..., 1]
     if estimand == "these":
-        return _these(each, drawn.noise, trials, level, alpha, reach)
+        return _judge_these_topics(each, drawn.noise, trials, level, alpha, reach)
     p = exchange_ps(each, rng, draws=_DRAWS)
     if guard == "none":
         topics = each.shape[1]
@@ -145,7 +147,7 @@ def told_apart(
     return np.asarray((p <= alpha + _SAME) & (found.p <= alpha + _SAME)), found.high - found.low
 
 
-def _these(
+def _judge_these_topics(
     each: Floats, noise: Floats, trials: Trials, level: float, alpha: float, reach: float
 ) -> tuple[Bools, Floats]:
     studies, topics = each.shape

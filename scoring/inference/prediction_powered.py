@@ -99,7 +99,7 @@ def compare_with_half(
     return Paired(value, interval, exchange_p(aside, rng))
 
 
-def beyond_half(interval: Interval, p: float, *, level: float) -> bool:
+def is_beyond_half(interval: Interval, p: float, *, level: float) -> bool:
     """Return True if one side is preferred: the corrected p is at most 1 - level, and the interval excludes 1/2.
 
     A small p alone is not enough: the test assumes that each side loses as much in its bad topics as the other, and it
@@ -178,8 +178,12 @@ def corrected_mean(
     judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
     beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
     own = list(range(len(topics))) if clusters is None else list(clusters)
-    power = _bound_power(_slope(filled), _aside(people, own), _aside(beyond, own)) if tuned else 0.0
-    power = _no_wider(power, people, beyond, level, own)
+    power = (
+        _bound_power(_slope(filled), _cluster_deviations(people, own), _cluster_deviations(beyond, own))
+        if tuned
+        else 0.0
+    )
+    power = _limit_width(power, people, beyond, level, own)
     each = people + power * beyond
     interval = bounded_mean(each, level=level, clusters=own)
     return Corrected(
@@ -212,7 +216,7 @@ def _slope(topics: Sequence[Compared]) -> float:
     return min(1.0, max(0.0, above / below)) if below > _SAME else 0.0
 
 
-def _aside(values: Floats, clusters: Sequence[Hashable]) -> Floats:
+def _cluster_deviations(values: Floats, clusters: Sequence[Hashable]) -> Floats:
     return cluster_sums(values - values.mean(), clusters)[0] if len(values) else values
 
 
@@ -227,7 +231,7 @@ def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
     return float((-both + math.sqrt(both**2 + own * (_WIDEST**2 - 1) * spread)) / own)
 
 
-def _no_wider(power: float, people: Floats, beyond: Floats, level: float, clusters: Sequence[Hashable]) -> float:
+def _limit_width(power: float, people: Floats, beyond: Floats, level: float, clusters: Sequence[Hashable]) -> float:
     if len(set(clusters)) < FEWEST or power <= 0:
         return power
     for tried in (power * np.array([1.0, 0.0]), power * np.arange(_STEPS - 1, -1, -1) / _STEPS):

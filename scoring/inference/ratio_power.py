@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST
 from scoring.inference.paired import Estimand
-from scoring.inference.power import Power, deal_trials, power_of, refuse_room, told_apart
+from scoring.inference.power import Power, deal_trials, judge_studies, refuse_room, summarize_power
 from scoring.inference.proportions import clopper_pearson
 from scoring.inference.ratio_differences import few_turns, mover
 from scoring.inference.unseen_topic import ends, share_weights, with_unseen
@@ -91,18 +91,18 @@ def simulate_ratio_power(
         chances = coming[drawn, pair[:, None, :]]
         ratios = draw_centres(components, difference, topics, studies, rng)
     else:
-        chances, ratios = _of_these(components, coming, difference, topics, pair, rng)
+        chances, ratios = _judge_these_topics(components, coming, difference, topics, pair, rng)
     below = rng.binomial(np.broadcast_to(np.asarray(each), chances.shape), chances)
     above = rng.binomial(below, np.clip(ratios, 0.0, 1.0))
     whole = below.sum(axis=1)
     some = (whole > 0).all(axis=1)
     value = np.where(some, np.diff(above.sum(axis=1) / np.maximum(whole, 1), axis=1)[:, 0] * -1, 0.0)
     if estimand == "like-these":
-        apart, widths = ratios_told_apart(above, below, level=level, alpha=alpha)
-        return power_of(apart & (value > 0), widths)
+        apart, widths = judge_ratio_studies(above, below, level=level, alpha=alpha)
+        return summarize_power(apart & (value > 0), widths)
     values = np.stack([np.broadcast_to(value[:, None], (studies, topics)), np.zeros((studies, topics))], axis=-1)
     noise = np.where(some[:, None, None], _noise(above, below, each), 0.0)
-    apart, widths = told_apart(
+    apart, widths = judge_studies(
         Outcomes(values, noise), each, rng, estimand=estimand, level=level, alpha=alpha, reach=1.0
     )
     tops = above.sum(axis=1)
@@ -111,10 +111,10 @@ def simulate_ratio_power(
     low, high = mover(ratios, *clopper_pearson(tops[few], whole[few], level))
     sure = mover(ratios, *clopper_pearson(tops[few], whole[few], 1 - alpha))
     apart[few], widths[few] = (sure[0] > 0) | (sure[1] < 0), high - low
-    return power_of(np.asarray(apart & some & (value > 0)), np.where(some, widths, np.nan))
+    return summarize_power(np.asarray(apart & some & (value > 0)), np.where(some, widths, np.nan))
 
 
-def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: float) -> tuple[Bools, Floats]:
+def judge_ratio_studies(above: Counts, below: Counts, *, level: float, alpha: float) -> tuple[Bools, Floats]:
     """Return (studies,) verdicts and (studies,) widths of intervals for topics like these; False and NaN without one.
 
     The verdict is True if `ratios_like_these` gives a p of at most alpha. `above` and `below` are (studies, topics, 2).
@@ -140,7 +140,7 @@ def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: floa
     return enough & outside, np.where(enough, high - low, np.nan)
 
 
-def _of_these(
+def _judge_these_topics(
     components: Components, coming: Floats, difference: float, topics: int, pair: Counts, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     order = np.argsort(coming.mean(axis=1), kind="stable")

@@ -19,7 +19,7 @@ SENSITIVITY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WitnessCounts:
     """Numbers of answers in one conversation: witnesses agree, witnesses differ, or there is one witness only."""
 
     agree: int
@@ -54,7 +54,9 @@ class ReadingError:
         return (self.misread + self.silent) / answers if answers else math.nan
 
 
-def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: float = SENSITIVITY) -> ReadingError:
+def reading_error(
+    told: Sequence[WitnessCounts], *, level: float = 0.95, sensitivity: float = SENSITIVITY
+) -> ReadingError:
     """Bound the number of misread answers in these conversations.
 
     `sensitivity`, in (0, 1], is the probability that the witness sees a fault.

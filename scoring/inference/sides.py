@@ -61,7 +61,7 @@ def compare_sides(
         )
         if not found.interval.printed or (guard == "none" and not aligned.pooled):
             return found
-        alone = _fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
+        alone = _compare_fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
         # The hull of two intervals of one difference, and the larger of their p.
         if not alone.interval.printed:
             return replace(found, interval=alone.interval, p=math.nan, outside=math.nan, typical=alone.typical)
@@ -74,10 +74,10 @@ def compare_sides(
             assumes=f"{found.interval.assumes}; {alone.interval.assumes}",
         )
         return replace(found, interval=interval, outside=max(found.outside, alone.outside), least=alone.least)
-    return _fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
+    return _compare_fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
 
 
-def _fresh(
+def _compare_fresh(
     aligned: Aligned,
     sides: list[int],
     each: Floats,

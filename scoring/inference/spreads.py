@@ -47,7 +47,7 @@ METHOD = "weights with an unseen topic"
 
 SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
-_CRUMB = 1e-9  # what rounding leaves beyond a range
+_ROUNDING = 1e-9  # what rounding leaves beyond a range
 _RARER, NEAREST, _FARTHEST = 40.0, 2.0, 8.0
 _TAIL = 0.2  # the share of topics that a tail index is taken over
 
@@ -71,7 +71,11 @@ class Range:
 
     def refuse(self, values: Floats) -> None:
         """Raise ValueError for values outside a range that has two ends."""
-        if self.ends and values.size and (values.min() < self.bottom - _CRUMB or values.max() > self.top + _CRUMB):
+        if (
+            self.ends
+            and values.size
+            and (values.min() < self.bottom - _ROUNDING or values.max() > self.top + _ROUNDING)
+        ):
             raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
 
     @property
@@ -117,13 +121,15 @@ def nested_ends(
     order = np.lexsort((own, mean))  # the interval does not depend on the order of the topics
     mean, own, counts, several = mean[order], own[order], counts[order], several[order]
     each = float(several.sum() / (1 / counts[several]).sum())
-    tail, far = (1 - level) / 2, outside(mean, within)
-    largest = largest_own(mean, own, each, within)
+    tail, far = (1 - level) / 2, unseen_positions(mean, within)
+    largest = largest_variance(mean, own, each, within)
     if far is None or not largest > 0:
         why = "every topic has the same value" if far is None else "trials of a topic all agree"
-        of_trial = interval_of(_trial_ends(own[several], largest, tail), within) if largest > 0 else no_interval(why)
+        of_trial = make_interval(_trial_ends(own[several], largest, tail), within) if largest > 0 else no_interval(why)
         of_topic = (
-            no_interval(why) if far is None else interval_of(_topic_ends(mean, own / counts, far, within, tail), within)
+            no_interval(why)
+            if far is None
+            else make_interval(_topic_ends(mean, own / counts, far, within, tail), within)
         )
         return of_topic, of_trial, no_interval(why)
     topic = _topic_ends(mean, own / counts, far, within, tail)
@@ -136,7 +142,7 @@ def nested_ends(
         icc = share_ends(topic, trial)[0], high
     else:
         icc = share_ends(topic, trial)
-    return interval_of(topic, within), interval_of(trial, within), interval_of(icc, within)
+    return make_interval(topic, within), make_interval(trial, within), make_interval(icc, within)
 
 
 def _topic_ends(
@@ -173,30 +179,30 @@ def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[flo
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 
 
-def outside(mean: Floats, within: Range) -> tuple[float, float] | None:
+def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
     """Return the positions of an unseen topic on the low and the high side; None if all topics are alike."""
     if within.ends:
         return within.bottom, within.top
     middle = float(np.median(mean))
     away = np.abs(mean - middle)
-    far = farther(away) * float(away.max())
+    far = distance_factor(away) * float(away.max())
     if not far > SAME:
         return None
     low, high = within.clip(np.array([middle - far, middle + far]))
     return float(low), float(high)
 
 
-def largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
+def largest_variance(mean: Floats, own: Floats, each: float, within: Range) -> float:
     """Return the variance of an unseen topic's trials. Its tail is taken to be at least as heavy as topics'."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
     if within.ends:
         return most
-    c = max(farther(np.sqrt(own)), farther(np.abs(mean - np.median(mean))))
+    c = max(distance_factor(np.sqrt(own)), distance_factor(np.abs(mean - np.median(mean))))
     return float(min(most, c * c * float(own.max())))
 
 
-def farther(away: Floats) -> float:
+def distance_factor(away: Floats) -> float:
     """Return how many times as far out as the farthest topic an unseen one lies, in [2, 8]: 40^ξ.
 
     `away` is (topics,), the distance of each, at least 0. ξ is the mean logarithm of the farthest fifth over the next
@@ -223,7 +229,7 @@ def topic_weights(topics: int, unseen: float) -> Floats:
     return np.asarray(weights / weights.sum(axis=0))
 
 
-def interval_of(ends: tuple[float, float], within: Range) -> Interval:
+def make_interval(ends: tuple[float, float], within: Range) -> Interval:
     """Return an interval unless its width is 0, if the noise of trials hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval
-from scoring.inference.unseen_topic import beyond, drawn_weights
+from scoring.inference.unseen_topic import drawn_weights, least_reach
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -162,7 +162,7 @@ def pooled_tail(
 
     ends: dict[TailKind, tuple[float, float]] = {}
     if not refused["quantile"] or (worst == "low" and not refused["cvar"]):
-        most = top if math.isfinite(top) else beyond(units) * float(flat.max())
+        most = top if math.isfinite(top) else least_reach(units) * float(flat.max())
         ends = dict(zip(_KINDS, _ends(*drawn, most, stream(), *how), strict=True))
     if worst == "high" and not refused["cvar"]:
         # The mean of the greatest β is that of the smallest distances from the top.

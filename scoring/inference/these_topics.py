@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
-from scoring.inference.unseen_topic import boldest, drawn_ratios, farthest
+from scoring.inference.unseen_topic import drawn_ratios, highest_low_end, unseen_distance
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,11 +51,11 @@ def these_interval(
     if len(lower) < FEWEST_TRIALS:
         return no_interval(too_few(len(lower), "trial"))
     value, units = float(upper.sum() / lower.sum()), max(1, round(len(lower) / inflation))
-    far = float(farthest((upper / lower)[:, None])[0])
+    far = float(unseen_distance((upper / lower)[:, None])[0])
     least, most = -far if math.isinf(bottom) else bottom, far if math.isinf(top) else top
     low, high = drawn_ratios(upper, lower, least, most, level, unseen=inflation)
     if not (math.isinf(bottom) or math.isinf(top)):
-        limit = (top - bottom) * boldest(units, level)
+        limit = (top - bottom) * highest_low_end(units, level)
         low, high = min(low, bottom + limit), max(high, top - limit)
     down, up = _single_topic(tall, flat, level=level, bottom=bottom, top=top, inflation=inflation)
     low, high = max(least, min(low, value - down)), min(most, max(high, value + up))

@@ -73,13 +73,13 @@ def event_table(cases: Iterable[TurnCase]) -> EventTable:
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:
         if one.happened is not None and one.conversation not in over:
-            _count(counts, one, happened=one.happened)
+            _count_turn(counts, one, happened=one.happened)
             if one.happened:
                 over.add(one.conversation)
     return counts
 
 
-def joined_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int, int]]]:
+def join_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int, int]]]:
     """Add up several tables of events."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for table in tables:
@@ -110,7 +110,7 @@ def compare_events(
             units[unit] = units.get(unit, 0.0) + hits - ours * marked / turns
             informs = informs or (ours > 0 and theirs > 0 and 0 < marked < turns)
         telling += informs
-    sizes = _turns(first), _turns(second)
+    sizes = _count_turns(first), _count_turns(second)
     if not strata:
         return Contrast(math.nan, math.nan, sizes, 0)
     within = compare_within(*zip(*strata, strict=True))
@@ -128,17 +128,17 @@ def effect_of_events(
     others: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:
         if one.happened is not None and one.useful is not None:
-            _count(faulty if one.happened else others, one, happened=one.useful)
+            _count_turn(faulty if one.happened else others, one, happened=one.useful)
     return compare_events(faulty, others, rng, clusters=clusters)
 
 
-def _count(counts: dict[str, dict[str, tuple[int, int]]], one: TurnCase, *, happened: bool) -> None:
+def _count_turn(counts: dict[str, dict[str, tuple[int, int]]], one: TurnCase, *, happened: bool) -> None:
     own = counts.setdefault(one.topic, {})
     events, turns = own.get(one.stratum, (0, 0))
     own[one.stratum] = events + happened, turns + 1
 
 
-def _turns(table: EventTable) -> int:
+def _count_turns(table: EventTable) -> int:
     return sum(turns for own in table.values() for _, turns in own.values())
 
 

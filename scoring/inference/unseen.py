@@ -12,12 +12,13 @@ are moved outwards by half a trial: without these corrections the intervals cove
 Over several topics (`unseen_over_topics`) the question is what a trial of another topic does, and the estimate is the
 share of trials of a kind that no other topic showed: five trials of one topic that agree count as one thing seen once.
 
-Known limits, which no formula cures: - Trials must be independent and alike. Trials within one continued session, or of
-a system that changed in between, are not. - The estimate shows how much is unseen, not how many kinds that is, nor
-which. - With one trial the estimate is 1, and with few it moves in steps of 1/n: always read it together with n. - The
-merge key decides what a kind is: with exact texts nearly every answer is new, and the estimate is high. - Averaged over
-samples it is too high by at most 1/n, since it estimates what n - 1 trials leave unseen. - The intervals are cautious
-if little is unseen and few kinds are rare; docs/calibration.md shows their coverage.
+Known limits, which no formula cures:
+- Trials must be independent and alike. Trials of one continued session are not, nor are those of a system that changed.
+- The estimate shows how much is unseen, not how many kinds that is, nor which.
+- With one trial the estimate is 1, and with few it moves in steps of 1/n: always read it together with n.
+- The merge key decides what a kind is: with exact texts nearly every answer is new, and the estimate is high.
+- Averaged over samples it is too high by at most 1/n, since it estimates what n - 1 trials leave unseen.
+- The intervals are cautious if little is unseen and few kinds are rare; docs/calibration.md shows their coverage.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ weighted means with weights of at least 0, so a better answer never lowers eithe
 If scores never come near the end of the range, as for R, the end is not a usable top. The unseen topic then lies beyond
 the best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are
 x/(1 - h) on average. The distance is twice that mean with up to 15 topics, 1.5 times with many, for a tail 30% heavier
-than it looks: 2/(1 - 1.3·h) times the best topic. It is at least `beyond` times, 1 + 4/sqrt(K), which is 3 for 4 topics
-and 1.6 for 45, and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from the
-sqrt(K) best topics. With `beyond` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and .87 with
-200 at 2; means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md shows what
-they cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
+than it looks: 2/(1 - 1.3·h) times the best topic. It is at least `least_reach` times, 1 + 4/sqrt(K), which is 3 for 4
+topics and 1.6 for 45, and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from
+the sqrt(K) best topics. With `least_reach` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and
+.87 with 200 at 2; means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md
+shows what they cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
 
 Sources: D. B. Rubin, Annals of Statistics 9 (1981), 130-134; N. Gaffke, Three test statistics for a nonparametric
 one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.
@@ -49,7 +49,7 @@ UNSEEN = 0.75
 # The same of a ratio of sums: with three quarters, ratios of five topics cover .92 where one brings most of it.
 _UNSEEN_OF_RATIOS = 1.0
 
-_CRUMB = 1e-9  # rounding of a sum, and no difference
+_ROUNDING = 1e-9  # rounding of a sum, and no difference
 _HEAVIER = 1.3  # how much heavier the tail may be than it looks
 _FARTHEST = 8.0  # times as far as the best one, at most, with many topics; with 16 topics twice that
 _AS_MEAN, _FEW = 1.5, 15  # the unseen topic, in means of what lies beyond the best one; of few topics half a mean more
@@ -73,7 +73,7 @@ def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.Ar
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
-    size = np.where(largest > size * (1 + _CRUMB), largest, size)  # equal ones are left to the last bit as they were
+    size = np.where(largest > size * (1 + _ROUNDING), largest, size)  # equal ones are left to the last bit as they were
     low, high = (np.concatenate([above, (size * np.asarray(end))[None]]) for end in (bottom, top))
     whole = np.concatenate([below, size[None]])
     return np.concatenate([low, high, whole[:, :1] if (whole == whole[:, :1]).all() else whole], axis=1)
@@ -114,7 +114,7 @@ def weighted_sums(values: Floats, weights: Floats) -> Floats:
     return found
 
 
-def boldest(units: int, level: float) -> float:
+def highest_low_end(units: int, level: float) -> float:
     """Return the highest possible low end of a share, in (0, 1), for `units` topics that all went well.
 
     It is Clopper-Pearson's or Wilson's low end, whichever is lower.
@@ -123,16 +123,17 @@ def boldest(units: int, level: float) -> float:
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 
 
-def beyond(units: int) -> float:
+def least_reach(units: int) -> float:
     """Return the least ratio between an unseen topic and the best of `units` topics, for a measure without a top."""
     return 1 + 4 / math.sqrt(units)
 
 
-def farthest(values: Floats) -> Floats:
+def unseen_distance(values: Floats) -> Floats:
     """Return (C,) distances from 0 that an unseen topic may have, for a measure without a top.
 
-    `values` is (K, C), K >= 2. The distance is at least `beyond` times that of the best topic. Hill's estimate uses the
-    best sqrt(K) topics, at least two, relative to the next one or, if that one scores 0, to the smallest above 0.
+    `values` is (K, C), K >= 2. The distance is at least `least_reach` times that of the best topic. Hill's estimate
+    uses the best sqrt(K) topics, at least two, relative to the next one or, if that one scores 0, to the smallest above
+    0.
     """
     size = np.abs(values)
     units = len(size)
@@ -149,7 +150,7 @@ def farthest(values: Floats) -> Floats:
     most = _FARTHEST * (1 + 16 / units)
     mean = _AS_MEAN + 0.5 * min(1.0, _FEW / units)
     factor = mean / np.maximum(1 - _HEAVIER * tail, mean / most)
-    found: Floats = np.maximum(factor, beyond(units)) * ordered[0]
+    found: Floats = np.maximum(factor, least_reach(units)) * ordered[0]
     return found
 
 
@@ -164,7 +165,7 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
     tail, rest = (1 - level) / 2, answers - useful
     low = float(beta_quantile(tail, useful, rest + UNSEEN)) if useful > 0 else 0.0
     high = float(beta_quantile(1 - tail, useful + UNSEEN, rest)) if rest > 0 else 1.0
-    most = boldest(round(answers), level)
+    most = highest_low_end(round(answers), level)
     return min(low, most), max(high, 1 - most)
 
 
@@ -184,7 +185,7 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
         tops, bottoms = (np.take_along_axis(side[:, part], order, axis=0) for side in (above, below))
         sums = weighted_sums(with_unseen(tops, bottoms, 0.0, 1.0), weights)
         low[part], high[part] = ends(*weighted_means(sums, tops.shape[1]), level)
-    most = boldest(units, level)
+    most = highest_low_end(units, level)
     return np.minimum(low, most), np.maximum(high, 1 - most)
 
 

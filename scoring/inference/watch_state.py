@@ -31,7 +31,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, added, no_evidence, reached
+from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, evidence_levels, no_evidence, update_evidence
 from scoring.statistics.beta import normal_quantile
 
 Floats = npt.NDArray[np.float64]
@@ -160,11 +160,11 @@ def advance(
     `looks` and `share` are as in `scoring.inference.drift.levels`. An audit can confirm another one if at least `apart`
     seconds lie between them.
     """
-    kept = state.kept if seen.evidence is None else added(state.kept, seen.evidence)
-    drop, rise = reached(kept, looks=looks, share=share).tolist()
+    kept = state.kept if seen.evidence is None else update_evidence(state.kept, seen.evidence)
+    drop, rise = evidence_levels(kept, looks=looks, share=share).tolist()
     after = replace(state, kept=kept, levels=(drop, rise))
     if state.is_changed:
-        return _since_the_change(state, after, seen, around, apart)
+        return _after_change(state, after, seen, around, apart)
     own, raised = (seen.value, seen.own), not math.isnan(state.raised)
     if seen.declared or (raised and seen.at - state.raised >= apart and seen.confirms[state.side]):
         side = state.side if raised else int(seen.value > 0)
@@ -200,7 +200,7 @@ def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -
     )
 
 
-def _since_the_change(state: WatchState, after: WatchState, seen: Seen, around: Around, apart: float) -> WatchState:
+def _after_change(state: WatchState, after: WatchState, seen: Seen, around: Around, apart: float) -> WatchState:
     stretch = (*state.stretch, (seen.value, seen.own))
     values, variances = zip(*stretch, strict=True)
     count = len(stretch)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, around, confirms, difference, evidence
+from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, confirms, difference, evidence, mean_interval
 from scoring.inference.watch_state import Around, Seen, WatchState, advance, limits_since
 
 Verdict = Literal["changed", "same", "cannot tell"]
@@ -66,10 +66,10 @@ class Judged:
 
     def word(self, matters: float) -> Word:
         """Return the word for this audit. `matters` is the smallest difference that matters."""
-        return word_of(self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.waits)
+        return audit_word(self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.waits)
 
 
-def word_of(
+def audit_word(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
     """Return the word for an audit with this verdict, from the states and the difference.
@@ -105,7 +105,7 @@ def judge(
     own = evidence(baseline, values, matters=rules.matters, against=against)
     # What confirms also leaves out 0, by itself or with the audits that the evidence is from: otherwise the sentence
     # would claim what its interval denies.
-    both = pooled(baseline, rules.level)
+    both = pooled_interval(baseline, rules.level)
     together, drop, rise = (found.value, low, high, 1), False, False
     side = int(found.value > 0)
     if confirms(baseline, values, side, matters=rules.matters, against=against):
@@ -118,6 +118,6 @@ def judge(
     return Judged(found, seen, state, after, together)
 
 
-def pooled(baseline: Baseline, level: float) -> Around:
+def pooled_interval(baseline: Baseline, level: float) -> Around:
     """Return the interval of the mean difference of several audits."""
-    return lambda value, own, audits: around(baseline, value, own, level=level, audits=audits)
+    return lambda value, own, audits: mean_interval(baseline, value, own, level=level, audits=audits)

@@ -34,7 +34,7 @@ from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import ended_badly, missing_turns
 from scoring.columns import Answers, Tally, present_means
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
+from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
 from scoring.inference.proportions import FEW, clopper_pearson
 from scoring.inference.these_topics import these_interval
@@ -236,7 +236,7 @@ def _dependent_interval(
     of_sessions = _unit_interval(upper, lower, value, float(bottom.sum()), pooled, level, "session")
     if design.these:
         return of_sessions, sessions
-    return crossed(value, of_topics, of_sessions, bottom=0.0, top=1.0), min(clusters, sessions)
+    return combine_intervals(value, of_topics, of_sessions, bottom=0.0, top=1.0), min(clusters, sessions)
 
 
 def _ratio_cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:

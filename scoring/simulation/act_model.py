@@ -98,7 +98,10 @@ class Predictor(Protocol):
     def outcomes(self) -> tuple[str, ...]: ...
 
     def probabilities(self, decision: Decision) -> Floats:
-        """Return (V,) probabilities given `decision.before` and `decision.answer`; `decision.act` is ignored."""
+        """Return the (V,) probabilities of the outcomes, given `decision.before` and `decision.answer`.
+
+        The actual outcome, `decision.act`, is ignored.
+        """
         ...
 
 

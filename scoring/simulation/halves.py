@@ -80,7 +80,7 @@ class Floor:
         return "within" if self.matched.median <= self.floor.high else "beyond"
 
 
-def nothing_measured(floor: Floor) -> Floor:
+def unmeasured_floor(floor: Floor) -> Floor:
     """Return a copy of the floor for a measure without any value in these groups."""
     return Floor(Spread.of(()), Spread.of(()), floor.size, floor.users)
 
@@ -97,7 +97,7 @@ def random_halves(
     if half < 1 or min(len(first), len(second)) < half:
         users = len(_by_unit(dialogues))
         raise ValueError(f"{len(dialogues)} dialogues of {users} users cannot be split into halves of {half}")
-    return _cut(first, half, rng), _cut(second, half, rng)
+    return _cut_group(first, half, rng), _cut_group(second, half, rng)
 
 
 def _fill_groups(
@@ -140,8 +140,8 @@ def noise_floor(
         common = min(len(halves[0]), len(halves[1]), size or len(real))
         if not common:
             raise ValueError(f"{len(real)} dialogues of one user cannot be split")
-        first, second = (_cut(part, common, rng) for part in halves)
-        others = _drawn(simulated, min(len(first), len(simulated)), rng)
+        first, second = (_cut_group(part, common, rng) for part in halves)
+        others = _draw_group(simulated, min(len(first), len(simulated)), rng)
         groups = (first, second, others)
         sizes.append(len(others))
         users.append(min(len({one.unit for one in group}) for group in groups))
@@ -161,15 +161,15 @@ def _by_unit(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
     return found
 
 
-def _drawn(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
+def _draw_group(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
     users = list(_by_unit(dialogues).values())
     found: list[Dialogue] = []
     for place in rng.permutation(len(users)):
         if len(found) >= size:
             break
         found.extend(users[place])
-    return _cut(found, size, rng)
+    return _cut_group(found, size, rng)
 
 
-def _cut(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
+def _cut_group(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
     return [dialogues[i] for i in rng.permutation(len(dialogues))[:size]]

@@ -21,7 +21,7 @@ from recordings.acts.dialogue import Dialogue
 from scoring.divergences import jsd
 from scoring.simulation import act_model
 from scoring.simulation.act_model import Context, Fit, HeldOut, Predictor, Smoothing, UniformModel, held_out
-from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, nothing_measured
+from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, unmeasured_floor
 from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingAgreement, RankingFloor, ranking_agreement, ranking_floor
@@ -201,7 +201,7 @@ def realism(
     if (
         gap.beyond == 1 and gap.ks == 0
     ):  # nobody was seen to leave: two curves that never fall are alike, and tell nothing
-        behaviour |= {name: Measured(math.nan, nothing_measured(floors[name])) for name in _OF_LENGTHS}
+        behaviour |= {name: Measured(math.nan, unmeasured_floor(floors[name])) for name in _OF_LENGTHS}
     acts = act_model.acts_in([*real, *simulated])
     theirs = act_model.fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
     models: dict[str, Fit] = {

@@ -96,11 +96,11 @@ def ranking_agreement(
     low = high = math.nan
     if not math.isnan(tau):
         draws = (
-            _over_topics(found, systems, sorted(topics[0]), rng, replications)
+            _resample_topics(found, systems, sorted(topics[0]), rng, replications)
             if paired
-            else _over_users(found, systems, rng, replications)
+            else _resample_users(found, systems, rng, replications)
             if several
-            else _over_dialogues(found, systems, rng, replications)
+            else _resample_dialogues(found, systems, rng, replications)
         )
         taus = np.array([kendall_tau(a, b) for a, b in zip(*draws)])
         known = taus[~np.isnan(taus)]
@@ -121,7 +121,7 @@ def _mean(scores: Sequence[float]) -> float:
     return float(np.mean(scores))
 
 
-def _over_topics(
+def _resample_topics(
     sides: Sequence[dict[str, list[Dialogue]]],
     systems: Sequence[str],
     topics: Sequence[str],
@@ -138,7 +138,7 @@ def _over_topics(
     return found
 
 
-def _over_users(
+def _resample_users(
     sides: Sequence[dict[str, list[Dialogue]]], systems: Sequence[str], rng: np.random.Generator, replications: int
 ) -> list[Floats]:
     found = []
@@ -155,7 +155,7 @@ def _over_users(
     return found
 
 
-def _over_dialogues(
+def _resample_dialogues(
     sides: Sequence[dict[str, list[Dialogue]]], systems: Sequence[str], rng: np.random.Generator, replications: int
 ) -> list[Floats]:
     found = []

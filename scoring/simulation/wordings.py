@@ -68,7 +68,7 @@ _FIRST = 20  # first words of a dialogue, whose variety is measured
 _LONGEST = 60  # words of a turn; longer ones count as this long
 _BUCKETS = 2**12  # into which words are hashed
 _FREQUENT, _SHORTEST = 5, 5  # times that a word is seen, letters that it has, for others to be slips of it
-_NOT_TOLD = ""
+_UNDETECTED = ""
 _ALPHA = 0.05  # of the test over all four figures together
 
 
@@ -147,7 +147,7 @@ class _Table:
     def of(cls, dialogues: Sequence[Dialogue]) -> _Table:
         texts = {turn.said for one in dialogues for turn in one.turns if turn.said}
         told = {text: language_of(text) for text in texts}
-        languages = {name: place for place, name in enumerate(sorted(set(told.values()) - {_NOT_TOLD}))}
+        languages = {name: place for place, name in enumerate(sorted(set(told.values()) - {_UNDETECTED}))}
         counted = Counter(word for one in dialogues for turn in one.turns for word in _words(turn.said or ""))
         return cls(_find_slips(counted), languages, told)
 

@@ -45,7 +45,7 @@ def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike
 def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
     log_beta = _log_beta(a, b)
     noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # rounding error
-    low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), _near(wanted, a, b)
+    low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), _starting_points(wanted, a, b)
     going = np.arange(wanted.size)
     for step in range(_HALVINGS * 6):
         here, goal = at[going], wanted[going]
@@ -69,7 +69,7 @@ def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
     return at
 
 
-def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
+def _starting_points(wanted: Floats, a: Floats, b: Floats) -> Floats:
     """Return (k,) starting points inside (0, 1) for the search of quantiles.
 
     They follow Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by 26.2.22. If a or b is below 1, they

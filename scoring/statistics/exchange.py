@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_WHOLE = 13  # up to this many differing units, all exchanges are used: 8192 at most
+_ENUMERATED_UNITS = 13  # up to this many differing units, all exchanges are used: 8192 at most
 _DRAWS = 9999  # a round number together with the observed data: p in steps of .0001
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _CELLS = 2**21  # exchanged sums in memory at a time
@@ -36,7 +36,7 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
     if not units:
         return 1.0
     seen = abs(float(np.einsum("t->", each))) - _SAME * units
-    if units <= _WHOLE:
+    if units <= _ENUMERATED_UNITS:
         return float((np.abs(np.einsum("st,t->s", _signs(units), each)) >= seen).mean())
     at_once, as_far = max(1, _NEAR // units), 0
     for start in range(0, _DRAWS, at_once):
@@ -54,21 +54,21 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
     if topics < 2:
         return np.full(studies, math.nan)
     seen = np.abs(table.sum(axis=1)) - _SAME * topics
-    if topics <= _WHOLE:
+    if topics <= _ENUMERATED_UNITS:
         return np.asarray((np.abs(_signs(topics) @ table.T) >= seen).mean(axis=0))
     as_far, at_once = np.zeros(studies), max(1, _CELLS // max(studies, topics))
     for start in range(0, draws, at_once):
         signs = np.where(rng.random((min(at_once, draws - start), topics)) < 0.5, -1.0, 1.0)
         as_far += (np.abs(signs @ table.T) >= seen).sum(axis=0)
     found = (1 + as_far) / (1 + draws)
-    few = (np.abs(table) > _SAME).sum(axis=1) <= _WHOLE
+    few = (np.abs(table) > _SAME).sum(axis=1) <= _ENUMERATED_UNITS
     found[few] = [exchange_p(each, rng) for each in table[few]]
     return np.asarray(found)
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed and 9999 random ones."""
-    if units <= _WHOLE:
+    if units <= _ENUMERATED_UNITS:
         yield _signs(units)
         return
     yield np.ones((1, units))
@@ -78,7 +78,7 @@ def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
         yield np.where(signs < 0.5, -1.0, 1.0)
 
 
-@lru_cache(maxsize=_WHOLE)
+@lru_cache(maxsize=_ENUMERATED_UNITS)
 def _signs(units: int) -> Floats:
     """Return all (2^(units-1), units) exchanges. The first unit is fixed: reversing all signs changes nothing."""
     return np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=units - 1)])

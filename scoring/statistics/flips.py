@@ -51,7 +51,8 @@ def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> 
     if prior is None:
         return Flips(len(kept), names, math.nan)
     by_chance = math.fsum(
-        _opposite(one, len(other), prior[0] + sum(one), prior[1] + len(one) - sum(one)) for one, other in kept.values()
+        _opposite_chance(one, len(other), prior[0] + sum(one), prior[1] + len(one) - sum(one))
+        for one, other in kept.values()
     )
     return Flips(len(kept), names, by_chance)
 
@@ -71,7 +72,7 @@ def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
     return mean * weight, (1 - mean) * weight
 
 
-def _opposite(one: Sequence[bool], trials: int, a: float, b: float) -> float:
+def _opposite_chance(one: Sequence[bool], trials: int, a: float, b: float) -> float:
     """Return the probability that `trials` new trials have the opposite majority to `one`, for Beta(a, b) topics."""
     side = _majority(one)
     if side == 0:

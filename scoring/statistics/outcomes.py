@@ -97,7 +97,7 @@ def draw_outcomes(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
     """Draw studies with their own topics. `difference` is between the systems' means over topics like these."""
-    return _of_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
+    return _draw_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
 
 
 def draw_centres(
@@ -107,10 +107,10 @@ def draw_centres(
     if components.shape == "unbounded":
         common = rng.normal(0, math.sqrt(components.topic), (studies, topics, 1))
         own = rng.normal(0, math.sqrt(components.both), (studies, topics, 2))
-        return np.asarray(components.mean + _sides(difference) + common + own)
-    link = _link(components, difference)
+        return np.asarray(components.mean + _half_differences(difference) + common + own)
+    link = _normal_correlation(components, difference)
     shared, apart = rng.standard_normal((2, studies, topics))
-    return _chances(components, difference, link, shared, apart)
+    return _linked_means(components, difference, link, shared, apart)
 
 
 def draw_outcomes_of_these(
@@ -121,7 +121,7 @@ def draw_outcomes_of_these(
     `difference` is over these topics. The variation of systems × topics is fixed.
     """
     centres = centres_of_these(components, difference, topics)
-    return _of_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
+    return _draw_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
 
 
 def centres_of_these(components: Components, difference: float, topics: int) -> Floats:
@@ -129,20 +129,20 @@ def centres_of_these(components: Components, difference: float, topics: int) -> 
     spread = np.array([normal_quantile((place + 0.5) / topics) for place in range(topics)])
     if components.shape == "unbounded":
         deviation = math.sqrt(components.topic + components.both)
-        return np.asarray(components.mean + deviation * spread[:, None] + _sides(difference))
-    centres = _chances(components, difference, 1.0, spread, np.zeros(topics))
+        return np.asarray(components.mean + deviation * spread[:, None] + _half_differences(difference))
+    centres = _linked_means(components, difference, 1.0, spread, np.zeros(topics))
     low, high = components.low, components.high
     for _ in range(_HALVINGS):  # few topics at the quantiles of skewed chances differ a little less, or more
         missing = difference - float((centres[:, 0] - centres[:, 1]).mean())
-        centres = np.clip(centres + _sides(missing), low, high)
+        centres = np.clip(centres + _half_differences(missing), low, high)
     return centres
 
 
-def _sides(difference: float) -> Floats:
+def _half_differences(difference: float) -> Floats:
     return np.array([difference / 2, -difference / 2])
 
 
-def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.random.Generator) -> Outcomes:
+def _draw_trials(components: Components, centres: Floats, trials: Trials, rng: np.random.Generator) -> Outcomes:
     counts = np.asarray(trials, dtype=np.int64)
     free = np.where(counts > 1, counts - 1, np.nan)  # NaN: single trials show no variance
     if components.shape == "unbounded":
@@ -171,7 +171,7 @@ def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.
     return Outcomes(components.low + width * means, width**2 * own)
 
 
-def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
+def _linked_means(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [
         _topic_means(components, components.mean + half, near * shared + sign * far * apart)
@@ -198,13 +198,13 @@ def _quantiles(mean: float, share: float) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _link(components: Components, difference: float) -> float:
+def _normal_correlation(components: Components, difference: float) -> float:
     """Return the correlation on the normal scale at which differences of topics' means have the variance 2·both."""
     middles = np.array([normal_quantile((place + 0.5) / _SIDE) for place in range(_SIDE)])
     shared, apart = np.meshgrid(middles, middles)
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         link = (low + high) / 2
-        one, other = np.moveaxis(_chances(components, difference, link, shared, apart), -1, 0)
+        one, other = np.moveaxis(_linked_means(components, difference, link, shared, apart), -1, 0)
         low, high = (link, high) if float((one - other).var()) > 2 * components.both else (low, link)
     return (low + high) / 2

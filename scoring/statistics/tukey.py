@@ -55,7 +55,7 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
     alone = {chosen: _alike_p(table[:, chosen], rng, draws) for chosen in sets}
     for one, other in combinations(range(systems), 2):
         found[one, other] = found[other, one] = max(
-            _together(blocks, alone)
+            _joint_p(blocks, alone)
             for blocks in _partitions(tuple(range(systems)))
             if any(one in block and other in block for block in blocks)
         )
@@ -69,7 +69,7 @@ def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
     return _share(_drawn_ranges(table, rng, draws), float(means.max() - means.min()))
 
 
-def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
+def _joint_p(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
     """Return the p for systems being alike within each block: the smallest, with Bonferroni weights by block size."""
     several = [block for block in blocks if len(block) > 1]
     members = sum(map(len, several))

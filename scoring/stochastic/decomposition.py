@@ -133,7 +133,7 @@ def spread(
     through = sum_below(nodes, ended)
     corrected = not known and not plain
     # By turn: nodes of that depth with all paths through them, and shallower ones with the paths that ended there.
-    at_depth, ended_at = (_inside(part, depth, deepest, corrected) for part in (through, ended))
+    at_depth, ended_at = (_variance_by_depth(part, depth, deepest, corrected) for part in (through, ended))
     ended_before = np.concatenate([np.zeros((3, 1)), np.cumsum(ended_at, axis=1)[:, :-1]], axis=1)
     squares, weight, lonely = at_depth + ended_before
     within = np.divide(squares, weight, out=np.full(deepest + 1, np.nan), where=weight > 0)
@@ -148,7 +148,7 @@ def spread(
     return Spread(total, settled, shares, rest, undecided, alone[1:], n, estimate)
 
 
-def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
+def _variance_by_depth(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
     weight, first, second = sums.T
     squares = np.maximum(second - np.divide(first * first, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0)
     lonely = weight == 1 if corrected else np.zeros(len(weight), dtype=bool)

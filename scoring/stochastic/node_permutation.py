@@ -111,11 +111,11 @@ def node_p(
         )
     size = len(both.tree)
     through, taken = both.through[:, several], both.taken[:, several]
-    z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_Every | None]()
+    z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_AllDeals | None]()
     for node in np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1).tolist():
         came, took = through[:, :, node], taken[:, :, both.nodes == node]
-        whole = _Every.deal(came, took, enumerated)
-        dealt = None if whole is not None else _dealt(came, took, draws, rng)
+        whole = _AllDeals.deal(came, took, enumerated)
+        dealt = None if whole is not None else _dealt_statistics(came, took, draws, rng)
         if whole is not None or dealt is not None:
             nodes.append(node)
             found.append(dealt)
@@ -135,7 +135,7 @@ def node_p(
         ]
     )
     exact = np.array([whole is not None for whole in every])
-    kept, critical = _family(largest, level, np.where(exact, 0.0, 1 / (draws + 1))), np.nan
+    kept, critical = _test_family(largest, level, np.where(exact, 0.0, 1 / (draws + 1))), np.nan
     if kept.any():
         chosen = np.array(nodes)[kept]
         known = [whole for whole, own in zip(every, kept.tolist(), strict=True) if own and whole is not None]
@@ -153,13 +153,13 @@ def node_p(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Every:
+class _AllDeals:
     values: Floats
     chances: Floats
     seen: float
 
     @classmethod
-    def deal(cls, came: Counts, took: Counts, most: int) -> _Every | None:
+    def deal(cls, came: Counts, took: Counts, most: int) -> _AllDeals | None:
         """Deal a node's trials in every way; None if there are more than `most`, or no informative topic."""
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)
@@ -187,7 +187,7 @@ class _Every:
         return np.concatenate([[self.seen], rng.choice(self.values, size=draws, p=self.chances)])
 
 
-def _none_reaches(family: Sequence[_Every], z: float) -> float:
+def _none_reaches(family: Sequence[_AllDeals], z: float) -> float:
     return 1 - math.prod(1 - one.tail(z) for one in family)
 
 
@@ -223,7 +223,7 @@ def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
     return np.array(partial, dtype=np.float64), np.array(likely)
 
 
-def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
+def _dealt_statistics(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
     """Return a node's (1 + draws,) statistics, observed first, from (2, K) trials; None if none is informative."""
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
     telling = _informative(m, n, c)
@@ -244,7 +244,7 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
     return statistic
 
 
-def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
+def _test_family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
     for number in range(1, len(largest) + 1):
         kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
         if kept.sum() <= number:

@@ -71,7 +71,7 @@ def plain_ends(size: int) -> Ends:
     return Ends(np.arange(size, dtype=np.intp), ("",) * size, np.zeros(0, dtype=np.intp))
 
 
-def ends_of(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
+def find_ends(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
     """Find the ends of n trials in a tree of `size` nodes, from their (n,) last nodes and (n,) ways of ending.
 
     If there are no names, or if any name is "", every node has one end: ends are distinguished for all trials or none.
@@ -121,7 +121,7 @@ def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Fl
     return low[back.reshape(-1)], high[back.reshape(-1)]
 
 
-def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
+def visits_of_one_topic(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
     """Count the trials by topic that come to each node on branches that no other topic took, as (size, T).
 
     `trials` is (M, T), the trials of each topic in M branches.
@@ -196,7 +196,7 @@ class BothSides:
         if not count or np.bincount(column, minlength=2 * count).min() < 1:
             raise ValueError("each side needs a trial of each topic, and there must be a topic")
         through = by_topic(tree.size, tree.ends[chosen], column).T.reshape(2, count, size)
-        ends = ends_of(size, tree.ends[chosen], [one for one, used in zip(how, chosen.tolist()) if used])
+        ends = find_ends(size, tree.ends[chosen], [one for one, used in zip(how, chosen.tolist()) if used])
         ended = ends.count(column, 2 * count).reshape(2, count, len(ends.node))
         at = np.full(len(sides), -1, dtype=np.intp)
         at[chosen] = ends.at
@@ -320,7 +320,7 @@ def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) ->
     return slice(bisect_left(tree.trials, wanted, key=name), bisect_right(tree.trials, wanted, key=name))
 
 
-def part(both: BothSides) -> Parting:
+def split_divergence(both: BothSides) -> Parting:
     """Split the divergence of the two sides by node."""
     size = len(both.tree)
     per_trial = 1 / (both.trials * len(both.topics))

@@ -27,7 +27,7 @@ def check_parents(parent: npt.ArrayLike) -> Indices:
     return found
 
 
-def along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False) -> Floats:
+def accumulate_along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False) -> Floats:
     """Return the (N,) sum, or product, of `values` over the path from the root to each node, both included.
 
     `values` are (N,), for example the words of each turn. The product of edge probabilities, with 1 at the root, is the
@@ -76,7 +76,7 @@ class WeightedPaths:
     weights: Floats
 
 
-def evenly(ends: npt.ArrayLike) -> WeightedPaths:
+def equal_paths(ends: npt.ArrayLike) -> WeightedPaths:
     """Give each recorded trial the weight 1/n. `ends` are (n,) nodes, such as `ConversationTree.ends`."""
     nodes = np.asarray(ends).astype(np.intp)
     return WeightedPaths(nodes, np.full(len(nodes), 1.0 / len(nodes) if len(nodes) else np.nan))
@@ -96,7 +96,7 @@ def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Weight
 
 def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
     """Return ρ(v), the probability that a conversation passes through each node, (N,)."""
-    return along(parent, _probabilities(probability), product=True)
+    return accumulate_along(parent, _probabilities(probability), product=True)
 
 
 def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:

@@ -130,7 +130,7 @@ def transitions(
         low[edges], high[edges] = parting.topic_shares(counts[edges], counts[parent[edges]], level)
         stop_low[several], stop_high[several] = parting.topic_shares((counts - onward)[several], counts[several], level)
         unseen = parting.unseen_over_topics(
-            parting.visits_alone(counts[1:], parent[1:], size), counts, once, twice, level
+            parting.visits_of_one_topic(counts[1:], parent[1:], size), counts, once, twice, level
         )
         over_topics = bool(several.any())
         if sessions is not None:
@@ -191,7 +191,7 @@ def end_shares(
     other arguments are as for `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
-    every = parting.ends_of(len(visits), places, names)
+    every = parting.find_ends(len(visits), places, names)
     used, at = np.unique(every.at, return_inverse=True)
     ends = Ends(every.node[used], tuple(every.name[end] for end in used.tolist()), at.reshape(-1))
     k, n = np.bincount(ends.at, minlength=len(used)), visits[ends.node]
@@ -228,7 +228,7 @@ def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLik
     if not _several(topics):
         return unseen_mass(once, twice, int(stops.sum()), level)
     ended = parting.by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
-    own = parting.visits_alone(ended, np.zeros(len(stops), dtype=np.int64), 1)
+    own = parting.visits_of_one_topic(ended, np.zeros(len(stops), dtype=np.int64), 1)
     found = parting.unseen_over_topics(own, ended.sum(axis=0)[None], np.array([once]), np.array([twice]), level)
     return Unseen(*(part[0] for part in (found.estimate, found.low, found.high, found.n, found.once, found.twice)))
 

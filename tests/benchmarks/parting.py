@@ -19,7 +19,7 @@ import numpy.typing as npt
 from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.stochastic.node_permutation import NodeTests, node_p, whole_p
-from scoring.stochastic.parting import BothSides, part
+from scoring.stochastic.parting import BothSides, split_divergence
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -155,7 +155,7 @@ def errors(world: World, simulations: int, *, otherwise: bool = True) -> Errors:
         whole = whole_p(both, rng, draws=DRAWS)
         wrong = set(world.true) & set(named(node_p(both, rng, draws=DRAWS), nodes))
         others = set(world.true) & set(named_by_whole(both, nodes, rng)) if otherwise else set()
-        found += bool(wrong), whole.p <= 0.05, bool(others), part(both).divergence, whole.by_chance
+        found += bool(wrong), whole.p <= 0.05, bool(others), split_divergence(both).divergence, whole.by_chance
     return Errors(*(found / simulations).tolist())
 
 

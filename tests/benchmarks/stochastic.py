@@ -27,7 +27,7 @@ from scoring.nuggets import position_weight
 from scoring.stochastic.chain import chain, persistence
 from scoring.stochastic.decomposition import contributions, spread
 from scoring.stochastic.expectation import ratio
-from scoring.stochastic.paths import along
+from scoring.stochastic.paths import accumulate_along
 from scoring.stochastic.transitions import transitions
 
 Floats = npt.NDArray[np.float64]
@@ -68,7 +68,7 @@ class Clock:
 def ingredients(tree: ConversationTree) -> tuple[Floats, Floats]:
     """(N,) parts of numerator and denominator of "useful, weighted by position": each turn has WORDS words."""
     words = np.where(tree.symbol >= 0, float(WORDS), 0.0)
-    ends = along(tree.parent, words)
+    ends = accumulate_along(tree.parent, words)
     useful = np.array([symbol.key == "o" for symbol in tree.symbols])
     weights = np.where(tree.symbol >= 0, position_weight(np.maximum(ends, 1), 1250), 0.0)
     return weights * np.where(tree.symbol >= 0, useful[tree.symbol], False), weights
@@ -93,7 +93,7 @@ def measure(n: int, clock: Clock) -> None:
 
     def scored() -> tuple[Floats, Floats]:
         top, bottom = ingredients(tree)
-        return along(tree.parent, top)[tree.ends], along(tree.parent, bottom)[tree.ends]
+        return accumulate_along(tree.parent, top)[tree.ends], accumulate_along(tree.parent, bottom)[tree.ends]
 
     top, bottom = clock.timed("numerators and denominators", n, scored)
     readings = clock.timed("expected, pooled, covariance", n, lambda: ratio(top, bottom))

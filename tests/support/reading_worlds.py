@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.inference.reading_error import Told
+from scoring.inference.reading_error import WitnessCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class World:
 class Audit:
     """wrong, compared_wrong: answers that were misread, of all and of those that could be compared."""
 
-    told: list[Told]
+    told: list[WitnessCounts]
     wrong: int
     compared_wrong: int
 
@@ -60,7 +60,7 @@ def audit(world: World, rng: np.random.Generator) -> Audit:
         seen = misread & (rng.random(turns) >= world.missed) & (rng.random() >= world.blind)
         compared = ~silent
         differ = int((seen & compared).sum())
-        told.append(Told(int(compared.sum()) - differ, differ, int(silent.sum())))
+        told.append(WitnessCounts(int(compared.sum()) - differ, differ, int(silent.sum())))
         wrong += int(misread.sum())
         compared_wrong += int((misread & compared).sum())
     return Audit(told, wrong, compared_wrong)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.measures.relevance import hard_normaliser
 from scoring.nuggets import position_weight
-from scoring.stochastic.paths import WeightedPaths, along, enumerate_paths, reach
+from scoring.stochastic.paths import WeightedPaths, accumulate_along, enumerate_paths, reach
 from tests.support.checkout import DATA
 
 Floats = npt.NDArray[np.float64]
@@ -41,11 +41,11 @@ class ScoredTree:
 
     @property
     def path_numerators(self) -> Floats:
-        return along(self.parent, self.numerators)[self.paths.ends]
+        return accumulate_along(self.parent, self.numerators)[self.paths.ends]
 
     @property
     def path_denominators(self) -> Floats:
-        return along(self.parent, self.denominators)[self.paths.ends]
+        return accumulate_along(self.parent, self.denominators)[self.paths.ends]
 
     @property
     def wan(self) -> Floats:
@@ -61,7 +61,7 @@ def example_tree() -> ScoredTree:
     place = {node["id"]: number for number, node in enumerate(nodes)}
     parent = np.array([-1 if node["parent"] is None else place[node["parent"]] for node in nodes], dtype=np.int32)
     words = np.array([node["words"] for node in nodes], dtype=np.float64)
-    before = along(parent, words) - words
+    before = accumulate_along(parent, words) - words
     top, bottom = np.zeros(len(nodes)), np.zeros(len(nodes))
     for number, node in enumerate(nodes):
         for nugget in node["nuggets"]:

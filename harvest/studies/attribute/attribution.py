@@ -27,7 +27,7 @@ from recordings.events.attempts import AttemptId
 from recordings.files.json_text import Json
 from recordings.log.header import as_plain_json
 from recordings.log.run_folder import Run
-from scoring.inference.attribution import Attribution, Side, Told, attribute
+from scoring.inference.attribution import Attribution, Side, TrialValues, attribute
 from scoring.inference.interval import no_interval
 from scoring.inference.losses import WithLost, need_bounds
 from scoring.library import understand
@@ -240,7 +240,7 @@ class _Study:
         crossed = tuple(decide_again(one, other, side.topics, now) for one, now in zip(kept, answers, strict=True))
         ways = [self._values(name, replace(side, conversations=each)) for each in (recorded, decided, read, crossed)]
         words = {(one.key.topic, one.key.trial): tuple(turn.said for turn in one.turns) for one in recorded}
-        found: dict[Key, dict[str, list[Told]]] = {}
+        found: dict[Key, dict[str, list[TrialValues]]] = {}
         for key, cells in ways[0].items():
             if not self._is_asked(key):
                 continue
@@ -249,7 +249,7 @@ class _Study:
                     _cell_value(way.get(key, {}).get(trial)) for way in ways
                 )
                 said = words[trial][: key[1]] if key[1] else words[trial]
-                one = Told(as_recorded, decided_now, read_now, by_other_rules, said)
+                one = TrialValues(as_recorded, decided_now, read_now, by_other_rules, said)
                 found.setdefault(key, {}).setdefault(trial[0], []).append(one)
         return dict(found)
 

@@ -15,7 +15,7 @@ from os import PathLike
 from harvest.studies.pairs.blind_pairs import KeptPair, PairKey
 from scoring.annotations.agreement import Agreement, agreement
 from scoring.inference.interval import Interval
-from scoring.inference.prediction_powered import beyond_half, compare_with_half
+from scoring.inference.prediction_powered import compare_with_half, is_beyond_half
 from scoring.statistics.exchange import holm
 from topics.document import read_json_document
 from topics.errors import InputError, Place
@@ -124,7 +124,7 @@ def preferences(
     ]
     tested = [i for i, one in enumerate(found) if not math.isnan(one.p)]
     for i, corrected in zip(tested, holm([found[i].p for i in tested]), strict=True):
-        told = beyond_half(found[i].interval, corrected, level=level)
+        told = is_beyond_half(found[i].interval, corrected, level=level)
         found[i] = replace(found[i], p_corrected=corrected, told=told)
     people = tuple(sorted({who for _, who, _ in said}))
     return PreferenceStudy(

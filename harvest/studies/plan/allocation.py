@@ -21,7 +21,7 @@ from harvest.studies.scores.trial_values import Key
 from harvest.studies.trees.folded_trees import merging_named
 from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
-from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
+from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, predict_widths
 from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
@@ -130,7 +130,7 @@ def plan_spending(
     seen = _unseen_ways(material, systems, topics, settings.level)
     played = (~np.isnan(cells)).sum(axis=2)
     spreads = np.sqrt(known.expected.mean(axis=0))
-    kept = foretold(
+    kept = predict_widths(
         known,
         np.asarray(np.rint(played.mean(axis=0)), dtype=np.int64) + found.equal,
         int(generator(seed, "allocation", "kept").integers(2**63)),

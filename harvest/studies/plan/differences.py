@@ -24,7 +24,7 @@ from harvest.tables.long_rows import unit_of
 from harvest.terminal import printable
 from recordings.log.run_folder import Run
 from scoring.inference.differences import FEWEST_OPEN
-from scoring.inference.needed import first_enough, taken_up
+from scoring.inference.needed import detectable_difference, first_enough
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.inference.power import Power, simulate_power
 from scoring.inference.ratio_power import simulate_ratio_power
@@ -131,7 +131,7 @@ class DifferenceModel:
             deviation, far = math.sqrt(variance), 0.0
             if self.guard == "unseen":  # a measure without an end near its values is assumed normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
-            return self.difference >= taken_up(topics, deviation, far, self._alpha)
+            return self.difference >= detectable_difference(topics, deviation, far, self._alpha)
 
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(grids.WANTED)
         return {

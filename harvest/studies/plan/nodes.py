@@ -30,7 +30,7 @@ from recordings.trees.tree import ConversationTree
 from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.node_permutation import DRAWS
 from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
-from scoring.stochastic.parting import Ends, by_topic, ends_of
+from scoring.stochastic.parting import Ends, by_topic, find_ends
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
@@ -299,7 +299,7 @@ class _Pilot:
         cells = [systems.index(one.key.system) * len(topics) + topics.index(one.key.topic) for one in tree.trials]
         used, row = np.unique(np.array(cells), return_inverse=True)
         how = how_ended(finished)
-        ends = ends_of(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
+        ends = find_ends(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
         through, ended = by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
         system, topic = np.divmod(used, len(topics))
         several = np.bincount(system[through[:, 0] > 1], minlength=len(systems))

@@ -19,7 +19,7 @@ from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, WholeTest, node_p, whole_p
-from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, part
+from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, split_divergence
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -172,7 +172,7 @@ def _part_both(
     both: BothSides, tested: tuple[WholeTest, NodeTests, str], texts: SameSource, alpha: float
 ) -> PartedSystems:
     whole, tests, refused = tested
-    found = part(both)
+    found = split_divergence(both)
     # Nodes with a share: significant ones by descending z, then the others by share.
     nodes = np.flatnonzero((found.term > _ROUNDING) & (found.branch >= 0)).tolist()
     named = sorted((node for node in nodes if tests.p[node] <= alpha), key=lambda node: -tests.z[node])

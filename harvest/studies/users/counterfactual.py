@@ -28,7 +28,7 @@ from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial, cluster_numbers
-from scoring.inference.foretold import Foretold, foretold_mean
+from scoring.inference.foretold import PredictedMean, predict_mean
 from scoring.inference.interval import Interval, no_interval
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
@@ -76,7 +76,7 @@ class WithOther:
     key: Key
     measure: Measure
     played: float
-    foretold: Foretold
+    foretold: PredictedMean
 
     @property
     def label(self) -> str:
@@ -269,7 +269,7 @@ def _foretell(
     means = [float(np.mean(each)) for each in given.values() if each]
     played = float(np.mean(means)) if means else math.nan
     if why:
-        nothing = Foretold(math.nan, no_interval(why), sum(map(len, given.values())), math.nan, math.nan, math.nan)
+        nothing = PredictedMean(math.nan, no_interval(why), sum(map(len, given.values())), math.nan, math.nan, math.nan)
         return WithOther(system, key, measure, played, nothing)
     rows = {topic: own for topic, own in rows.items() if own}
     width = max(map(len, rows.values()), default=0)
@@ -277,17 +277,19 @@ def _foretell(
     for place, own in enumerate(rows.values()):
         table[:, place, : len(own)] = np.array(own).T
     numbers = cluster_numbers(list(rows), material.topics.clusters)
-    found = foretold_mean(
+    found = predict_mean(
         table[0], table[1], level=settings.level, clusters=None if numbers is None else numbers.tolist()
     )
     return WithOther(system, key, measure, played, _to_scale(found, least, most))
 
 
-def _to_scale(found: Foretold, least: float, most: float) -> Foretold:
+def _to_scale(found: PredictedMean, least: float, most: float) -> PredictedMean:
     if (least, most) == (0, 1):
         return found
     one, size = found.interval, most - least
     interval = Interval(
         least + size * one.low, least + size * one.high, one.method, one.resampled, one.note, one.assumes
     )
-    return Foretold(least + size * found.value, interval, found.n, found.effective, found.effective_units, found.seen)
+    return PredictedMean(
+        least + size * found.value, interval, found.n, found.effective, found.effective_units, found.seen
+    )

@@ -166,7 +166,7 @@ def joined_tables(
     if not all(tables):
         return {}
     names = dict.fromkeys(name for one in tables for name in one)
-    return {name: turn_events.joined_events(one.get(name, one[ALL_TURNS]) for one in tables) for name in names}
+    return {name: turn_events.join_events(one.get(name, one[ALL_TURNS]) for one in tables) for name in names}
 
 
 def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:

@@ -10,7 +10,7 @@ from harvest.pages.witness.judgement import Judged, Verdict, judge
 from recordings.conversations.conversation import Conversation
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
-from scoring.inference.reading_error import SENSITIVITY, ReadingError, Told, reading_error
+from scoring.inference.reading_error import SENSITIVITY, ReadingError, WitnessCounts, reading_error
 from topics.counting import pluralize
 
 _MOST_REASONS = 3  # in a sentence
@@ -56,7 +56,7 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
     words: dict[tuple[str, int], Counter[str]] = {}
     for (trial, attempt, _), verdict in verdicts.items():
         words.setdefault((trial, attempt), Counter())[verdict.word] += 1
-    told = [Told(of["agrees"], of["differs"], of["silent"]) for of in words.values()]
+    told = [WitnessCounts(of["agrees"], of["differs"], of["silent"]) for of in words.values()]
     return Witnessed(verdicts, judged, reading_error(told), damaged)
 
 

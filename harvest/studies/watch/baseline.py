@@ -33,7 +33,7 @@ from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.drift import Baseline
 from scoring.inference.losses import losses_matter
-from scoring.inference.turn_events import joined_events
+from scoring.inference.turn_events import join_events
 from scoring.notation import Term
 from scoring.settings import Settings
 from topics.document import StrictModel, read_json_document
@@ -254,7 +254,7 @@ def _system_baseline(
         ways={topic: tuple(taken.items()) for topic, taken in ways(finished).items()},
         models=models_of(finished),
         users=joined_tables([material.fault_tables(system) for material in each]),
-        lost=joined_events(
+        lost=join_events(
             loss_table(one for one in material.conversations if one.key.system == system) for material in each
         ),
     )

@@ -18,7 +18,7 @@ from scoring.statistics.change_points import ChangePoint, change_points
 from scoring.statistics.exchange import holm
 from scoring.statistics.stratified import compare_within
 from scoring.stochastic.node_permutation import node_p
-from scoring.stochastic.parting import both_sides, part
+from scoring.stochastic.parting import both_sides, split_divergence
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -96,7 +96,7 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
         tests = node_p(both, generator(seed, "watched turns"), draws=_DRAWS, level=alpha)
     except InputError:
         return
-    found = part(both)
+    found = split_divergence(both)
     cut = {int(node) for node, trial in zip(tree.ends, tree.trials, strict=True) if how[trial] in CUT_ENDS}
     nodes = [
         node for node in range(len(tree)) if tests.p[node] <= alpha and found.branch[node] >= 0 and node not in cut

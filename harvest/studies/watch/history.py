@@ -31,7 +31,7 @@ from recordings.files.shared_file import SharedFile, shared_file
 from recordings.files.times import unix_seconds
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
 from scoring.inference.watch_state import Seen, WatchState, advance
-from scoring.inference.watched_audit import JudgingRules, pooled
+from scoring.inference.watched_audit import JudgingRules, pooled_interval
 from topics.counting import pluralize
 from topics.document import StrictModel, validated_json
 from topics.errors import InputError, Place
@@ -332,7 +332,7 @@ def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
 
 def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Baseline, rules: JudgingRules) -> WatchState:
     """Return the state of a gated figure's watch after these looks, which must be in order of time."""
-    state, together = WatchState(), pooled(baseline, rules.level)
+    state, together = WatchState(), pooled_interval(baseline, rules.level)
     for look in looks:
         one = look.systems[system].figures.get(figure) if system in look.systems else None
         if one is None or one.evidence is None or one.shown is None:

@@ -13,7 +13,7 @@ from harvest.studies.watch.history import Look, LookFigure, WatchRules
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import WatchState
-from scoring.inference.watched_audit import Judged, Verdict, Word, word_of
+from scoring.inference.watched_audit import Judged, Verdict, Word, audit_word
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,7 +71,7 @@ class WatchedFigure:
     def word(self) -> Word:
         """The verdict in one word."""
         before = WatchState() if self.judged is None else self.judged.before
-        return word_of(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
+        return audit_word(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
 
     @property
     def state(self) -> WatchState:

@@ -15,7 +15,7 @@ from scoring.inference.instability import all_pass
 from scoring.inference.paired import compare_like_these, compare_these, residual_variance
 from scoring.inference.proportions import clopper_pearson, highest_rate_after_none, wilson
 from scoring.inference.ratio_differences import exact_ratios
-from scoring.inference.unseen_topic import boldest
+from scoring.inference.unseen_topic import highest_low_end
 from scoring.statistics.exchange import exchange_p, holm
 from scoring.statistics.tukey import tukey_p
 from tests.support.oracles import components, designs, families, means, shares
@@ -31,7 +31,7 @@ def test_a_difference_has_gaffkes_interval_but_for_a_quarter_of_the_unseen_topic
     each = RNG.uniform(-0.5, 0.6, topics)
     low, high = means.gaffke_both(each.tolist(), (-1.0, 1.0))
     found = guarded_differences(each[:, None], np.ones((topics, 1)), level=0.95, reach=1.0)
-    edge = 1 - 2 * boldest(topics, 0.95)
+    edge = 1 - 2 * highest_low_end(topics, 0.95)
     assert low - 0.01 <= found.low[0] <= max(low + 0.35 * (each.mean() - low), edge)
     assert min(high - 0.35 * (high - each.mean()), -edge) <= found.high[0] <= high + 0.01
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scoring.inference.allocation import Chances, Spreads, Variances, allocate, foretold, neyman
+from scoring.inference.allocation import Chances, Spreads, Variances, allocate, neyman, predict_widths
 from scoring.inference.paired import compare_these
 from tests.support.allocation_coverage import PLACE, spent
 from tests.support.checkout import DOCS
@@ -73,7 +73,7 @@ def test_widths_foretold_are_those_of_the_comparison(values: str) -> None:
     else:
         truth = np.array([[1.0, 2, 3, 4, 2, 1], [2, 2, 1, 3, 5, 1]])
         known = Spreads(np.full(shape, np.inf), np.full(shape, np.nan), truth)
-    found = foretold(known, trials, 4, level=0.95, studies=1500)
+    found = predict_widths(known, trials, 4, level=0.95, studies=1500)
     widths = []
     for _ in range(700):
         own = [

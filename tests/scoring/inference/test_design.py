@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
+from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions
 from scoring.inference.interval import Interval, no_interval
 from scoring.measures.usefulness import Share, share
 from scoring.stochastic.failures import rate_of
@@ -129,11 +129,13 @@ def test_within_one_topic_sessions_are_independent() -> None:
 
 
 def test_distances_over_topics_and_sessions_are_squared_and_added() -> None:
-    found = crossed(0.5, Interval(0.2, 0.9, "m topic", "topics"), Interval(0.1, 0.8, "m session", "sessions"), bottom=0)
+    found = combine_intervals(
+        0.5, Interval(0.2, 0.9, "m topic", "topics"), Interval(0.1, 0.8, "m session", "sessions"), bottom=0
+    )
     assert (found.low, found.high) == pytest.approx((0.0, 1.0))
     assert found.resampled == "topics+sessions"
     refused = no_interval("no")
-    assert crossed(0.5, refused, found) is refused
+    assert combine_intervals(0.5, refused, found) is refused
 
 
 def test_a_rate_that_was_never_seen_is_that_of_clusters() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from scoring.inference.foretold import Foretold, foretold_mean
+from scoring.inference.foretold import PredictedMean, predict_mean
 from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
@@ -90,12 +90,12 @@ def truth_of(world: str, other: str) -> float:
     return expected(rates(world, 100_000, generator(7, "truth", world)), USERS[other])
 
 
-def studies(world: str, pair: tuple[str, str], size: tuple[int, int], number: int) -> tuple[float, list[Foretold]]:
+def studies(world: str, pair: tuple[str, str], size: tuple[int, int], number: int) -> tuple[float, list[PredictedMean]]:
     played, other = (USERS[name] for name in pair)
     rng = generator(7, "foretold", world, *pair, *size)
     topics, trials = size
     found = [
-        foretold_mean(*study(rates(world, topics, rng), trials, played, other, rng), level=0.95) for _ in range(number)
+        predict_mean(*study(rates(world, topics, rng), trials, played, other, rng), level=0.95) for _ in range(number)
     ]
     return truth_of(world, pair[1]), found
 
@@ -156,7 +156,7 @@ def test_all_users_in_all_worlds_are_foretold_right() -> None:
 def test_equal_users_have_the_mean_itself() -> None:
     rng = generator(1, "equal")
     values, weights = study(rates("even", 20, rng), 4, USERS["hasty"], USERS["hasty"], rng)
-    found = foretold_mean(values, weights, level=0.95)
+    found = predict_mean(values, weights, level=0.95)
     assert found.value == pytest.approx(values.mean())
     assert found.n == 80
     assert found.seen == pytest.approx(1.0)
@@ -166,12 +166,12 @@ def test_equal_users_have_the_mean_itself() -> None:
 
 def test_what_is_lacking_of_the_weights_widens_both_ends() -> None:
     values, rng = np.full((20, 4), 0.5), generator(1, "lacking")
-    whole = foretold_mean(values, np.ones((20, 4)), level=0.95).interval
-    half = foretold_mean(values, np.full((20, 4), 0.5), level=0.95).interval
+    whole = predict_mean(values, np.ones((20, 4)), level=0.95).interval
+    half = predict_mean(values, np.full((20, 4), 0.5), level=0.95).interval
     assert half.low < 0.26 < whole.low
     assert whole.high < 0.74 < half.high
     unknown = np.where(rng.random((20, 4)) < 0.3, np.nan, 0.5)
-    partly = foretold_mean(unknown, np.ones((20, 4)), level=0.95).interval
+    partly = predict_mean(unknown, np.ones((20, 4)), level=0.95).interval
     assert partly.low < whole.low
     assert whole.high < partly.high
 
@@ -181,8 +181,8 @@ def test_wordings_of_one_question_are_one_unit() -> None:
     each = rng.beta(1, 1, 12)
     values, weights = np.repeat(each, 3)[:, None] * np.ones((36, 4)), np.ones((36, 4))
     own = list(range(36))
-    wide = foretold_mean(values, weights, level=0.95, clusters=[at // 3 for at in range(36)]).interval
-    narrow = foretold_mean(values, weights, level=0.95, clusters=own).interval
+    wide = predict_mean(values, weights, level=0.95, clusters=[at // 3 for at in range(36)]).interval
+    narrow = predict_mean(values, weights, level=0.95, clusters=own).interval
     assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
     assert wide.resampled == "clusters"
 
@@ -201,6 +201,6 @@ def test_wordings_of_one_question_are_one_unit() -> None:
     ],
 )
 def test_what_is_too_little_is_refused_with_its_numbers(values: Floats, weights: Floats, why: str) -> None:
-    found = foretold_mean(values, weights, level=0.95)
+    found = predict_mean(values, weights, level=0.95)
     assert math.isnan(found.value)
     assert (found.interval.printed, found.interval.note) == (False, why)

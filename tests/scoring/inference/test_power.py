@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from scoring.comparison.pairs import compare_pairs
 from scoring.inference.paired import Estimand, Guard, compare_like_these, compare_these
-from scoring.inference.power import Power, _quantiles, simulate_power, told_apart
+from scoring.inference.power import Power, _quantiles, judge_studies, simulate_power
 from scoring.statistics.beta import student_quantile
 from scoring.statistics.exchange import exchange_p, exchange_ps
 from scoring.statistics.outcomes import Components, draw_outcomes
@@ -54,7 +54,9 @@ def test_many_studies_at_once_have_the_p_of_each(topics: int) -> None:
 @pytest.mark.parametrize("of", ["like-these", "these"])
 def test_studies_are_tested_as_a_comparison_does(of: Estimand, trials: int, alpha: float) -> None:
     drawn = draw_outcomes(PASSES, 0.3, 8, trials, 60, np.random.default_rng(4))
-    apart, widths = told_apart(drawn, trials, np.random.default_rng(5), estimand=of, level=0.95, alpha=alpha, reach=1.0)
+    apart, widths = judge_studies(
+        drawn, trials, np.random.default_rng(5), estimand=of, level=0.95, alpha=alpha, reach=1.0
+    )
     for place, (values, noise) in enumerate(zip(drawn.values, drawn.noise, strict=True)):
         each = values[:, 0] - values[:, 1]
         if of == "these":
@@ -75,7 +77,7 @@ def test_unequal_trials_are_tested_as_a_comparison_does(of: Estimand, one: Compo
     rng, reach = np.random.default_rng(7), 1.0 if one.shape != "unbounded" else math.inf
     trials = np.broadcast_to(np.array([2, 2, 3, 5, 9, 4])[None, :, None], (40, 6, 1))
     drawn = draw_outcomes(one, 0.3, 6, trials, 40, rng)
-    apart, widths = told_apart(drawn, trials, rng, estimand=of, level=0.95, alpha=0.05, reach=reach)
+    apart, widths = judge_studies(drawn, trials, rng, estimand=of, level=0.95, alpha=0.05, reach=reach)
     for place, (values, noise) in enumerate(zip(drawn.values, drawn.noise, strict=True)):
         each = values[:, 0] - values[:, 1]
         if of == "these":

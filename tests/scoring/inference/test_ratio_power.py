@@ -16,7 +16,7 @@ from scoring.inference.components import across_systems
 from scoring.inference.paired import Estimand
 from scoring.inference.power import Power
 from scoring.inference.ratio_differences import ratios_like_these
-from scoring.inference.ratio_power import _noise, ratios_told_apart, simulate_ratio_power, smoothed_shares
+from scoring.inference.ratio_power import _noise, judge_ratio_studies, simulate_ratio_power, smoothed_shares
 from scoring.statistics.outcomes import Components
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ def test_many_studies_at_once_are_told_apart_as_each_and_have_the_noise_of_each(
     below = rng.binomial(trials, [0.15, 0.4], (60, 14, 2))
     above = rng.binomial(below, [0.9, 0.2])
     assert (below == 0).all(axis=2).any(), "a topic that drops out"
-    apart, widths = ratios_told_apart(above, below, level=0.95, alpha=0.05)
+    apart, widths = judge_ratio_studies(above, below, level=0.95, alpha=0.05)
     assert 0 < apart.sum() < 60
     for one in range(60):
         interval, p = ratios_like_these(above[one], below[one], level=0.95)

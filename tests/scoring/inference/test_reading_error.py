@@ -5,35 +5,35 @@ import math
 import numpy as np
 import pytest
 
-from scoring.inference.reading_error import Told, reading_error
+from scoring.inference.reading_error import WitnessCounts, reading_error
 from tests.support.reading_worlds import audit, worlds
 
 
 def test_no_difference_in_many_short_conversations_leaves_room_for_one_that_was_not_seen() -> None:
-    found = reading_error([Told(3, 0, 0)] * 140)
+    found = reading_error([WitnessCounts(3, 0, 0)] * 140)
     assert (found.compared, found.differ, found.misread) == (420, 0, 3)
     assert found.share == pytest.approx(3 / 420)
 
 
 def test_in_few_long_conversations_the_same_leaves_room_for_half() -> None:
-    assert reading_error([Told(60, 0, 0), Told(60, 0, 0)]).share == 0.5
+    assert reading_error([WitnessCounts(60, 0, 0), WitnessCounts(60, 0, 0)]).share == 0.5
 
 
 def test_what_differs_was_misread_and_what_cannot_be_compared_counts_against_all() -> None:
-    found = reading_error([Told(2, 1, 0), *[Told(3, 0, 0)] * 30, Told(0, 0, 6)])
+    found = reading_error([WitnessCounts(2, 1, 0), *[WitnessCounts(3, 0, 0)] * 30, WitnessCounts(0, 0, 6)])
     assert found.misread >= 1 + 1
     assert found.share_of_all == (found.misread + 6) / 99
 
 
 def test_nothing_compared_bounds_nothing() -> None:
-    found = reading_error([Told(0, 0, 2)])
+    found = reading_error([WitnessCounts(0, 0, 2)])
     assert math.isnan(found.share)
     assert found.share_of_all == 1.0
     assert math.isnan(reading_error([]).share_of_all)
 
 
 def test_a_witness_that_sees_everything_leaves_only_what_it_saw() -> None:
-    assert reading_error([Told(2, 1, 0), Told(3, 0, 0)], sensitivity=1.0).misread == 1
+    assert reading_error([WitnessCounts(2, 1, 0), WitnessCounts(3, 0, 0)], sensitivity=1.0).misread == 1
 
 
 @pytest.mark.parametrize(("size", "audits"), [(2, 500), (5, 500), (12, 500), (40, 100), (150, 50)])

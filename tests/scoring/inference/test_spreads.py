@@ -8,7 +8,7 @@ from scipy.stats import beta, binom
 
 from scoring.inference.components import Component, across_systems, share_of_spread, within_system
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.spreads import FEWEST_WITHOUT_TOP, UNKNOWN, Range, farther, share_ends
+from scoring.inference.spreads import FEWEST_WITHOUT_TOP, UNKNOWN, Range, distance_factor, share_ends
 from tests.support.spread_worlds import CROSSED_WORLDS, SPREAD_WORLDS, CrossedWorld, SpreadWorld
 
 SHARES = Range(0.0, 1.0)
@@ -193,10 +193,10 @@ def test_an_unseen_topic_lies_where_a_pareto_tail_has_one_in_forty_times_as_many
     """Exact quantiles of a Pareto tail with the index ξ: the mean logarithm of those above a threshold is ξ."""
     for index in (0.3, 0.5):
         ranks = (np.arange(1, 1001) - 0.5) / 1000
-        assert farther(ranks**-index) == pytest.approx(40**index, rel=0.05)
-    assert farther(np.arange(100.0)) == 2
-    assert farther(np.geomspace(1.0, 1e6, 100)) == 8
-    assert farther(np.zeros(50)) == 2
+        assert distance_factor(ranks**-index) == pytest.approx(40**index, rel=0.05)
+    assert distance_factor(np.arange(100.0)) == 2
+    assert distance_factor(np.geomspace(1.0, 1e6, 100)) == 8
+    assert distance_factor(np.zeros(50)) == 2
 
 
 def test_the_ends_of_a_share_are_those_of_its_parts_at_their_other_ends() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.unseen_topic import beyond, farthest, share_ends
+from scoring.inference.unseen_topic import least_reach, share_ends, unseen_distance
 from tests.support.dependence_worlds import levels, never_recovering
 
 
@@ -49,19 +49,19 @@ def test_levels_without_a_long_tail_are_not_given_one(topics: int, most: float) 
 
 
 def test_topics_that_are_all_alike_lie_as_far_as_before() -> None:
-    assert farthest(np.full((9, 1), 0.5)) == pytest.approx(max(beyond(9), 2.0) * 0.5)
-    assert farthest(np.zeros((9, 1))) == pytest.approx(0.0)
+    assert unseen_distance(np.full((9, 1), 0.5)) == pytest.approx(max(least_reach(9), 2.0) * 0.5)
+    assert unseen_distance(np.zeros((9, 1))) == pytest.approx(0.0)
 
 
 def test_a_heavier_tail_reaches_further_but_not_without_bound() -> None:
     body = np.linspace(0.9, 1.1, 40)
-    reach = [float(farthest(np.append(body, 10.0**power)[:, None])[0] / 10.0**power) for power in range(5)]
+    reach = [float(unseen_distance(np.append(body, 10.0**power)[:, None])[0] / 10.0**power) for power in range(5)]
     assert reach == sorted(reach)
     assert reach[-1] == pytest.approx(8 * (1 + 16 / 41))
 
 
 def test_a_few_topics_above_nothing_have_a_tail_that_is_not_seen() -> None:
-    alone = farthest(np.array([0.0, 0.0, 0.0, 0.0, 1.0])[:, None])
+    alone = unseen_distance(np.array([0.0, 0.0, 0.0, 0.0, 1.0])[:, None])
     assert alone[0] == pytest.approx(2 / (1 - 1.3 * 0.6))
 
 

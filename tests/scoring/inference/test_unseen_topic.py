@@ -14,7 +14,7 @@ from scipy import stats
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import METHOD, Interval
 from scoring.inference.proportions import clopper_pearson
-from scoring.inference.unseen_topic import answer_ends, beyond, boldest, ends, share_ends
+from scoring.inference.unseen_topic import answer_ends, ends, highest_low_end, least_reach, share_ends
 from scoring.measures.usefulness import share
 
 Floats = npt.NDArray[np.float64]
@@ -123,7 +123,7 @@ def test_topics_that_are_all_good_or_all_bad_give_the_quantiles_of_a_beta(good: 
 def test_where_nothing_goes_wrong_the_interval_is_the_exact_one_of_the_topics(topics: int) -> None:
     found = of([4] * topics, 4)
     assert (found.low, found.high) == pytest.approx((float(clopper_pearson(topics, topics)[0]), 1), abs=1e-9)
-    assert boldest(1000, 0.95) == pytest.approx(1000 / (1000 + Z * Z))
+    assert highest_low_end(1000, 0.95) == pytest.approx(1000 / (1000 + Z * Z))
 
 
 @pytest.mark.parametrize("topics", [4, 8, 15, 45, 200])
@@ -156,8 +156,8 @@ def test_a_measure_without_a_top_has_room_above_the_best_that_was_seen() -> None
         Resampler(np.random.default_rng(0)).means(names(5), scores, top=top)[0] for top in (1.0, math.inf)
     )
     assert topless.low == bounded.low < 0.0136 < topless.high < bounded.high
-    assert topless.high < beyond(5) * 0.02
-    assert [round(beyond(count), 2) for count in (4, 16, 45)] == [3, 2, 1.6]
+    assert topless.high < least_reach(5) * 0.02
+    assert [round(least_reach(count), 2) for count in (4, 16, 45)] == [3, 2, 1.6]
 
 
 def test_scores_beyond_their_range_are_refused() -> None:

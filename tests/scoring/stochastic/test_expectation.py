@@ -19,7 +19,14 @@ from scoring.measures.relevance import hard_normaliser, relevance
 from scoring.nuggets import find_nuggets, position_weight
 from scoring.settings import Settings
 from scoring.stochastic.expectation import FairnessReadings, fairness, mean, pooled_over_nodes, ratio
-from scoring.stochastic.paths import along, enumerate_paths, evenly, reach, stop_probabilities, sum_below
+from scoring.stochastic.paths import (
+    accumulate_along,
+    enumerate_paths,
+    equal_paths,
+    reach,
+    stop_probabilities,
+    sum_below,
+)
 from tests.support.scoring_examples import ATTRIBUTES, M002, paper_b1, paper_gold
 from tests.support.stochastic_examples import EXAMPLE, ScoredTree, example_tree, example_turns, scored_trees
 
@@ -163,8 +170,8 @@ def test_the_paths_of_a_tree_have_probabilities_that_sum_to_one(tree: ScoredTree
 @given(scored_trees(), st.randoms(use_true_random=False))
 def test_neither_the_order_of_trials_nor_their_counting_changes_a_reading(tree: ScoredTree, random: Random) -> None:
     ends = np.random.default_rng(random.randrange(2**32)).choice(tree.paths.ends, size=20)
-    top, bottom = along(tree.parent, tree.numerators), along(tree.parent, tree.denominators)
-    listed = ratio(top[ends], bottom[ends], evenly(ends).weights)
+    top, bottom = accumulate_along(tree.parent, tree.numerators), accumulate_along(tree.parent, tree.denominators)
+    listed = ratio(top[ends], bottom[ends], equal_paths(ends).weights)
     order = list(range(20))
     random.shuffle(order)
     shuffled = ratio(top[ends[order]], bottom[ends[order]])
@@ -283,5 +290,5 @@ def test_what_makes_no_expectation_is_refused(call: object, message: str) -> Non
 
 def test_a_chain_of_a_hundred_thousand_turns_is_one_case_like_any_other() -> None:
     parent = np.arange(-1, 99_999)
-    assert along(parent, np.ones(100_000))[-1] == 100_000
+    assert accumulate_along(parent, np.ones(100_000))[-1] == 100_000
     assert reach(parent, np.ones(100_000))[-1] == 1

@@ -17,7 +17,7 @@ from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.stochastic.node_permutation import node_p
 from scoring.stochastic.node_power import NodeModel, drawn_studies, largest_z, node_model, node_power
-from scoring.stochastic.parting import BothSides, ends_of
+from scoring.stochastic.parting import BothSides, find_ends
 from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -118,7 +118,7 @@ def test_the_concentration_of_topics_is_estimated(alike: float) -> None:
 def test_ends_of_two_kinds_are_simulated_like_two_branches() -> None:
     counts = counts_of(200, 6)[:, [0, 2]]
     tree = fold(np.full((int(counts.sum()), 1), 0), SYMBOLS)
-    ends = ends_of(len(tree), tree.ends, ["breakdown"] * int(counts[:, 0].sum()) + ["left"] * int(counts[:, 1].sum()))
+    ends = find_ends(len(tree), tree.ends, ["breakdown"] * int(counts[:, 0].sum()) + ["left"] * int(counts[:, 1].sum()))
     through = np.repeat(counts.sum(axis=1), 2).reshape(-1, 2)
     ended = np.concatenate([np.zeros((200, 1), dtype=np.int64), counts], axis=1)
     own = np.zeros(200, dtype=np.int64)

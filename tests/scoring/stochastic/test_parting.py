@@ -17,7 +17,7 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.trees.builder import EXACT, LABEL, merge_trees
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
-from scoring.stochastic.parting import BothSides, Pair, both_sides, pairs_behind, part
+from scoring.stochastic.parting import BothSides, Pair, both_sides, pairs_behind, split_divergence
 from tests.support.tree_examples import conversation, tree_of
 from topics.errors import InputError
 
@@ -91,7 +91,7 @@ def test_the_terms_of_all_nodes_add_up_to_the_divergence_of_whole_paths(
             two(first, second)
         return
     both = two(first, second)
-    found = part(both)
+    found = split_divergence(both)
     assert found.divergence == pytest.approx(whole_divergence(first, second), abs=1e-9)
     assert found.term.sum() == pytest.approx(found.divergence, abs=1e-9)
     assert found.term.min() >= -1e-12
@@ -108,8 +108,8 @@ def test_it_does_not_matter_how_the_trees_were_merged_or_which_side_is_first(
     if not first.keys() & second.keys():
         return
     a, b = tree_of(talks("A", first), LABEL), tree_of(talks("B", second), LABEL)
-    one, other = (part(both_sides(merge_trees(order), "A", "B")) for order in ([a, b], [b, a]))
-    folded, turned = part(two(first, second)), part(both_sides(merge_trees([a, b]), "B", "A"))
+    one, other = (split_divergence(both_sides(merge_trees(order), "A", "B")) for order in ([a, b], [b, a]))
+    folded, turned = split_divergence(two(first, second)), split_divergence(both_sides(merge_trees([a, b]), "B", "A"))
     for same in (other, folded):
         assert same.divergence == one.divergence
         for name in ("term", "arrivals", "branch", "taken", "portion"):
@@ -123,7 +123,7 @@ def test_a_difference_at_one_turn_is_all_of_it_and_names_the_way_the_counts_and_
     first = {"M1": ["oo", "oo", "xo", "xo"], "M2": ["oo", "xo", "oo", "xo"]}
     second = {"M1": ["oo", "oo", "xx", "xx"], "M2": ["oo", "xo", "oo", "xx"]}
     both = two(first, second)
-    found, tree = part(both), both.tree
+    found, tree = split_divergence(both), both.tree
     (asked,) = tree.children(where(tree, "x"))
     assert np.flatnonzero(found.term > 1e-12).tolist() == [asked]
     assert found.share[asked] == pytest.approx(1)
@@ -139,7 +139,7 @@ def test_a_difference_at_one_turn_is_all_of_it_and_names_the_way_the_counts_and_
 
 def test_stopping_is_a_way_on_like_a_branch() -> None:
     both = two({"M1": ["x", "x", "xo"]}, {"M1": ["xo", "xo", "xx"]})
-    found, failed = part(both), where(both.tree, "x")
+    found, failed = split_divergence(both), where(both.tree, "x")
     assert int(found.branch[failed]) in (failed, *both.tree.children(failed))
     assert found.portion[:, failed].tolist() == pytest.approx([1 / 3, 1])
     assert pairs_behind(both, failed, failed) == (Pair("M1", 1, 1),)
@@ -150,7 +150,7 @@ def test_stopping_is_a_way_on_like_a_branch() -> None:
 def test_ends_of_different_kinds_are_different_ways_and_the_terms_still_add_up(
     first: dict[str, list[tuple[str, str]]], second: dict[str, list[tuple[str, str]]]
 ) -> None:
-    found = part(ended(first, second))
+    found = split_divergence(ended(first, second))
     assert found.divergence == pytest.approx(whole_divergence(first, second), abs=1e-9)
     assert found.term.sum() == pytest.approx(found.divergence, abs=1e-9)
     assert found.term.min() >= -1e-12
@@ -167,7 +167,7 @@ def test_ends_of_different_kinds_are_different_ways_and_the_terms_still_add_up(
 )
 def test_sides_that_end_in_other_ways_after_the_same_labels_part_there(one: str, other: str) -> None:
     both = ended({"M1": [("ox", one)] * 3}, {"M1": [("ox", other)] * 2})
-    found, last = part(both), where(both.tree, "ox")
+    found, last = split_divergence(both), where(both.tree, "ox")
     assert found.divergence == pytest.approx(1)
     assert np.flatnonzero(found.term > 1e-12).tolist() == [last]
     assert (int(found.branch[last]), found.end[last]) == (last, min(one, other))
@@ -178,10 +178,10 @@ def test_sides_that_end_in_other_ways_after_the_same_labels_part_there(one: str,
 
 def test_where_the_end_of_one_trial_is_not_known_ends_are_not_told_apart() -> None:
     both = ended({"M1": [("x", "breakdown"), ("x", "")]}, {"M1": [("x", "completed")]})
-    assert part(both).divergence == 0
+    assert split_divergence(both).divergence == 0
     assert not both.tells_ends
     others = ended({"M1": [("x", "breakdown")], "M2": [("x", "")]}, {"M1": [("x", "completed")]})
-    assert part(others).divergence == 1, "an end of a topic that is left out says nothing"
+    assert split_divergence(others).divergence == 1, "an end of a topic that is left out says nothing"
 
 
 def test_a_tree_alone_says_how_its_trials_ended_also_after_trees_were_merged() -> None:
@@ -192,23 +192,23 @@ def test_a_tree_alone_says_how_its_trials_ended_also_after_trees_were_merged() -
     whole = tree_of([*sides[0], *sides[1]], LABEL)
     merged = merge_trees([tree_of(side, LABEL) for side in sides])
     for tree in (whole, merged):
-        assert part(both_sides(tree, "A", "B")).divergence == pytest.approx(1)
+        assert split_divergence(both_sides(tree, "A", "B")).divergence == pytest.approx(1)
 
 
 def test_ends_that_are_all_alike_change_no_bit() -> None:
     first, second = {"M1": ["oo", "ox", "x"], "M2": ["xo", ""]}, {"M1": ["ox", "xx"], "M2": ["oo", "x", "xx"]}
-    plain = part(two(first, second))
+    plain = split_divergence(two(first, second))
     completed = [
         {topic: [(one, "completed") for one in each] for topic, each in side.items()} for side in (first, second)
     ]
-    named = part(ended(*completed))
+    named = split_divergence(ended(*completed))
     for name in ("divergence", "term", "share", "arrivals", "branch", "taken", "portion"):
         np.testing.assert_array_equal(getattr(named, name), getattr(plain, name))
 
 
 def test_branches_that_only_one_side_has_keep_it_finite_and_nodes_that_one_never_reached_say_nothing() -> None:
     both = two({"M1": ["oo", "ox"]}, {"M1": ["xo", "xx"]})
-    found = part(both)
+    found = split_divergence(both)
     assert found.divergence == pytest.approx(1)
     (asked,) = both.tree.children(0)
     assert found.share[asked] == pytest.approx(1)
@@ -221,24 +221,26 @@ def test_branches_that_only_one_side_has_keep_it_finite_and_nodes_that_one_never
 def test_each_topic_counts_alike_however_many_trials_it_has() -> None:
     few = two({"M1": ["o", "x"], "M2": ["x"]}, {"M1": ["x", "x"], "M2": ["x"]})
     many = two({"M1": ["o", "x"], "M2": ["x"] * 9}, {"M1": ["x", "x"], "M2": ["x"] * 4})
-    assert part(few).divergence == pytest.approx(part(many).divergence)
+    assert split_divergence(few).divergence == pytest.approx(split_divergence(many).divergence)
     (asked,) = many.tree.children(0)
-    assert part(many).portion[:, asked].tolist() == pytest.approx([0.75, 1])  # of x, and 10 of 11 if trials counted
+    assert split_divergence(many).portion[:, asked].tolist() == pytest.approx(
+        [0.75, 1]
+    )  # of x, and 10 of 11 if trials counted
 
 
 def test_equal_sides_have_no_difference_to_share_out() -> None:
-    found = part(two({"M1": ["oo", "x"]}, {"M1": ["x", "oo"]}))
+    found = split_divergence(two({"M1": ["oo", "x"]}, {"M1": ["x", "oo"]}))
     assert found.divergence == 0
     assert np.isnan(found.share).all()
 
 
 def test_sides_that_say_nothing_at_all_do_not_differ() -> None:
-    assert part(two({"M1": [""]}, {"M1": ["", ""]})).divergence == 0
+    assert split_divergence(two({"M1": [""]}, {"M1": ["", ""]})).divergence == 0
 
 
 def test_a_tree_of_exact_words_is_refused_with_the_reason() -> None:
     tree = tree_of([*talks("A", {"M1": ["o"]}), *talks("B", {"M1": ["x"]})], EXACT)
-    with pytest.raises(InputError, match="a path of its own"):
+    with pytest.raises(InputError, match="a separate path"):
         both_sides(tree, "A", "B")
 
 

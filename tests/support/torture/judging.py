@@ -9,9 +9,9 @@ from scoring.inference.interval import Interval
 from scoring.inference.prediction_powered import (
     FEWEST_OF_PEOPLE,
     Compared,
-    beyond_half,
     compare_with_half,
     corrected_mean,
+    is_beyond_half,
 )
 from tests.support.torture.cells import Engine, Said, Size
 from tests.support.torture.classical import student, topic_means
@@ -40,7 +40,7 @@ def preferred(world: World, study: Study) -> list[Said]:
     found = compare_with_half(means, generator(0, "preferences"), level=LEVEL, clusters=clusters)
     low, high = student(means)
     said = said_of(found.interval, true, high - low)
-    told = beyond_half(found.interval, found.p, level=LEVEL)
+    told = is_beyond_half(found.interval, found.p, level=LEVEL)
     wrong = told and (abs(true - 0.5) < 1e-9 or (found.value - 0.5) * (true - 0.5) < 0)
     return [Said(said.truth, said.low, said.high, said.reason, said.reference, told, wrong)]
 

@@ -18,7 +18,7 @@ from harvest.studies.attribute.figures import _sentence, _with_interval, attribu
 from harvest.studies.scores import gathered
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.log.run_folder import read
-from scoring.inference.attribution import SOURCES, Told, attribute
+from scoring.inference.attribution import SOURCES, TrialValues, attribute
 from scoring.notation import parse_all
 from tests.support.changed_worlds import CHANGES, two_audits
 from topics.errors import InputError
@@ -26,7 +26,9 @@ from topics.errors import InputError
 KEY = ("%useful", 1)
 
 _values = st.sampled_from([0.0, 0.25, 1.0, math.nan])
-_trials = st.lists(st.builds(Told, _values, _values, _values, _values, st.sampled_from([("a",), ("b",)])), max_size=4)
+_trials = st.lists(
+    st.builds(TrialValues, _values, _values, _values, _values, st.sampled_from([("a",), ("b",)])), max_size=4
+)
 _sides = st.dictionaries(st.sampled_from("PQRST"), _trials)
 
 
@@ -47,9 +49,9 @@ def test_shares_add_up_to_the_difference_or_there_are_none(before: object, after
 @pytest.mark.parametrize("values", [(0.1, 0.2, 0.3), (0.7, 0.1, 0.6), (1234.1, 0.3, 17.7)])
 def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[float, ...]) -> None:
     """The same answers in another order of topics, and in thirds that no sum gets right."""
-    side = {topic: [Told(one, one / 3, one / 7, one / 11)] * 3 for topic, one in zip("PQR", values)}
+    side = {topic: [TrialValues(one, one / 3, one / 7, one / 11)] * 3 for topic, one in zip("PQR", values)}
     mean = math.fsum(values) / 3
-    more = {**side, "S": [Told(mean, mean, mean, mean)]}
+    more = {**side, "S": [TrialValues(mean, mean, mean, mean)]}
     for before, after in ((side, dict(reversed(side.items()))), (side, more)):
         found = attribute(before, after, same_topics="PQR", other_users=False, level=0.95)
         assert found.shares == dict.fromkeys(SOURCES, 0.0)

@@ -16,7 +16,7 @@ from protocols.protocol import Protocol
 from protocols.reading import read_protocol
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.log.run_folder import read
-from scoring.inference.foretold import Foretold, foretold_mean
+from scoring.inference.foretold import PredictedMean, predict_mean
 from scoring.notation import parse
 from simulators.enumeration import ExactPath, ExactTree, Response, expand
 from simulators.registry import build_users
@@ -187,7 +187,7 @@ def truth_of(user: ScriptedUser) -> float:
     return float(np.mean(found))
 
 
-def study(seed: int, played: ScriptedUser, other: ScriptedUser, topics: int, trials: int) -> Foretold:
+def study(seed: int, played: ScriptedUser, other: ScriptedUser, topics: int, trials: int) -> PredictedMean:
     """Conversations that were really held, and followed."""
     rng = np.random.default_rng(seed)
     values, weights = np.full((2, topics, trials), np.nan)
@@ -200,7 +200,7 @@ def study(seed: int, played: ScriptedUser, other: ScriptedUser, topics: int, tri
             path = follow(one, topic, (played,), (1.0,), other, seed=seed, traits={})
             assert path.unseen is None
             weights[row, trial - 1] = path.weight
-    return foretold_mean(values, weights, level=0.95)
+    return predict_mean(values, weights, level=0.95)
 
 
 @pytest.mark.parametrize(("played", "other"), [("random", "random, hasty"), ("random, hasty", "random")])
