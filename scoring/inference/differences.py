@@ -27,6 +27,7 @@ Sources: N. Gaffke, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,7 @@ def guarded_differences(
     # opposite order, so that it does not matter which side is called the first.
     half = (_DRAWS_OF_MANY if many else _DRAWS) // 2
     others = generator(0, "difference", str(units)).standard_exponential((units, half))
-    unseen = beta_quantile((np.arange(half) + 0.5) / half, UNSEEN, float(units))
+    unseen = _unseen_weights(units, half)
     others *= (1 - unseen) / others.sum(axis=0)
     weights = np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
     values = with_unseen(sums, np.ascontiguousarray(sizes), far[0], far[1])
@@ -105,6 +106,12 @@ def guarded_differences(
         p = np.maximum(p, boldest_p(units))
         low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
     return Guarded(low, high, p)
+
+
+@lru_cache(maxsize=128)
+def _unseen_weights(units: int, draws: int) -> Floats:
+    """Return the quantiles of the unseen unit's weight, which cost more than all the rest of an interval."""
+    return beta_quantile((np.arange(draws) + 0.5) / draws, UNSEEN, float(units))
 
 
 def boldest_p(units: int) -> float:
