@@ -207,7 +207,7 @@ def _after_change(state: WatchState, after: WatchState, seen: Seen, around: Arou
     mean = sum(values) / count
     low, high = around(mean, sum(variances) / count**2, count)
     together, joined = replace(seen, low=low, high=high), (mean, low, high, count)
-    # Of ten audits after a repair one leaves out 0 by chance: it takes those before it along.
+    # Of ten audits after a repair one excludes 0 by chance: it takes those before it along.
     if seen.is_apart(state.side) and (count == 1 or together.is_apart(state.side)):
         return _still_changed(
             state, replace(after, name="changed", near=math.nan, is_near=False, stretch=()), seen, apart

@@ -103,7 +103,7 @@ def judge(
     low, high = found.shown
     against = limits_since(state, baseline, matters=rules.matters)
     own = evidence(baseline, values, matters=rules.matters, against=against)
-    # What confirms also leaves out 0, by itself or with the audits that the evidence is from: otherwise the sentence
+    # What confirms also excludes 0, by itself or with the audits that the evidence is from: otherwise the sentence
     # would claim what its interval denies.
     both = pooled_interval(baseline, rules.level)
     together, drop, rise = (found.value, low, high, 1), False, False

@@ -152,7 +152,7 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield f"assumed: {'; '.join(assumed)}"
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
-    also = " and the interval leaves out 0" + (" at the level for all pairs" if several else "")
+    also = " and the interval excludes 0" + (" at the level for all pairs" if several else "")
     yield f"p: {_test_words(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
     shown = f" over the {len(found.systems)} systems shown" if several else ""
     yield f"effect: difference / √(residual variance{shown}); W/T/L: topics won, tied and lost by the first system"

@@ -34,7 +34,7 @@ _LEGEND = (
     "percentages, in points",
     "[low, high]: {level:g}% {interval}, not simultaneous",
     "p: {test}; corrected for the number of comparisons (Holm)",
-    "beyond: p at most {alpha:g}, an interval that leaves out 0 with the same correction, and a larger difference than "
+    "beyond: p at most {alpha:g}, an interval that excludes 0 with the same correction, and a larger difference than "
     "that of the null pair, whose users say the same; ?: too few {units}",
 )
 # By whether sessions continue from topic to topic.

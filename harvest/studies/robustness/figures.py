@@ -27,7 +27,7 @@ _LEGEND = (
     "figure: as harvest score has it, over all topics and trials of the arm",
     "difference: arm minus control over matched trials (same topic and trial); of percentages, in points; [low, high]: "
     "{level:g}% for topics like these, {interval}, each by itself",
-    "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
+    "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval excludes 0 "
     "with the same correction; ?: too few {units} for any p that small{lost}",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
     "it allows for whichever arm turns out to be worst",

@@ -81,7 +81,7 @@ def test_a_repair_is_perhaps_back_and_then_back_with_the_watch_begun_anew() -> N
 def test_an_audit_that_holds_both_says_neither() -> None:
     between = after(seen(21, -0.08), state=CHANGED)
     assert (between.name, between.is_shown, between.is_near) == ("changed", False, False)
-    assert after(seen(28, -0.3), state=between).is_shown, "and one that leaves out 0 says changed again"
+    assert after(seen(28, -0.3), state=between).is_shown, "and one that excludes 0 says changed again"
 
 
 def test_audits_that_are_too_small_by_themselves_are_taken_together() -> None:

@@ -55,7 +55,7 @@ def t_of_mean(world: World, study: Study) -> list[Said]:
 
 
 def t_of_difference(world: World, study: Study) -> list[Said]:
-    """The paired t interval of every pair; the verdict is whether it leaves out 0."""
+    """The paired t interval of every pair; the verdict is whether it excludes 0."""
     truth, means = world.truth("mean", study), topic_means(study)
     said = []
     for one, other in itertools.combinations(range(len(means)), 2):
