@@ -2,7 +2,7 @@
 
 {"name", "arguments"}, {"name", "input"}, {"name", "args"}       a program; Anthropic; Gemini
 {"type": "function", "function": {"name", "arguments"}}          chat completions
-{"type": "custom", "custom": {"name", "input"}}                  their free form, whose input is any text
+{"type": "custom", "custom": {"name", "input"}}                  free-form calls, whose input is any text
 {"type": "web_search_call", "action": {…}}                       Responses: the type is the name
 {"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
 """

@@ -289,15 +289,15 @@ class Wire:
             return self._classify_unsent(error, said, _host_and_port(transfer.url))
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
-            bound = f"silence for {silence:g} s" if silence else f"not whole after {options.timeout:g} s"
-            return Unanswered, "timeout", f"the reply: {bound}"
+            late = f"the reply was not complete after {options.timeout:g} s"
+            return Unanswered, "timeout", f"the server was silent for {silence:g} s" if silence else late
         if isinstance(error, httpx.DecodingError):
             return Unanswered, "bad-encoding", f"the body cannot be unpacked: {said}"
         if transfer.response is not None:
             streamed = "text/event-stream" in transfer.response.header("content-type").lower()
             return Unanswered, "broken-stream" if streamed else "broken-body", f"the reply breaks off: {said}"
         if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in said:
-            return Unanswered, "bad-protocol", f"what came back is not HTTP: {said}"
+            return Unanswered, "bad-protocol", f"the response is not HTTP: {said}"
         return Unanswered, "reset", f"the connection was closed without a reply: {said}"
 
     def _classify_unsent(self, error: Exception, said: str, address: str) -> tuple[type[DriverError], str, str]:
@@ -307,13 +307,13 @@ class Wire:
             causes.append(cause)
             cause = cause.__cause__ or cause.__context__
         if isinstance(error, httpx.ProxyError):
-            return (Denied if said[:3] in ("401", "403", "407") else NotSent), "proxy", f"the proxy: {said}"
+            return (Denied if said[:3] in ("401", "403", "407") else NotSent), "proxy", f"the proxy failed: {said}"
         if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
             return Denied, "tls", f"the server's certificate is not trusted: {said}"
         if any(isinstance(cause, socket.gaierror) for cause in causes):
             return NotSent, "dns", f"the host's name cannot be found: {said}"
         if isinstance(error, (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError)):
-            return Denied, "bad-request", f"this cannot be sent: {said}"
+            return Denied, "bad-request", f"the request cannot be sent: {said}"
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             return NotSent, "connect", f"no connection to {address} within {self._options.connect_timeout:g} s"
         way = " through the proxy" if self._options.proxy is not None else ""

@@ -138,8 +138,8 @@ class BusyTracker:
         """Note that the system asks for a pause of `wait` seconds. It is given up at once if that is longer than
         `longest` and no turn is under way."""
         if wait > self._longest and not self._under_way:
-            asks = f"it asks to be left alone for {min(wait, 1e12):.0f} s (Retry-After)"
-            self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
+            asks = f"it asks for a pause of {min(wait, 1e12):.0f} s (Retry-After)"
+            self.over = self.over or f"{asks}, and Harvest waits for at most {self._longest:g} s (busy_timeout)"
 
     def note_complaint(self, sent_at: float, wait: float) -> None:
         """Note a complaint about a turn that was sent at `sent_at`. The next try is `wait` seconds from now."""
@@ -184,8 +184,8 @@ class BusyTracker:
         self._forget()
         if self._since is not None and not self._under_way and until > self._since + self._longest:
             seconds = self._clock.monotonic() - self._since
-            said = f"it has said for {seconds:.0f} s only that it is asked too much"
-            self.over = self.over or f"{said}, and it is waited for {self._longest:g} s at most (busy_timeout)"
+            said = f"it has only said for {seconds:.0f} s that it gets too many requests"
+            self.over = self.over or f"{said}, and Harvest waits for at most {self._longest:g} s (busy_timeout)"
 
 
 class Gate:

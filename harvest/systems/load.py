@@ -1,9 +1,9 @@
 """The number of turns of a system that are under way at the same time, which is at most the audit's limit.
 
-A busy system does not answer more turns in a minute if more are under way: the others only wait, and with half as many
-each takes half as long. So now and then the number is halved for a while, or doubled if it was halved before. The
-durations of turns are then compared with those before the change, at the same position in the conversation, because
-durations differ by position. Without a clear difference, the previous number is restored.
+A busy system does not answer more turns in a minute if more are under way: the others only wait. With half as many, the
+same number is answered, and each turn takes half as long. So now and then the number is halved for a while, or doubled
+if it was halved before. The durations of turns are then compared with those before the change, at the same position in
+the conversation, because durations differ by position. Without a clear difference, the previous number is restored.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class EndpointOptions(WireOptions):
     )
     busy_timeout: Annotated[float, Field(gt=0, le=86400)] = Field(
         BUSY_TIMEOUT,
-        description="seconds for which it may say only that it is asked too much (429); then it is not asked again",
+        description="seconds for which it may only say that it gets too many requests (429) before it is given up",
     )
     concurrency: int = Field(8, ge=1, le=1000, description="requests at the same time")
 

@@ -2,8 +2,8 @@
 
 Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, one JSON object
 on each line. A reply is on disk before the next question is asked. If a command is killed, its last line may be
-incomplete; that question then counts as not asked. Files are never changed. Replies are parsed anew each time, but
-scores use the layer.
+incomplete; that question then counts as not asked. Files are never changed. Each command parses the kept replies anew,
+but scores are read from the layer that it writes.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ async def test_each_wrong_is_one_typed_error_in_time(
 ) -> None:
     fault = await wrong.fault(name, stream=CATALOGUE[name].stream)
     assert (type(fault), fault.reason) == (kind, reason)
-    assert name not in LATE or fault.detail == f"the reply: not whole after {TIMEOUT:g} s"
+    assert name not in LATE or fault.detail == f"the reply was not complete after {TIMEOUT:g} s"
     kept = {exhibit.name for exhibit in fault.exhibits}
     if reason not in ("reset", "bad-protocol") and name != "never":
         assert "headers" in kept
@@ -255,7 +255,7 @@ async def test_a_slow_start_is_waited_for_but_silence_within_the_reply_is_bounde
     async with serving(pauses) as server:
         fault = await Wrong(server).fault("v1", stream=True, timeout=3600, read_timeout=0.3)
     assert (fault.reason, fault.partial) == ("timeout", "half a reply")
-    assert fault.detail == "the reply: silence for 0.3 s"
+    assert fault.detail == "the server was silent for 0.3 s"
 
 
 async def test_a_long_stream_keeps_a_bounded_number_of_time_stamps() -> None:

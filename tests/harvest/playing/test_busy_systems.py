@@ -41,8 +41,8 @@ def test_it_is_left_with_its_trials_invalid_and_the_same_command_plays_them_late
         first = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
         assert first.returncode == 3
         assert "A says that it gets too many requests: unless it answers, Harvest waits until " in first.stderr
-        assert "A is not contacted again: it has said for " in first.stderr
-        assert "s only that it is asked too much, and it is waited for 1 s at most (busy_timeout)" in first.stderr
+        assert "A is not contacted again: it has only said for " in first.stderr
+        assert "s that it gets too many requests, and Harvest waits for at most 1 s (busy_timeout)" in first.stderr
         assert not read(tmp_path / "run").finished
         statuses[0] = 200
         second = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)

@@ -207,8 +207,8 @@ def invalid(played: Played, name: str) -> tuple[str, str, bool]:
     denied = left == f"{name} is not contacted again: it refuses every request ({why}); trials left: 1"
     in_a_row = f"{name} is not contacted again: 1 invalid attempt in a row (the last: {failure.reason}); trials left: 1"
     hours = (
-        f"{name} is not contacted again: it asks to be left alone for 3600 s (Retry-After), and it is waited for 240 s "
-        "at most (busy_timeout); trials left: 1"
+        f"{name} is not contacted again: it asks for a pause of 3600 s (Retry-After), and Harvest waits for at "
+        "most 240 s (busy_timeout); trials left: 1"
     )
     assert denied or left in (in_a_row, hours)
     assert all(line.startswith("invalid trials, not in any figure: 1;") for line in figures)

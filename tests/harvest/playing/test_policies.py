@@ -524,13 +524,12 @@ def test_a_system_that_only_says_that_it_is_asked_too_much_is_left_within_five_m
     assert unplayed > 0
     if (retry_after or 0) > 240:
         assert (
-            reason
-            == "it asks to be left alone for 3600 s (Retry-After), and it is waited for 240 s at most (busy_timeout)"
+            reason == "it asks for a pause of 3600 s (Retry-After), and Harvest waits for at most 240 s (busy_timeout)"
         )
         assert time.seconds < 20, "left at once"
     else:
         assert re.fullmatch(
-            r"it has said for \d+ s only that it is asked too much, .* 240 s at most \(busy_timeout\)", reason
+            r"it has only said for \d+ s that it gets too many requests, .* at most 240 s \(busy_timeout\)", reason
         )
         assert time.seconds >= (120 if retry_after == 120.0 else 180), "a last try when most of the time is over"
         until = [why for _, why in watcher.less if "Harvest waits until 03:06:" in why]

@@ -357,5 +357,5 @@ def test_a_system_that_asks_to_be_left_alone_for_hours_is_left_at_once(asked_for
         with pytest.raises(NotSent):
             session.time.run(deliver(session, "Hello?", stateful=True, limits=limits, gate=gate, seed=1))
         assert len(session.said) == sent
-    assert "it asks to be left alone for" in gate.busy.over
+    assert "it asks for a pause of" in gate.busy.over
     assert session.time.seconds == 0
