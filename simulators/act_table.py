@@ -192,9 +192,9 @@ class ActTable:
             case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:
                 weight, least = rest.get("weight", 0.5), rest.get("least", 1)
                 if not isinstance(weight, (int, float)) or not isinstance(least, int):
-                    raise ValueError("not a table of acts: weight and least must be numbers")
+                    raise ValueError("weight and least of a table of acts must be numbers")
             case _:
-                raise ValueError("not a table of acts: it must have acts, order, smoothing and counts")
+                raise ValueError("a table of acts must have acts, order, smoothing and counts")
         found: dict[Context, dict[str, int]] = {}
         for entry in counts:
             match entry:
@@ -203,7 +203,7 @@ class ActTable:
                 ):
                     found[tuple(str(act) for act in after), answer] = {str(act): n for act, n in row.items()}
                 case _:
-                    raise ValueError("not a table of acts: each count must be {after: […], answer: …, next: {act: n}}")
+                    raise ValueError("each count of a table of acts must be {after: […], answer: …, next: {act: n}}")
         return cls(tuple(str(act) for act in acts), order, found, cast(Smoothing, smoothing), float(weight), least)
 
 
@@ -234,7 +234,7 @@ class GivenRows:
         for act in (START, *self.acts):
             answers = (UNKNOWN,) if act == START else (USEFUL, NOT_USEFUL, UNKNOWN)
             if not all(self._found(((act,), answer)) for answer in answers):
-                raise ValueError(f"no row gives the acts after {act!r} and every answer (o, x and -)")
+                raise ValueError(f"the table needs a row after {act!r} for any answer, or for each of o, x and -")
 
     def _found(self, context: Context) -> Mapping[str, float] | None:
         after, answer = context
@@ -299,7 +299,7 @@ def _check_context(context: Context, order: int, acts: Sequence[str]) -> None:
         raise ValueError(f"after {_show_context(context)}: {_unknown_act(unknown, acts)}")
     if len(after) > order:
         raise ValueError(
-            f"after {_show_context(context)}: {len(after)} acts, but a table of order {order} uses {order}"
+            f"after {_show_context(context)}: a table of order {order} cannot have a context of {len(after)} acts"
         )
     if START in after[1:]:
         raise ValueError(f"after {_show_context(context)}: 'start' precedes all acts, so it must come first")

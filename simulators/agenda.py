@@ -115,15 +115,15 @@ class Options(StrictModel):
             where = "unknown" if twice in self.unknown else "facts"
             at = (where, self.unknown.index(twice)) if where == "unknown" else (where, twice)
             raise refusal(
-                f"the slot {twice!r} is given twice, among constraints, facts and unknown",
-                allowed="each slot in one of them",
+                f"the slot {twice!r} is given twice, in constraints, facts or unknown",
+                allowed="one entry for each slot",
                 advice="remove or rename it in one place",
                 at=at,
             )
         for number, (before, one) in enumerate(pairwise(self.changes), 1):
             if one.turn <= before.turn:
                 raise refusal(
-                    "changes: each must be at a later turn than the one before",
+                    "changes: each change must be at a later turn than the previous one",
                     allowed=f"a turn after {before.turn}",
                     advice="list them by turn, one for each turn",
                     at=("changes", number, "turn"),

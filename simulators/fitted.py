@@ -118,7 +118,7 @@ class UserFile(StrictModel):
         if not self.options.counts and not self.options.rows:
             raise document.error(
                 ("options",),
-                "options: no counts, without which a fitted user cannot be played",
+                "options: a fitted user cannot be played without counts or rows",
                 allowed="counts, or rows",
                 key=True,
             )
@@ -142,7 +142,7 @@ class UserFile(StrictModel):
         if missing is not None:
             raise document.error(
                 ("rows",),
-                f"rows: no row for the counts after {' '.join(missing[0])} ({missing[1]})",
+                f"rows: the row for the counts after {' '.join(missing[0])} ({missing[1]}) is missing",
                 advice=_DROP,
                 key=True,
             )
@@ -207,7 +207,7 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:
         raise InputError(
-            f"not a fitted-user file: its format is {named!r}",
+            f"the file is not a fitted user: its format is {named!r}",
             place=document.place(),
             allowed=" or ".join(f"format: {one}" for one in _FORMATS),
         )
@@ -264,11 +264,13 @@ def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
 def _hidden_options(held: hidden.Options, words: Words, options: Options) -> hidden.Options:
     if options.stop is not None:
         raise InputError(
-            "stop: a user with hidden states leaves by them and cannot have a stop model",
+            "stop: a user with hidden states cannot have a stop model, because its states decide when it leaves",
             advice="remove it, or fit a table: harvest simulate fit --stop turn-and-act",
         )
     classes = held.model().classes
     if options.latent_class is not None and options.latent_class > classes:
-        raise InputError(f"latent_class: {options.latent_class}", allowed=f"1 to {classes}, as many as there are")
+        raise InputError(
+            f"latent_class: there is no class {options.latent_class}", allowed=f"1 to {classes}, as many as there are"
+        )
     chosen = held.latent_class if options.latent_class is None else options.latent_class
     return held.model_copy(update={"words": words, "latent_class": chosen})

@@ -124,7 +124,7 @@ class Options(StrictModel):
         """Refuse options without effect, because ignoring them would play another table than the one intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
-            raise refusal(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
+            raise refusal(f"{' and '.join(idle)} cannot be given without {needed}", allowed=_TABLES)
 
     def turn_table(self) -> TurnTable | None:
         """Return the counts by stretches of turns, or None. Raises ValueError."""
@@ -159,9 +159,9 @@ def _check_stretches(turns: TurnTable, table: ActTable) -> None:
     for context in dict.fromkeys((*wanted, *found)):
         if +found.get(context, Counter()) != +wanted.get(context, Counter()):
             raise ValueError(
-                f"stretches: after {' '.join(context[0])} ({context[1]}) the stretches count "
+                f"stretches: after {' '.join(context[0])} ({context[1]}) the stretches sum to "
                 f"{_list_counts(found.get(context, {}))}, "
-                f"and counts {_list_counts(wanted.get(context, {}))}: put back what was changed, or remove stretches"
+                f"but the table counts {_list_counts(wanted.get(context, {}))}; restore the counts, or remove stretches"
             )
 
 
@@ -235,9 +235,9 @@ def build(options: Options) -> MarkovUser:
     empty = [name for name in ("rows", "counts") if name in options.model_fields_set and not getattr(options, name)]
     if empty and not options.rows and not options.counts:
         raise InputError(
-            f"{empty[0]}: it is empty, so the illustrative table would be played",
+            f"the option {empty[0]} is empty",
             allowed=_TABLES,
-            advice=f"write some, or remove {empty[0]}",
+            advice=f"write some, or remove {empty[0]} to play the illustrative table",
         )
     table = options.table()
     return MarkovUser(
@@ -261,5 +261,5 @@ def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
             )
     for act in words:
         if act not in acts:
-            raise InputError(f"words for the act {act!r}, which is not in the table", allowed=", ".join(acts))
+            raise InputError(f"the act {act!r} has words but is not in the table", allowed=", ".join(acts))
     return Phrasebook({act: words.get(act) or WORDS[act] for act in acts})

@@ -46,7 +46,7 @@ def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
     def known(kind: type[M]) -> type[M]:
         other = _KINDS.get(name)
         if other and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
-            raise TypeError(f"the memory kind {name!r} is taken")
+            raise TypeError(f"the memory kind {name!r} is already registered")
         _check_type(kind, frozenset())
         _KINDS[name], _NAMES[kind] = kind, name
         kind.__reduce__ = lambda self: (decode_memory, (encode_memory(self),))  # type: ignore[method-assign]
@@ -65,7 +65,7 @@ def recall(state: State, kind: type[M]) -> M:
     if isinstance(state, kind):
         return state
     name = _NAMES[kind]
-    raise ValueError(f"not a memory of {'an' if name[0] in 'aeiou' else 'a'} {name} user")
+    raise ValueError(f"the value is not a memory of {'an' if name[0] in 'aeiou' else 'a'} {name} user")
 
 
 def check_order(observation: Observation | None, *, opened: bool, over: bool) -> None:
@@ -73,7 +73,7 @@ def check_order(observation: Observation | None, *, opened: bool, over: bool) ->
     if over:
         raise ValueError("the conversation is over")
     if (observation is None) == opened:
-        raise ValueError("an answer is needed to go on" if opened else "the conversation is not open")
+        raise ValueError("an answer is needed to continue" if opened else "the conversation has not begun")
 
 
 def topic_for_user(topic: Topic) -> Topic:
@@ -97,7 +97,7 @@ def encode_memory(memory: State) -> dict[str, object]:
 def decode_memory(value: object) -> State:
     """Return the memory from a value of `encode_memory`. Raises ValueError for any other value."""
     if not isinstance(value, dict):
-        raise ValueError("not a saved memory")
+        raise ValueError("the value is not a saved memory")
     return _decoded_plain(value)
 
 
@@ -221,7 +221,7 @@ def _decode(form: _Form, value: Any, where: str) -> Any:
             return form.kind(**{name: _decode(part, value[name], f"{where}.{name}") for name, part in parts.items()})
         return _check_plain(form, value, where)
     except TypeError as fault:
-        raise ValueError(f"not a saved memory: {fault}") from None
+        raise ValueError(f"the value is not a saved memory: {fault}") from None
 
 
 def _typed_values(form: _Form, values: tuple[Any, ...] | list[Any], where: str) -> Iterator[tuple[_Form, Any]]:

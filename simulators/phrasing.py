@@ -39,7 +39,7 @@ def check_words(name: str, words: str, *, lost: str = "") -> None:
     if not words.strip():
         raise refusal(f"{name}: this text is empty")
     if lost and not re.search(r"\{\{[^}]*\bitem\b", words):
-        raise refusal(f"{name}: it does not contain {{{{ item }}}}, so the {lost} would be lost")
+        raise refusal(f"{name}: the {lost} would be lost without {{{{ item }}}}")
     for fault in faults(Wording(words, each=bool(lost))):
         raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
 
@@ -118,7 +118,7 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
         if act not in shipped:
             meant = nearest(act, shipped)
             raise InputError(
-                f"words for the act {act!r}, which this user does not have",
+                f"{act!r} has words but is not an act of this user",
                 allowed=", ".join(shipped),
                 advice=f"did you mean {meant!r}?" if meant else None,
             )

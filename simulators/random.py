@@ -106,6 +106,6 @@ def build(options: Options) -> RandomUser:
             )
     for act in options.words:
         if act not in acts:
-            raise InputError(f"words for the act {act!r}, which has no weight", allowed=", ".join(acts))
+            raise InputError(f"the act {act!r} has words but no weight", allowed=", ".join(acts))
     book = phrasebook({}, {act: tuple(known[act]) for act in acts})
     return RandomUser(MappingProxyType(dict(acts)), book, options.leave, options.most)

@@ -114,7 +114,7 @@ def build_user(document: Document) -> User:
     wrapper. Raises InputError, with its position, for unknown simulators or options, and for missing files."""
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
-        raise document.error((), "a user is needed", allowed="{simulator: NAME, …options…}")
+        raise document.error((), "the description of a user is missing", allowed="{simulator: NAME, …options…}")
     try:
         found = simulator(value[_SIMULATOR])
     except InputError as fault:

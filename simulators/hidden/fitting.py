@@ -271,13 +271,9 @@ def _draw_starts(seen: _Seen, states: int, classes: int, starts: int, rng: np.ra
 
 
 class _Pass(NamedTuple):
-    """The result of the forward pass.
-
-    likely: array (K, 1, M, S) of the probability of the act in each state.
-    beliefs: array (K, C, M, S) of the beliefs after the act.
-    chances: array (K, C, M, 1) of the probability of the act.
-    persons: array (K, C, P) of the log-probability of the class together with all of a person's acts.
-    """
+    """The result of the forward pass. `likely` (K, 1, M, S) is the probability of the act in each state, `chances`
+    (K, C, M, 1) the probability of the act, and `beliefs` (K, C, M, S) the beliefs after it. `persons` (K, C, P) is
+    the log-probability of the class together with all of a person's acts."""
 
     likely: Floats
     beliefs: Floats

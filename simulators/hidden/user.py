@@ -57,7 +57,7 @@ class Options(StrictModel):
         except ValueError as fault:
             raise refusal(str(fault)) from None
         if self.latent_class is not None and self.latent_class > model.classes:
-            raise refusal(f"latent_class: {self.latent_class}, but there are only {model.classes}")
+            raise refusal(f"latent_class: there is no class {self.latent_class}, only {model.classes} classes")
         return self
 
     def model(self) -> HiddenModel:

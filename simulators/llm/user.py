@@ -97,7 +97,7 @@ class Options(StrictModel):
         ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:
-            raise refusal(f"{', '.join(idle)}: no effect in the mode {self.mode!r}")
+            raise refusal(f"{', '.join(idle)} cannot be given in the mode {self.mode!r}")
         if "acts" in self.model_fields_set and not self.acts:
             raise refusal(
                 "acts: the mapping is empty", allowed="{ACT: what a person does}", advice="remove it", at=("acts",)
@@ -306,7 +306,7 @@ def _check_inner(options: Options, inner: User) -> None:
     while inside is not None:
         if isinstance(inside, WordedUser):
             raise InputError(
-                "the policy of the llm user is another llm user, so its words would be reworded twice",
+                "the llm user wraps another llm user, which would reword its words twice",
                 allowed="a policy: agenda, markov, …",
                 advice="remove one of the two",
             )

@@ -75,7 +75,7 @@ class Fact(StrictModel):
         _check_all(self, "ask", "right", "wrong", "plant", "premise", "change")
         _check_distinct(self.right, self.wrong)
         if (self.then is None) == bool(self.change):
-            raise refusal("change and then must be given together: how the user says it, and what is right afterwards")
+            raise refusal("change and then must be given together")
         return self
 
     def phrases(self, *, changed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -119,7 +119,9 @@ def _parse_rule(value: object) -> Rule:
             )
         if kind == "language" and isinstance(options, Mapping) and any(ASKED in codes for codes in options.values()):
             raise refusal(
-                "an instruction has no question to compare languages with: name the language", allowed="such as de"
+                "the language `asked` is unknown for an instruction",
+                allowed="a code such as de",
+                advice="name the language",
             )
     try:
         return read_rule(Document("", value, {}, {}), (), value, _unnamed_rule)

@@ -168,12 +168,12 @@ class Options(StrictModel):
         if (
             not 1 <= len(self.steps) <= _MOST_STEPS
         ):  # not a constraint of the field, which would hide faults of the steps
-            raise refusal(f"steps: a plan must have 1 to {_MOST_STEPS:,} of them, not {len(self.steps)}")
+            raise refusal(f"steps: a plan must have 1 to {_MOST_STEPS:,} steps, not {len(self.steps)}")
         names = Counter(name for section in _SECTIONS for name in getattr(self, section))
         if not names:
             raise refusal(f"a plan needs one of {', '.join(_SECTIONS)}")
         if twice := next((name for name, count in names.items() if count > 1), None):
-            raise refusal(f"two items are called {twice!r}, but findings are listed by name")
+            raise refusal(f"two items have the same name {twice!r}")
         for words in self.distractors:
             check_words("distractors", words)
         asked: set[str] = set()
@@ -198,7 +198,7 @@ class Options(StrictModel):
             if kind == "try" and count > len(self.instructions[name].try_):
                 have = len(self.instructions[name].try_)
                 raise refusal(
-                    f"steps: try {name!r} {count} times, but it has {have} questions, and each is asked once",
+                    f"steps: {name!r} is tried {count} times but has only {have} questions, each asked once",
                     allowed=f"at most {have} steps that try it",
                     advice="remove this step, or write more questions",
                     at=("steps", places[kind, name], "try"),
@@ -251,7 +251,7 @@ class Options(StrictModel):
             asked.discard(step.fact)
         elif step.kind == "plant" and step.fact in changed:
             raise refusal(
-                f"{where}: plant comes after {step.fact!r} has changed, but uses the old words",
+                f"{where}: the step plants {step.fact!r} in its old words after it has changed",
                 advice="put it before the change, or remove it",
                 at=here,
             )

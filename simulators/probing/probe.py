@@ -140,7 +140,7 @@ class ProbingUser:
         distractors = self._distractors(topic)
         if needed > len(distractors):
             raise InputError(
-                f"topic {topic.id!r}: the plan distracts {needed} times with {len(distractors)} distractors",
+                f"topic {topic.id!r}: the plan needs {needed} distractors but has {len(distractors)}",
                 advice="give more distractors, or a topic with more turns: each is said once",
             )
         return ProbeMemory(topic_for_user(topic))

@@ -23,7 +23,7 @@ class Experience:
 
     def __post_init__(self) -> None:
         if not len(self.labels) == len(self.coverage) == len(self.words):
-            raise ValueError("not a memory of a stop model: labels, coverage and words must have the same length")
+            raise ValueError("labels, coverage and words must have the same length")
 
     @property
     def turn(self) -> int:

@@ -73,13 +73,13 @@ def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequenc
             raise document.error(loc, what, allowed=", ".join(own) or "none", key=True)
         if protocol.states[state].each:
             what = f"the state {state!r} goes through the turns of the topic, so a single text cannot replace it"
-            raise document.error(loc, what, advice="leave it out here", key=True)
+            raise document.error(loc, what, advice="remove it from this file", key=True)
     found = GivenWords(MappingProxyType(file.states), MappingProxyType(file.topics))
     for topic in sorted(known):
         for state in own:
             if found.of(topic, state) is None and not protocol.states[state].each:
                 where = ("topics", topic) if topic in file.topics else ("topics",)
-                what = f"no words for topic {topic!r} in the state {state!r}"
+                what = f"topic {topic!r} has no words for the state {state!r}"
                 raise document.error(where, what, advice=f"add them under topics: {topic}, or under states")
     return found
 

@@ -63,7 +63,7 @@ class Options(StrictModel):
             raise refusal(f"give at least one rate: {', '.join(CHANGES)}")
         foreign = [name for name in given if name in ENGLISH_ONLY and getattr(self, name) > 0]
         if foreign and self.language.partition("-")[0].lower() != "en":
-            raise refusal(f"{', '.join(foreign)}: these rules only know English, not {self.language!r}")
+            raise refusal(f"{', '.join(foreign)}: the rules exist only for English, not for {self.language!r}")
         if not all(phrase.strip() for phrase in self.guard):
             raise refusal("guard: a phrase is empty")
         return self

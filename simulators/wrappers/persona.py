@@ -72,7 +72,7 @@ class Options(StrictModel):
     def _whole(self) -> Options:
         for place in (_CUE, _TURN):
             if self.frame.count(place) != 1:
-                raise refusal(f"frame: it must contain {place} once, or the persona would be lost")
+                raise refusal(f"frame: the text must contain {place} exactly once")
         if self.group is not None and self.group not in self.groups:
             raise refusal(
                 f"group: no group is called {self.group!r}{did_you_mean(self.group, self.groups)}",
@@ -81,8 +81,8 @@ class Options(StrictModel):
                 at=("group",),
             )
         if alike := first_alike(self.groups):
-            what = f"groups: {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals: rename one"
-            raise refusal(what, allowed="names that differ in a letter, a digit or a sign", at=("groups", alike[1]))
+            what = f"groups: {alike[0]!r} and {alike[1]!r} differ only in spaces and capitals"
+            raise refusal(what, allowed="names that differ in a letter, digit or symbol", at=("groups", alike[1]))
         cues: dict[str, str] = {}
         for name, group in self.groups.items():
             if group.same_as is not None:
@@ -98,8 +98,8 @@ class Options(StrictModel):
             elif group.cue is not None and group.request is None:
                 if group.cue in cues:
                     raise refusal(
-                        f"groups.{name} has the cue of {cues[group.cue]}: write same_as for a null pair",
-                        allowed="cues that are different",
+                        f"groups.{name} has the same cue as {cues[group.cue]}",
+                        allowed="a different cue, or same_as for a null pair",
                         advice=f"write {{same_as: {cues[group.cue]}}}, or another cue",
                         at=("groups", name, "cue"),
                     )

@@ -125,10 +125,12 @@ class Options(StrictModel):
             raise refusal("origin and after can only be given with a table")
         if self.table is not None:
             if not (self.origin or "").strip():
-                raise refusal("origin: name the data that the table was fitted to, or write `illustrative`")
+                raise refusal(
+                    "origin: the source of the table is missing", advice="name its data, or write `illustrative`"
+                )
             missing = [label for label in LABELS if label not in self.table]
             if missing:
-                raise refusal(f"table: no row for {', '.join(missing)}")
+                raise refusal(f"table: the rows for {', '.join(missing)} are missing")
         for name, rows in (("table", self.table or {}), *((f"after.{act}", rows) for act, rows in self.after.items())):
             for label, row in rows.items():
                 if abs(sum(row.values()) - 1) > 1e-6:

@@ -236,14 +236,17 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
     ("text", "words"),
     [
         ("rows: [{after: [start], next: {ask: 0.5}}]", "the probabilities must be in [0, 1] and sum to 1"),
-        ("rows: [{after: [start], next: {ask: 1}}]", "no row gives the acts after 'ask'"),
+        ("rows: [{after: [start], next: {ask: 1}}]", "the table needs a row after 'ask'"),
         ("rows: [{after: [start], next: {stop: 1}}]", "at least one"),
         ("rows: [{after: [start], next: {ask: 0.5, stop: 0.5}}]", "a user cannot stop before the first turn"),
         (
             "counts: [{after: [start], next: {ask: -1}}]",
             "after start (-): the count of 'ask' must be at least 0 (here: -1)",
         ),
-        ("counts: [{after: [ask, more], next: {ask: 1}}]", "after ask more (-): 2 acts, but a table of order 1 uses 1"),
+        (
+            "counts: [{after: [ask, more], next: {ask: 1}}]",
+            "after ask more (-): a table of order 1 cannot have a context of 2 acts",
+        ),
         ("{order: 2, counts: [{after: [ask, start], next: {ask: 1}}]}", "'start' precedes all acts"),
         ("{acts: [ask], counts: [{after: [start], next: {tell: 1}}]}", "'tell' is not among the acts: ask"),
         (
@@ -260,7 +263,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
         ("acts: [ask, tell]", "acts without rows or counts"),
-        ("order: 2", "order without rows or counts: there is no table to use them for\n  allowed: rows: [{after"),
+        ("order: 2", "order cannot be given without rows or counts\n  allowed: rows: [{after"),
         ("smoothing: additive", "smoothing without counts"),
         (
             "{weight: 2, rows: [{after: [start], next: {ask: 1}}, {after: [ask], next: {stop: 1}}]}",

@@ -203,7 +203,7 @@ def test_a_persona_whose_placeholder_is_missing_is_not_dropped_in_silence() -> N
     townless = built("persona", groups=groups, group="a", over=over)
     with pytest.raises(InputError, match="town"):
         townless.start(SCENARIO, Streams(1))
-    with pytest.raises(InputError, match=r"must contain \{cue\} once, or the persona would be lost"):
+    with pytest.raises(InputError, match=r"must contain \{cue\} exactly once"):
         built("persona", groups=groups, group="b", frame="{turn}", over=over)
     with pytest.raises(InputError, match="does not know the trait 'persona'"):
         built("random").start(Scenario(TOPIC, {"persona": "a teacher"}), Streams(1))

@@ -74,7 +74,7 @@ def test_the_random_user_ends_even_if_it_would_not_leave() -> None:
 def test_a_random_user_without_words_or_weights_is_refused() -> None:
     with pytest.raises(InputError, match=r"the act 'sing' of the random user has no words"):
         build(Options(acts={"sing": 1}))
-    with pytest.raises(InputError, match=r"words for the act 'more', which has no weight"):
+    with pytest.raises(InputError, match=r"the act 'more' has words but no weight"):
         build(Options(acts={"ask": 1}, words={"more": ("And?",)}))
     with pytest.raises(InputError, match="no act has a weight above 0"):
         build_user(Document("u", {"simulator": "random", "acts": {"ask": 0.0}}, {}, {}))

@@ -206,10 +206,10 @@ def test_a_recorded_user_refuses_what_it_cannot_play() -> None:
         RecordedUser({"M002": builder.tree()})
     user = RecordedUser({"M002": tree_of(RECORDED)})
     start = user.start(Scenario(TOPIC), rng)
-    with pytest.raises(ValueError, match="the conversation is not open"):
+    with pytest.raises(ValueError, match="the conversation has not begun"):
         user.respond(start, Observation(Answer("one")), rng)
     _, memory = user.respond(start, None, rng)
-    with pytest.raises(ValueError, match="an answer is needed to go on"):
+    with pytest.raises(ValueError, match="an answer is needed to continue"):
         user.respond(memory, None, rng)
     with pytest.raises(ValueError, match="not a memory of a recorded user"):
         user.respond({"topic": "M009"}, None, rng)

@@ -248,10 +248,10 @@ def test_a_file_with_hidden_states_is_read_back_and_played_whole_and_by_class(tm
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"latent_class": 9}, "latent_class: 9"),
+        ({"latent_class": 9}, "latent_class: there is no class 9"),
         ({"stop": {"model": "geometric", "p": 0.3}}, "cannot have a stop model"),
         ({"words": {}}, "the act 'b' of the user with hidden states has no words"),
-        ({"words": {"b": ("b",), "c": ("c",)}}, "words for the act 'c', which is not in the table"),
+        ({"words": {"b": ("b",), "c": ("c",)}}, "the act 'c' has words but is not in the table"),
     ],
 )
 def test_what_a_user_with_hidden_states_cannot_play_is_refused(

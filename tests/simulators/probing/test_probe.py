@@ -181,7 +181,7 @@ def test_a_verdict_is_by_phrases_alone(text: str, only: bool, expected: str) -> 
 def test_the_topics_own_turns_distract_where_the_plan_has_no_distractors() -> None:
     turns, _, _ = _played(_plan("{distract: 4}"), _firm)
     assert {said for _, said, _ in turns} == set(TOPIC.turns)
-    with pytest.raises(InputError, match="distracts 5 times with 4 distractors"):
+    with pytest.raises(InputError, match="needs 5 distractors but has 4"):
         probe.build(_plan("{distract: 2}, {distract: 3}")).start(SCENARIO, Streams(1))
 
 

@@ -212,7 +212,7 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
     ("text", "steps", "words"),
     [
         (SHORT, "{instruct: brief}", "no instruction is called 'brief'"),
-        (SHORT, "{try: short}, {try: short}, {try: short}", "try 'short' 3 times, but it has 2 questions"),
+        (SHORT, "{try: short}, {try: short}, {try: short}", "'short' is tried 3 times but has only 2 questions"),
         (SHORT, "{session: new}, {try: short}", "a new session needs a turn before and after it"),
         (SHORT, "{try: short}, {session: new}", "a new session needs a turn before and after it"),
         (
@@ -233,7 +233,7 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
         ),
         (HOME, "{ask: home}, {session: new}, {repair: home}", "repair comes before 'home' is asked"),
         ("", "{distract: 1}", "a plan needs one of facts, instructions, questions, ladders"),
-        (HOME + KING.replace("king:", "home:"), "{ask: home}", "two items are called 'home'"),
+        (HOME + KING.replace("king:", "home:"), "{ask: home}", "two items have the same name 'home'"),
         (HOME.replace("    then: {right: [Lima]}\n", ""), "{ask: home}", "change and then must be given together"),
         (HOME.replace("[Lima]", "[Lima], wrong: [lima]"), "{ask: home}", "both right and wrong"),
         (LADDER.replace("[[", "[[' '], ["), "{climb: lock}, {harmless: lock}", "rung 1: this text is empty"),
@@ -248,7 +248,7 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
         (
             SHORT.replace("{words: {at_most: 3}}", "{language: {one_of: [asked]}}"),
             "{instruct: short}",
-            "no question to compare languages with",
+            "the language `asked` is unknown",
         ),
     ],
 )

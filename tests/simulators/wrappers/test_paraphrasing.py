@@ -137,7 +137,7 @@ def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_
     said, tally = paraphrase(japanese, ALL, Streams(1))
     assert said == japanese
     assert all(counts == (0, 0) for counts in tally.values())
-    with pytest.raises(InputError, match=r"synonyms: these rules only know English, not 'ja'"):
+    with pytest.raises(InputError, match=r"synonyms: the rules exist only for English, not for 'ja'"):
         _built("{language: ja, synonyms: 0.5}")
     assert _built("{language: ja, typos: 0.5}").rates["typos"] == 0.5
 

@@ -92,9 +92,9 @@ def test_a_group_that_is_not_told_is_an_error_at_the_start(more: str, traits: di
 
 def test_the_fault_of_a_persona_dropped_because_its_placeholder_was_missing() -> None:
     """STYLE: a persona silently dropped because its placeholder was missing."""
-    with pytest.raises(InputError, match=r"frame: it must contain \{cue\} once, or the persona would be lost"):
+    with pytest.raises(InputError, match=r"frame: the text must contain \{cue\} exactly once"):
         _built(GROUPS + 'frame: "{turn}"')
-    with pytest.raises(InputError, match=r"frame: it must contain \{turn\} once"):
+    with pytest.raises(InputError, match=r"frame: the text must contain \{turn\} exactly once"):
         _built(GROUPS + 'frame: "{cue}"')
     poor = Scenario(replace(TOPIC, fields={}), {"group": "teacher"})
     with pytest.raises(InputError, match="topic 'M002' has no field 'role'"):
@@ -115,7 +115,7 @@ def test_the_fault_of_a_persona_dropped_because_its_placeholder_was_missing() ->
         ("groups: {a: {cue: x}, b: {cue: x}}", "write same_as for a null pair"),
         ("groups: {a: {cue: '{{ topic.nam }}'}}", "unknown variable 'topic.nam'"),
         ("{groups: {a: {cue: x}}, group: b}", "no group is called 'b'"),
-        ("groups: {a: {cue: x}, A: {cue: y}}", "have one name but for blanks and capitals"),
+        ("groups: {a: {cue: x}, A: {cue: y}}", "differ only in spaces and capitals"),
     ],
 )
 def test_options_that_would_lose_a_persona_are_refused(text: str, words: str) -> None:

@@ -209,11 +209,11 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{table: {o: {stop: 1.0}}, origin: x}", "table: no row for x, -"),
+        ("{table: {o: {stop: 1.0}}, origin: x}", "table: the rows for x, - are missing"),
         ("{table: {o: {stop: 0.5}, x: {stop: 1.0}, '-': {stop: 1.0}}, origin: x}", "table.o: the row sums to 0.5"),
         (
             "{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}",
-            "origin: name the data that the table was fitted to",
+            "origin: the source of the table is missing",
         ),
         ("{origin: fitted}", "can only be given with a table"),
         ("{constraints: ['']}", "constraints: this text is empty"),
