@@ -54,7 +54,7 @@ def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
     return frozenset(found)
 
 
-def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
+def find_endless_loop(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
     """Return the states, in order, of a loop that only a turn limit can end, or None if there is no such loop.
 
     A state that goes through the topic's turns eventually uses them all and then only passes on. Therefore loops are

@@ -39,11 +39,11 @@ def fewest_turns_onward(
     positions = {one for one in landed if isinstance(one, tuple)}
     if not positions:
         return 0
-    fewest = _to_the_end(protocol, topic, positions) or 1
+    fewest = _count_turns_to_end(protocol, topic, positions) or 1
     return fewest if left is None else max(0, min(fewest, left))
 
 
-def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
+def _count_turns_to_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
     """Count the turns on the shortest path from `positions` to the end of the protocol. The turns at `positions` are
     included. Returns 0 if no path ends there."""
     turns, seen = 0, set(positions)

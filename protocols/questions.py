@@ -31,7 +31,7 @@ _LONGEST = 4_000
 _MOST_WORDS = 60  # an answer that is longer and ends with a question also answers
 _MOST_LETTERS = 150  # characters instead of words, for text without blanks between words
 _WORDS_OF_CHOICE = 12  # longer items are content rather than choices
-_LAST = 3  # number of sentences at the end that are searched for a question
+_LAST_SENTENCES = 3  # number of sentences at the end that are searched for a question
 
 _BLOCK = late_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
 _CODE = late_pattern(r"`[^`\n]*`")
@@ -42,7 +42,7 @@ _QUOTED = late_pattern(
 )
 _ITEM = late_pattern(r"^[ \t]*(?:[-*+•‣]|\(?[0-9]{1,3}[.):])[ \t]+(?=\S)")
 _SENTENCE = late_pattern(r"(?:[^.!?？؟⸮。！…\n]|\.(?=\w))+[.!?？؟⸮。！…]*")
-_ASKS = ("?", "？", "؟", "⸮")
+_QUESTION_MARKS = ("?", "？", "؟", "⸮")
 _AFTER_A_MARK = "\"“”*_)').!！ "
 _GREEK_MARK = late_pattern(r"[;\u037e](?=\s|$)")
 _BUILT_AS_QUESTION = late_pattern(
@@ -104,11 +104,13 @@ def _question_in(text: str) -> Question | None:
     if len(choices) >= 2:
         before = lines[listed.index(True) - 1] if listed.index(True) else ""
         led_up_to = next(reversed(list(_split_sentences([before]))), "")
-        if not _wants_to_know(led_up_to) or any(len(item.split()) > _WORDS_OF_CHOICE for item in choices):
+        if not _asks_user(led_up_to) or any(len(item.split()) > _WORDS_OF_CHOICE for item in choices):
             return None
         lines, items = [line for line, in_list in zip(lines, listed, strict=True) if not in_list], []
     sentences = list(_split_sentences([_ITEM.sub("", line) for line in lines]))
-    asked = next((one for one in reversed(sentences[-_LAST - max(0, len(items) - 1) :]) if _wants_to_know(one)), None)
+    asked = next(
+        (one for one in reversed(sentences[-_LAST_SENTENCES - max(0, len(items) - 1) :]) if _asks_user(one)), None
+    )
     if asked is None:
         return None
     beside = [one for one in sentences if not _is_question(one)]
@@ -117,8 +119,8 @@ def _question_in(text: str) -> Question | None:
     letters = sum(unicodedata.category(sign) == "Lo" for one in beside for sign in one)
     if any(DELIVERS.search(one) for one in beside) or words > _MOST_WORDS or letters > _MOST_LETTERS:
         return None
-    strong = any(_is_request(one) or MEANT.search(one) for one in sentences if _wants_to_know(one))
-    if not strong and not all(_leads_up(one) for one in beside):
+    strong = any(_is_request(one) or MEANT.search(one) for one in sentences if _asks_user(one))
+    if not strong and not all(_is_lead_in(one) for one in beside):
         return None
     return Question(asked, len(choices) >= 2 or bool(_CLOSED.search(asked) or CHOICE.search(asked)))
 
@@ -129,7 +131,7 @@ def _split_sentences(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _is_question(sentence: str) -> bool:
-    if sentence.rstrip(_AFTER_A_MARK).endswith(_ASKS) or "՞" in sentence:
+    if sentence.rstrip(_AFTER_A_MARK).endswith(_QUESTION_MARKS) or "՞" in sentence:
         return True
     return _is_request(sentence) or bool(_BUILT_AS_QUESTION.search(sentence.rstrip("。.!！ ")))
 
@@ -138,7 +140,7 @@ def _is_request(sentence: str) -> bool:
     return bool(REQUESTS.search(sentence)) and not (INVITES.search(sentence) or _DICTATES.search(sentence))
 
 
-def _wants_to_know(sentence: str) -> bool:
+def _asks_user(sentence: str) -> bool:
     """Check that the sentence asks for something only the user knows. Offers, suggestions, invitations and rhetorical
     questions do not."""
     if not _is_question(sentence) or INVITES.search(sentence):
@@ -153,7 +155,7 @@ def _wants_to_know(sentence: str) -> bool:
     return not DELIVERS.search(sentence)
 
 
-def _leads_up(sentence: str) -> bool:
+def _is_lead_in(sentence: str) -> bool:
     """Check that the sentence has no content of its own: thanks, courtesy, abilities, or "there are several"."""
     if _ENUMERATES.search(sentence):
         return False

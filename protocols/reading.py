@@ -10,13 +10,13 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from protocols.graph import endless, reachable_states, states_with_way_out
+from protocols.graph import find_endless_loop, reachable_states, states_with_way_out
 from protocols.labels import Label
 from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
 from protocols.states import Edge, SimulatedUser, State, Target
-from protocols.wording import Fault, Wording, faults, occurrence
+from protocols.wording import Fault, Wording, faults, locate_fault
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, written_form
 from topics.errors import InputError, Place
@@ -31,7 +31,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a letter"
 
 
-def _some_words(text: str) -> str:
+def _check_not_empty(text: str) -> str:
     if not says_something(text):
         raise PydanticCustomError("no_words", "this text is empty")
     return text
@@ -44,7 +44,7 @@ class TargetEntry(StrictModel):
     stop: Literal["completed", "breakdown"] | None = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> TargetEntry:
+    def _check_one_target(self) -> TargetEntry:
         if (self.go is None) == (self.stop is None):
             given = "both are given" if self.go is not None else "neither is given"
             raise PydanticCustomError("one_way", "give either go or stop: {given}", {"given": given})
@@ -59,7 +59,7 @@ class EdgeEntry(TargetEntry):
     label: Label
 
     @model_validator(mode="after")
-    def _one_condition(self) -> EdgeEntry:
+    def _check_one_condition(self) -> EdgeEntry:
         if (self.if_ is None) == (self.otherwise is None):
             given = "both are given" if self.if_ is not None else "neither is given"
             raise PydanticCustomError("one_condition", "give either if or otherwise: {given}", {"given": given})
@@ -70,7 +70,7 @@ class StateEntry(StrictModel):
     """A state in a file: the words it says or the simulated user who speaks, and the edges that depend on the answer.
     `each`, `then` and `empty` are only for states that go through the topic's turns."""
 
-    say: Annotated[Said, AfterValidator(_some_words)] | None = None
+    say: Annotated[Said, AfterValidator(_check_not_empty)] | None = None
     user: str | None = None
     edges: tuple[EdgeEntry, ...] = Field(min_length=1)
     each: Literal["topic.turns"] | None = None
@@ -78,7 +78,7 @@ class StateEntry(StrictModel):
     empty: TargetEntry | None = None
 
     @model_validator(mode="after")
-    def _one_voice(self) -> StateEntry:
+    def _check_one_voice(self) -> StateEntry:
         if (self.say is None) == (self.user is None):
             given = "both are given" if self.say is not None else "neither is given"
             raise PydanticCustomError("one_voice", "give either say or user: {given}", {"given": given})
@@ -90,7 +90,7 @@ class StateEntry(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _whole_list(self) -> StateEntry:
+    def _check_list_keys(self) -> StateEntry:
         if self.each is not None and self.then is None:
             raise PydanticCustomError("no_then", "each also needs then, the target after the last item")
         if self.each is None and (self.then or self.empty):
@@ -139,10 +139,10 @@ def read_protocol(document: Document) -> Protocol:
                     allowed="a letter, then letters, digits, - and _ (60 characters at most)",
                     key=True,
                 )
-    rules = _Rules(document, entry).all()
+    rules = _Rules(document, entry).read_all()
     if entry.start not in entry.states:
         raise _unknown_name(document, ("start",), "state", entry.start, entry.states)
-    users = {name: _user(document, name, options) for name, options in entry.users.items()}
+    users = {name: _read_user(document, name, options) for name, options in entry.users.items()}
     states = {name: _read_state(document, name, state, entry, rules) for name, state in entry.states.items()}
     protocol = Protocol(
         name=entry.name,
@@ -174,12 +174,12 @@ class _Rules:
         self.read: dict[str, Rule] = {}
         self.open: list[str] = []
 
-    def all(self) -> dict[str, Rule]:
+    def read_all(self) -> dict[str, Rule]:
         for name in self.entry.rules:
-            self.named(name, ("rules", name))
+            self.read_named(name, ("rules", name))
         return {name: self.read[name] for name in self.entry.rules}
 
-    def named(self, name: str, loc: Loc) -> Rule:
+    def read_named(self, name: str, loc: Loc) -> Rule:
         if name not in self.entry.rules:
             raise _unknown_name(self.document, loc, "rule", name, self.entry.rules)
         if name in self.open:
@@ -187,7 +187,7 @@ class _Rules:
             raise self.document.error(loc, f"rule {name!r} refers to itself: {way}")
         if name not in self.read:
             self.open.append(name)
-            self.read[name] = read_rule(self.document, ("rules", name), self.entry.rules[name], self.named)
+            self.read[name] = read_rule(self.document, ("rules", name), self.entry.rules[name], self.read_named)
             self.open.pop()
         return self.read[name]
 
@@ -197,7 +197,7 @@ def _unknown_name(document: Document, loc: Loc, what: str, name: str, known: Ite
     return document.error(loc, f"unknown {what} {name!r}{hint}", allowed=", ".join(known) or f"no {what}s in this file")
 
 
-def _user(document: Document, name: str, options: dict[str, object]) -> SimulatedUser:
+def _read_user(document: Document, name: str, options: dict[str, object]) -> SimulatedUser:
     """Read a simulated user from the file. Its options are checked when the simulator is built."""
     loc: Loc = ("users", name)
     if "simulator" not in options:
@@ -211,14 +211,14 @@ def _user(document: Document, name: str, options: dict[str, object]) -> Simulate
     simulator = options["simulator"]
     if not isinstance(simulator, str):
         raise document.error((*loc, "simulator"), "the simulator's name is not text", allowed="a name such as markov")
-    given = {key: plain(value) for key, value in options.items() if key != "simulator"}
+    given = {key: plain_value(value) for key, value in options.items() if key != "simulator"}
     return SimulatedUser(simulator, MappingProxyType(given), document.part(loc))
 
 
-def plain(value: object) -> object:
+def plain_value(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): plain_value(part) for key, part in value.items()}
+    return [plain_value(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _read_state(
@@ -280,7 +280,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
                 advice="add an edge to it, or remove it",
                 key=True,
             )
-    loop = endless(protocol.start, protocol.states, silent=True)
+    loop = find_endless_loop(protocol.start, protocol.states, silent=True)
     if loop:
         raise document.error(
             ("states", loop[0]),
@@ -299,7 +299,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
                 advice="add an edge with stop: completed, or a turn_limit",
                 key=True,
             )
-    loop = endless(protocol.start, protocol.states)
+    loop = find_endless_loop(protocol.start, protocol.states)
     if loop:
         raise document.error(
             ("states", loop[0]),
@@ -319,7 +319,7 @@ def _place_in_template(document: Document, loc: Loc, template: str, fault: Fault
     block = document.source[offset : offset + 1] in ("|", ">")
     if not fault.words:
         return Place(start.path, start.line + fault.line, 1) if block else start
-    expression, before = occurrence(fault, template)
+    expression, before = locate_fault(fault, template)
     for number, match in enumerate(re.finditer(expression, document.source[offset:])):
         if number == before:
             line = document.source.count("\n", 0, offset + match.start()) + 1

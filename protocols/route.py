@@ -46,7 +46,7 @@ class Choice:
         return sum(self.leaving.values())
 
 
-def taken_as(label: str | None) -> str:
+def answer_class(label: str | None) -> str:
     """Return how a user that relies on labels classifies an answer with this label, or "" without a label."""
     return _LABELS.get(label or "", "")
 

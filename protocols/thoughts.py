@@ -20,8 +20,10 @@ _MARKS = (
     (r"<\|channel\|>analysis<\|message\|>", r"<\|end\|>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>"),
 )
 
-_OPENED = tuple((re.compile(rf"\s*{begin}", re.IGNORECASE), re.compile(end, re.IGNORECASE)) for begin, end in _MARKS)
-_EITHER = tuple(re.compile(rf"(?P<begin>{begin})|{end}", re.IGNORECASE) for begin, end in _MARKS)
+_OPENING_TAGS = tuple(
+    (re.compile(rf"\s*{begin}", re.IGNORECASE), re.compile(end, re.IGNORECASE)) for begin, end in _MARKS
+)
+_OPEN_OR_CLOSE = tuple(re.compile(rf"(?P<begin>{begin})|{end}", re.IGNORECASE) for begin, end in _MARKS)
 _EMPTY = re.compile(rf"\s*<(?:{'|'.join(_TAGS)})\s*/>", re.IGNORECASE)
 _CLOSED_ALONE = re.compile(r"(?m)^[ \t]*(?:</think>|</thinking>|\[/THINK\]|◁/think▷)[ \t]*$")
 _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
@@ -55,15 +57,15 @@ def _leading_span(text: str, at: int) -> tuple[int, int, int] | None:
     empty = _EMPTY.match(text, at)
     if empty is not None:
         return empty.end(), empty.end(), empty.end()
-    for (opened, closed), either in zip(_OPENED, _EITHER, strict=True):
+    for (opened, closed), either in zip(_OPENING_TAGS, _OPEN_OR_CLOSE, strict=True):
         begin = opened.match(text, at)
         if begin is not None:
-            end = _own_end(text, begin.end(), either) or closed.search(text, begin.end())
+            end = _closing_tag(text, begin.end(), either) or closed.search(text, begin.end())
             return (begin.end(), end.start(), end.end()) if end else (begin.end(), len(text), len(text))
     return None
 
 
-def _own_end(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
+def _closing_tag(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
     """Return the tag that closes the thoughts opened before `at`, skipping nested pairs, or None if tags are
     unbalanced. A tag in backquotes is only mentioned, so it neither opens nor closes thoughts."""
     depth = 1

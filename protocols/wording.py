@@ -378,7 +378,7 @@ def _compile_template(template: str) -> Template:
     return _make_environment().from_string(template)
 
 
-def occurrence(fault: Fault, template: str) -> tuple[str, int]:
+def locate_fault(fault: Fault, template: str) -> tuple[str, int]:
     """Return a regular expression for the faulty words, and the number of its matches before them in the template."""
     expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
     before = "".join(template.splitlines(keepends=True)[: fault.line - 1])

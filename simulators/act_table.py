@@ -144,7 +144,7 @@ class ActTable:
         ordered from oldest to newest. It is empty for the opening, where `stop` is impossible."""
         context = _context(after, answer, self.order)
         possible = self.acts if _is_opening(context) else (*self.acts, STOP)
-        levels = [self._levels.get(level, Counter()) for level in _shorter(context)]
+        levels = [self._levels.get(level, Counter()) for level in _shorter_contexts(context)]
         # A context with the same counts as the shorter one adds nothing.
         levels = [counted for counted, shorter in zip(levels, [*levels[1:], None]) if counted != shorter]
         found = dict.fromkeys(possible, 1 / len(possible))
@@ -161,7 +161,7 @@ class ActTable:
                 found = {act: (counted[act] + kinds * found[act]) / (n + kinds) for act in possible}
         return found
 
-    def seen(self, after: Sequence[str], answer: str = UNKNOWN) -> int:
+    def count(self, after: Sequence[str], answer: str = UNKNOWN) -> int:
         """Return how often exactly this context was seen."""
         return self._levels.get(_context(after, answer, self.order), Counter()).total()
 
@@ -259,7 +259,7 @@ def _is_opening(context: Context) -> bool:
     return context[0] == (START,)
 
 
-def _shorter(context: Context) -> Iterator[Context]:
+def _shorter_contexts(context: Context) -> Iterator[Context]:
     """Yield the context and the shorter ones that replace it, each once. No other context replaces the opening."""
     after, answer = context
     if _is_opening(context):
@@ -275,7 +275,7 @@ def _containing_contexts(context: Context) -> Iterator[Context]:
     """Yield once every context that includes the counts of this one."""
     after, answer = context
     if _is_opening(context):
-        return _shorter(context)
+        return _shorter_contexts(context)
     levels: tuple[Context, ...] = tuple((last, said) for last in (after, after[-1:]) for said in (answer, ANY))
     return iter(dict.fromkeys((*levels, ((), ANY))))
 

@@ -36,7 +36,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from protocols.questions import Question, clarifying_question
-from protocols.route import taken_as
+from protocols.route import answer_class
 from simulators.clarification import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
@@ -109,7 +109,7 @@ class Options(StrictModel):
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
     @model_validator(mode="after")
-    def _one_goal(self) -> Options:
+    def _check_goal(self) -> Options:
         known = Counter((*self.constraints, *self.facts, *self.unknown))
         if twice := next((slot for slot, count in known.items() if count > 1), None):
             where = "unknown" if twice in self.unknown else "facts"
@@ -178,7 +178,7 @@ class AgendaMemory(Memory):
     def unsaid(self) -> tuple[tuple[str, str], ...]:
         return tuple(one for one in self.constraints if one[0] not in self.said)
 
-    def changed(self) -> Move[AgendaMemory]:
+    def change_move(self) -> Move[AgendaMemory]:
         """Return the move that says the next change, with probability 1."""
         _, slot, words, text = self.changes[0]
         was = {**dict(self.constraints), **dict(self.facts)}.get(slot)
@@ -222,7 +222,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
 
     def start(self, scenario: Scenario, rng: Streams) -> AgendaMemory:
         check_traits(scenario, ("goal",), self.name)
-        requests, constraints, facts, unknown = self._goal(scenario)
+        requests, constraints, facts, unknown = self._read_goal(scenario)
         changes = tuple(
             (
                 one.turn,
@@ -253,7 +253,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             changes=changes,
         )
 
-    def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str], dict[str, str], tuple[str, ...]]:
+    def _read_goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str], dict[str, str], tuple[str, ...]]:
         topic, given = scenario.topic, scenario.traits.get("goal")
         if given is None:
             return (
@@ -293,13 +293,13 @@ class AgendaUser(PlanningUser[AgendaMemory]):
 
     def plan(self, memory: AgendaMemory, observation: Observation | None) -> Plan[AgendaMemory]:
         if observation is None:
-            return Plan(memory, self.phrasebook, (), self._opening(memory))
+            return Plan(memory, self.phrasebook, (), self._opening_moves(memory))
         # Labels judge an answer for a study; the user itself recognises a question.
         question = clarifying_question(observation.answer)
         took = (
             "question"
             if question
-            else taken_as(observation.label) or judge_unlabelled(memory.topic, observation.answer)
+            else answer_class(observation.label) or judge_unlabelled(memory.topic, observation.answer)
         )
         answered = took in ("useful", "answered")
         if answered:
@@ -313,32 +313,32 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         lived = after(memory.experience, observation, covered)
         learnt = replace(memory, experience=lived)
         planned = partial(Plan, learnt, self.phrasebook, took=took, coverage=covered)
-        if not (self._waits(learnt) or learnt.changes):
+        if not (self._is_waiting(learnt) or learnt.changes):
             return planned(((GOAL_REACHED, 1.0),), ())
         if self.options.questions is not None and learnt.asked > self.options.questions:
             return planned(((PATIENCE, 1.0),), ())
         if learnt.without > self.options.patience:
             return planned(((PATIENCE if question else FRUSTRATED, 1.0),), ())
         exits = self.options.stop.exits(lived, observation) if self.options.stop else ()
-        if learnt.changes and (learnt.turn + 1 >= learnt.changes[0][0] or not self._waits(learnt)):
-            return planned(exits, (learnt.changed(),))
+        if learnt.changes and (learnt.turn + 1 >= learnt.changes[0][0] or not self._is_waiting(learnt)):
+            return planned(exits, (learnt.change_move(),))
         if question:
-            return planned(exits, self._to_question(question, learnt))
+            return planned(exits, self._answer_question(question, learnt))
         if not answered:
-            return planned(exits, self._again(learnt))
-        moves, reached = self._onward(learnt)
+            return planned(exits, self._repeat_top(learnt))
+        moves, reached = self._next_moves(learnt)
         if reached and learnt.changes:
             others = [replace(move, probability=move.probability * (1 - reached)) for move in moves]
-            return planned(exits, (*others, replace(learnt.changed(), probability=reached)))
+            return planned(exits, (*others, replace(learnt.change_move(), probability=reached)))
         if reached:
             staying = 1 - sum(probability for _, probability in exits)
             exits = (*exits, (GOAL_REACHED, staying * reached))
         return planned(exits, moves)
 
-    def _waits(self, memory: AgendaMemory) -> bool:
+    def _is_waiting(self, memory: AgendaMemory) -> bool:
         return bool(memory.stack or (memory.unsaid and self.options.initiative))
 
-    def _opening(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
+    def _opening_moves(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         eager, n = self.options.initiative, len(memory.unsaid)
         moves = []
         for k in range(n + 1):
@@ -348,7 +348,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             moves.append(Move(chance, "ask", item, replace(memory, said=said)))
         return tuple(moves)
 
-    def _to_question(self, question: Question, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
+    def _answer_question(self, question: Question, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         helpful, asked = self.options.cooperativeness, content_words(question.text)
         known = (*memory.constraints, *memory.facts)
         # By its slot first: "which year?" names no value, and a value may contain words of another slot.
@@ -370,14 +370,14 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             reply = Move(helpful, "no-preference", "", memory)
         return reply, Move(1 - helpful, "insist", memory.top, replace(memory, passed_over=memory.passed_over + 1))
 
-    def _again(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
+    def _repeat_top(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         if not memory.unsaid:
             return (Move(1.0, "insist", memory.top, memory),)
         eager, (slot, text) = self.options.initiative, memory.unsaid[0]
         refine = Move(eager, "refine", text, replace(memory, said=(*memory.said, slot)))
         return refine, Move(1 - eager, "insist", memory.top, memory)
 
-    def _onward(self, memory: AgendaMemory) -> tuple[tuple[Move[AgendaMemory], ...], float]:
+    def _next_moves(self, memory: AgendaMemory) -> tuple[tuple[Move[AgendaMemory], ...], float]:
         """Return the moves after an answer, and the probability that nothing is left to say."""
         eager, silent = self.options.initiative, 1.0
         moves = []

@@ -160,7 +160,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
             learnt = replace(learnt, questions=memory.questions + 1)
             if learnt.questions > self.options.patience:
                 return planned(learnt, self.phrasebook, ((PATIENCE, 1.0),), ())
-            moves = self._to_question(learnt, named=speaks_of_it, closed=question.closed)
+            moves = self._answer_question(learnt, named=speaks_of_it, closed=question.closed)
         elif speaks_of_it and observation.label != NOT_USEFUL:
             return planned(learnt, self.phrasebook, ((SATISFIED, 1.0),), ())
         else:
@@ -171,7 +171,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
             moves = Move(eager, "redirect", memory.facet, learnt), Move(1 - eager, "insist", "", learnt)
         return planned(learnt, self.phrasebook, exits, moves)
 
-    def _to_question(
+    def _answer_question(
         self, memory: ClarificationMemory, *, named: bool, closed: bool
     ) -> tuple[Move[ClarificationMemory], ...]:
         helpful, facet = self.options.cooperativeness, memory.facet

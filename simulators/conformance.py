@@ -62,7 +62,7 @@ class _Broken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted(Streams):
+class _RecordingStreams(Streams):
     """Streams that record the purposes of all draws. Derived streams share the record."""
 
     taken: list[tuple[str | int, ...]] = field(default_factory=list)
@@ -96,7 +96,7 @@ def conforms(
     if not isinstance(user.name, str) or not user.name.strip():
         findings.append(Finding("name", "the user", f"its name is {user.name!r}"))
     for scenario in scenarios:
-        look = _Look(user, scenario, tuple(answers), {})
+        look = _ScenarioCheck(user, scenario, tuple(answers), {})
         with suppress(_Broken):
             for seed in range(seeds):
                 look.converse(seed, most_turns)
@@ -113,7 +113,7 @@ class _Fork:
 
 
 @dataclass(slots=True)
-class _Look:
+class _ScenarioCheck:
     """The findings for one scenario. `looked` counts the decisions whose distribution was compared with draws."""
 
     user: User
@@ -143,11 +143,11 @@ class _Look:
             if done != action:
                 self.note("gold", turn, "other attribute sets of the topic's type change what it does")
             if isinstance(action, Stop):
-                self._stop(action, turn)
+                self._check_stop(action, turn)
                 self._report_broken("over", turn, after, self.answers[0], rng.at(turn + 1), "it goes on")
                 self._visit_forks(forks)
                 return
-            self._said(action, turn)
+            self._check_words(action, turn)
             self._report_broken("order", turn, after, None, rng.at(turn + 1), "it goes on without an answer")
             state = after
             seen = self.answers[int(system(f"{turn}").integers(len(self.answers)))]
@@ -164,16 +164,16 @@ class _Look:
                     self.note("forks", turn, f"it then {_describe_action(again)}")
 
     def _start_state(self, rng: Streams) -> State:
-        counted = _Counted(rng.seed, (*rng.names, 0))
+        counted = _RecordingStreams(rng.seed, (*rng.names, 0))
         state = self.user.start(self.scenario, counted)
         self._streams(counted, 0)
         if self.user.start(self.scenario, rng.at(0)) != state:
             self.note("determinism", 0, "a second start gives another memory")
-        return self._kept(state, 0)
+        return self._restored_state(state, 0)
 
     def _decide(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         before = _describe_state(state)
-        counted = _Counted(rng.seed, rng.names)
+        counted = _RecordingStreams(rng.seed, rng.names)
         # Every decision gets its own memory, so that a user that changes it only harms itself.
         given = _copy_state(state)
         action, after = self._act(given, seen, counted, turn)
@@ -185,7 +185,7 @@ class _Look:
             self.note("determinism", turn, "asked again, it does something else")
         if isinstance(self.user, EnumerableUser) and "pure" not in self.found:
             self._check_enumeration(self.user, state, seen, action, turn)
-        return action, self._kept(after, turn)
+        return action, self._restored_state(after, turn)
 
     def _act(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         """Call the user. A result that is not an action ends the check of this scenario."""
@@ -195,7 +195,7 @@ class _Look:
             self.note(fault.promise, turn, fault.detail)
             raise _Broken from None
 
-    def _kept(self, state: State, turn: int) -> State:
+    def _restored_state(self, state: State, turn: int) -> State:
         try:
             text = json.dumps(encode_memory(state), allow_nan=False)
             back = decode_memory(json.loads(text))
@@ -207,7 +207,7 @@ class _Look:
             self.note("json", turn, "the memory is another one after a journey through JSON")
         return back
 
-    def _streams(self, counted: _Counted, turn: int) -> None:
+    def _streams(self, counted: _RecordingStreams, turn: int) -> None:
         twice = [names for names, times in Counter(counted.taken).items() if times > 1]
         if twice:
             self.note("streams", turn, f"{twice[0]} is taken more than once")
@@ -221,7 +221,7 @@ class _Look:
             return
         self.note(promise, turn, otherwise)
 
-    def _said(self, action: Say, turn: int) -> None:
+    def _check_words(self, action: Say, turn: int) -> None:
         if action.turn != turn:
             self.note("turns", turn, f"it calls this turn {action.turn}")
         if not action.text.strip():
@@ -232,7 +232,7 @@ class _Look:
         if echoed:
             self.note("echo", turn, f"it says {action.text[:120]!r}")
 
-    def _stop(self, action: Stop, turn: int) -> None:
+    def _check_stop(self, action: Stop, turn: int) -> None:
         if turn == 1:
             self.note("turns", turn, "it leaves before its first turn")
         if action.outcome != "user-stopped" or action.reason not in MEANING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Outcome of a path that was cut at `most_turns`.
 TURN_LIMIT = "turn-limit"
 
-_NEAR = 1e-9  # rounding of a sum of probabilities
+_TOLERANCE = 1e-9  # rounding of a sum of probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ExactTree:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenNode:
     node: int
     state: State
     seen: Observation | None
@@ -116,7 +116,7 @@ def expand(
     paths: list[ExactPath] = []
     ends: list[int] = []
     state = user.start(scenario, (rng or Streams(0)).at(0))
-    waiting = [_Open(0, state, None, (), (), (), 1.0)]
+    waiting = [_OpenNode(0, state, None, (), (), (), 1.0)]
 
     def add_node(above: int, chance: float) -> int:
         if len(parent) >= most_nodes:
@@ -144,7 +144,7 @@ def expand(
             answers = responses(here.exchanges[begun:], action.text)
             _check([answer.probability for answer in answers], f"of the answers to {action.text!r}")
             waiting.extend(
-                _Open(
+                _OpenNode(
                     add_node(said, one.probability),
                     chance.state,
                     Observation(one.answer, one.label),
@@ -162,5 +162,5 @@ def expand(
 
 
 def _check(found: Sequence[float], whose: str) -> None:
-    if not found or min(found) <= 0 or abs(math.fsum(found) - 1) > _NEAR:
+    if not found or min(found) <= 0 or abs(math.fsum(found) - 1) > _TOLERANCE:
         raise ValueError(f"the probabilities {whose} sum to {math.fsum(found):g}; they must be above 0 and sum to 1")

@@ -39,7 +39,7 @@ from topics.yaml_values import Loc
 FORMAT, HIDDEN = "harvest-user/2", "harvest-user/3"
 _FORMATS = ("harvest-user/1", FORMAT, HIDDEN)
 
-_DROP = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
+_ADVICE = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
 _NAME = r"[\w .+-]+"
 _NAME_WORDS = "letters, digits, spaces and . + - _"
 _ROUNDED = 2e-6  # because rows are written with six digits
@@ -125,7 +125,7 @@ class UserFile(StrictModel):
         if not isinstance(table, ActTable):
             if self.rows:
                 raise document.error(
-                    ("rows",), "rows: the file has no counts that they could come from", advice=_DROP, key=True
+                    ("rows",), "rows: the file has no counts that they could come from", advice=_ADVICE, key=True
                 )
             return
         decisions = sum(sum(row.values()) for row in table.counts.values())
@@ -143,7 +143,7 @@ class UserFile(StrictModel):
             raise document.error(
                 ("rows",),
                 f"rows: the row for the counts after {' '.join(missing[0])} ({missing[1]}) is missing",
-                advice=_DROP,
+                advice=_ADVICE,
                 key=True,
             )
         for number, row in enumerate(self.rows):
@@ -157,7 +157,7 @@ class UserFile(StrictModel):
                 share = row.next.get(act)
                 if share is None:
                     raise document.error(
-                        ("rows", number, "next"), f"next: {act!r} was counted here but is missing", advice=_DROP
+                        ("rows", number, "next"), f"next: {act!r} was counted here but is missing", advice=_ADVICE
                     )
                 if share.k != counted.get(act, 0):
                     loc = ("rows", number, "next", act, "k")
@@ -226,7 +226,7 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
 
 
 def _contradiction_error(document: Document, loc: Loc, what: str, here: float) -> InputError:
-    return document.error(loc, f"{what} (here: {here:g})", advice=_DROP)
+    return document.error(loc, f"{what} (here: {here:g})", advice=_ADVICE)
 
 
 # Options that name files.

@@ -15,7 +15,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from protocols.labels import NOT_USEFUL, USEFUL
-from protocols.route import taken_as
+from protocols.route import answer_class
 from simulators.act_table import START, STOP, UNKNOWN, ActTable, Context, GivenRows
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
@@ -104,13 +104,13 @@ class Options(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _one_table(self) -> Self:
+    def _check_one_table(self) -> Self:
         if self.rows and self.counts:
             raise refusal("give either rows or counts, not both")
         if not self.rows and not self.counts:
-            self._refuse_idle(("acts", "order"), "rows or counts")
+            self._refuse_unused_options(("acts", "order"), "rows or counts")
         if not self.counts:
-            self._refuse_idle(("smoothing", "weight", "least", "stretches"), "counts")
+            self._refuse_unused_options(("smoothing", "weight", "least", "stretches"), "counts")
         try:
             table = self.table()
             turns = self.turn_table()
@@ -120,7 +120,7 @@ class Options(StrictModel):
             raise refusal(str(fault)) from None
         return self
 
-    def _refuse_idle(self, names: tuple[str, ...], needed: str) -> None:
+    def _refuse_unused_options(self, names: tuple[str, ...], needed: str) -> None:
         """Refuse options without effect, because ignoring them would play another table than the one intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
@@ -226,7 +226,7 @@ class MarkovUser(PlanningUser[MarkovMemory]):
             for act, p in row.items()
             if staying and p
         )
-        took = taken_as(observation.label if observation else None)
+        took = answer_class(observation.label if observation else None)
         return Plan(memory, self.phrasebook, exits, moves, took, covered if self.stop is not None else None)
 
 

@@ -55,7 +55,7 @@ def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
     return known
 
 
-def is_memory(value: object) -> bool:
+def is_memory_type(value: object) -> bool:
     """Return whether users may have a memory of this type. The content of a mapping is not checked."""
     return type(value) in _NAMES or isinstance(value, Mapping)
 

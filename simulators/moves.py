@@ -64,10 +64,10 @@ class Plan(Generic[M]):
     took: str = ""
     coverage: float | None = None
 
-    def left(self, reason: str) -> tuple[Stop, M]:
+    def stop(self, reason: str) -> tuple[Stop, M]:
         return Stop("user-stopped", reason), replace(self.memory, over=True)
 
-    def said(self, move: Move[M], variant: int) -> tuple[Say, M]:
+    def say(self, move: Move[M], variant: int) -> tuple[Say, M]:
         turn = self.memory.turn + 1
         text = self.phrasebook.text(move.act, variant, self.memory.topic, turn, move.item)
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
@@ -97,13 +97,13 @@ def _draw_outcome(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
         left = float(rng("stop").random())
         for reason, probability in plan.exits:
             if left < probability:
-                return plan.left(reason)
+                return plan.stop(reason)
             left -= probability
         if not plan.moves:
-            return plan.left(plan.exits[-1][0])
+            return plan.stop(plan.exits[-1][0])
     possible = [move for move in plan.moves if move.probability > _LEAST]
     chosen = possible[rng.pick("act", [move.probability for move in possible]) if len(possible) > 1 else 0]
-    return plan.said(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
+    return plan.say(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
 
 def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
@@ -111,13 +111,13 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
     found: list[Chance] = []
     for reason, probability in plan.exits:
         if probability > _LEAST:
-            found.append(Chance(probability, *plan.left(reason)))
+            found.append(Chance(probability, *plan.stop(reason)))
     staying = 1 - sum(probability for _, probability in plan.exits)
     if plan.moves and staying > 1e-12:  # a rounding error is not a chance
         for move in plan.moves:
             ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST else 0
             for variant in range(ways):
-                found.append(Chance(staying * move.probability / ways, *plan.said(move, variant)))
+                found.append(Chance(staying * move.probability / ways, *plan.say(move, variant)))
     return merge_chances(found)
 
 

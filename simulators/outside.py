@@ -32,7 +32,7 @@ from simulators.user import User
 _SEEDS = 2**31
 
 # Samples in one decision. Users have smaller limits of their own; this one stops a user without one.
-_MOST = 1000
+_MOST_SAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +188,6 @@ class SuppliedUser:
 
 
 def _check_prompt(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
-    if len(taken) >= _MOST or any(prompt.names == known.names for known, _ in taken):
+    if len(taken) >= _MOST_SAMPLES or any(prompt.names == known.names for known, _ in taken):
         raise RuntimeError(f"a user keeps asking {prompt.source!r} for words")
     return prompt

@@ -68,7 +68,9 @@ class PathFollower:
             if weight > 0
         ]
 
-    def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_PossibleUser]], dict[Key, str]]:
+    def outcomes(
+        self, seen: Observation | None
+    ) -> tuple[dict[Key, float], dict[Key, list[_PossibleUser]], dict[Key, str]]:
         """Return the probability, later memories and name of each outcome, keyed by what a system sees. Raises
         TypeError for a user that cannot be enumerated."""
         chances: dict[Key, float] = {}
@@ -87,8 +89,8 @@ class PathFollower:
                 names.setdefault(key, _action_name(action))
         return chances, after, names
 
-    def take(self, key: Key, after: Mapping[Key, Sequence[_PossibleUser]]) -> None:
-        """Continue as the recording did. `after` is a result of `ways` that contains `key`."""
+    def follow(self, key: Key, after: Mapping[Key, Sequence[_PossibleUser]]) -> None:
+        """Continue as the recording did. `after` is a result of `outcomes` that contains `key`."""
         whole = sum(held.probability for held in after[key])
         merged: list[_PossibleUser] = []
         for held in after[key]:

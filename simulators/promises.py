@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from protocols.route import Choice, Route, Say, Stop
-from simulators.memory import is_memory, json_text
+from simulators.memory import is_memory_type, json_text
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
@@ -130,7 +130,7 @@ def check_opening(action: Say | Stop, user: str) -> None:
 def check_memory(memory: object, user: str) -> None:
     """Raise BrokenPromise unless the memory is of a `memory_kind` or is a mapping of plain JSON values. The types of
     a `memory_kind` were checked when it was declared."""
-    if not is_memory(memory):
+    if not is_memory_type(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
     if not isinstance(memory, Mapping) or _is_plain_json(
         memory

@@ -47,7 +47,7 @@ class Options(StrictModel):
     words: Words = Field(default={}, description="ways to say each act")
 
     @model_validator(mode="after")
-    def _some_act(self) -> Options:
+    def _check_weights(self) -> Options:
         if self.acts and not sum(self.acts.values()):
             raise refusal("acts: no act has a weight above 0")
         return self

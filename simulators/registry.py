@@ -59,7 +59,7 @@ SIMULATORS: Mapping[str, str] = MappingProxyType(
 )
 
 _OVER, _SIMULATOR = "over", "simulator"
-_MEND = "mend that simulator; simulators.conformance says what else it does not keep"
+_ADVICE = "mend that simulator; simulators.conformance says what else it does not keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _not_built(document: Document, name: str, how: str) -> InputError:
         (_SIMULATOR,),
         f"the simulator {name!r} of {entry_source(plug_ins()[name])} cannot be built: its build {how}",
         allowed="a user: name, start and respond",
-        advice=_MEND,
+        advice=_ADVICE,
     )
 
 
@@ -183,7 +183,7 @@ def _file_options(name: str, document: Document) -> Iterator[tuple[str, Path]]:
         yield from _file_options(f"{name}.{_OVER}", document.part((_OVER,)))
 
 
-def unasked_hazards(protocol: Protocol) -> dict[str, Hazard]:
+def default_hazards(protocol: Protocol) -> dict[str, Hazard]:
     """Return the default hazards of the users whose file names no stop model, by user."""
     return {
         name: hazard for key, user in protocol.users.items() for name, hazard in _unasked_hazards(key, user.document)
@@ -222,7 +222,7 @@ def check_users(
             except BrokenPromise as fault:
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: {fault}",
-                    advice=_MEND,
+                    advice=_ADVICE,
                 ) from None
             except InputError as fault:
                 raise InputError(
@@ -238,5 +238,5 @@ def check_users(
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: its start raises {type(fault).__name__}: {fault} "
                     f"({last.filename}:{last.lineno})",
-                    advice=_MEND,
+                    advice=_ADVICE,
                 ) from fault

@@ -21,7 +21,7 @@ from simulators.user import EnumerableUser, User
 from topics.topic import Topic
 
 
-def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
+def add_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
     """Add the probability of the action and the hazard of leaving to it, if the user's `distribution` lists them. The
     recording is valid without them, so an error in `distribution` leaves the action unchanged."""
     known = action.choice or Choice()
@@ -103,7 +103,7 @@ class ScriptedUser:
         seen = _inner_observation(speaker, action, observation)
         taken, after = next_action(user, speaker.memory, seen, rng.at("user", action.user))
         check_turn(taken, speaker.turns + 1, user.name)
-        return _as_turn(memory, action, with_choice(user, speaker.memory, seen, taken), after)
+        return _as_turn(memory, action, add_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
         """Return the protocol's route for the answer (`simulators.user.route_by`)."""

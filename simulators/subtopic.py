@@ -17,7 +17,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, usefulness
-from protocols.route import taken_as
+from protocols.route import answer_class
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
@@ -161,7 +161,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         useful = {USEFUL: 1.0, NOT_USEFUL: 0.0, MISSING: self.options.unjudged}[usefulness(observation.label)]
         row = [useful * a + (1 - useful) * b for a, b in zip(*self._rows(now, size))]
         learnt = replace(memory, met=met, experience=lived)
-        took = taken_as(observation.label)
+        took = answer_class(observation.label)
         return Plan(learnt, self.phrasebook, exits, _moves(row, learnt), took, len(met) / size)
 
     def _rows(self, now: int, n: int) -> tuple[Sequence[float], Sequence[float]]:

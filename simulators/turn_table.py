@@ -48,7 +48,7 @@ class TurnTable:
         return {act: (counted.get(act, 0) + kinds * p) / (n + kinds) if n else p for act, p in base.items()}
 
     @property
-    def leavings(self) -> Iterator[tuple[int, int]]:
+    def departures(self) -> Iterator[tuple[int, int]]:
         """Return the number of departures and of decisions for each cell that has decisions."""
         for _, rows in self.stretches:
             for row in rows.values():
@@ -59,7 +59,7 @@ class TurnTable:
     def aic(self) -> float:
         """Return the AIC of leaving by cell, unsmoothed: 2·cells - 2·log-likelihood. Smaller is better for equal
         data."""
-        cells = list(self.leavings)
+        cells = list(self.departures)
         found = sum(k * math.log(k / n) for left, n in cells for k in (left, n - left) if k)
         return 2 * len(cells) - 2 * found
 

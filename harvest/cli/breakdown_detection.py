@@ -47,7 +47,7 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
     examples = detection.training_examples(detection.annotated(files, counts))
     detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
     try:
-        out.write_text(detector.encoded(), encoding="utf-8")
+        out.write_text(detector.to_json(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", place=Place.of(out)) from error
     told = f"{pluralize(len(examples.rows), 'turn')} of {pluralize(len(detector.dialogues), 'dialogue')}"

@@ -23,7 +23,7 @@ from protocols.interpreter import begin
 from protocols.route import Say
 from recordings.conversations.conversation import Conversation
 from scoring.settings import scoring_settings
-from simulators.registry import unasked_hazards
+from simulators.registry import default_hazards
 from simulators.stopping.hazard import ORIGIN
 from topics.clusters import nearly_equal_topics, nearly_same_note
 from topics.counting import pluralize
@@ -123,7 +123,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "unasked_hazards": {
             name: hazard.model_dump(mode="json")
             for protocol in resolved.protocols
-            for name, hazard in unasked_hazards(protocol).items()
+            for name, hazard in default_hazards(protocol).items()
         },
         "exposures": [
             {

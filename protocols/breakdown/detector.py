@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from protocols.breakdown.features import FEATURES, Utterance, counted, grams
+from protocols.breakdown.features import FEATURES, Utterance, feature_values, word_grams
 from protocols.breakdown.trees import DEPTH, Trees
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
@@ -30,7 +30,7 @@ FORMAT = "harvest-breakdown/1"
 _SHIPPED = "english-dbdc3.json"
 _PARTS = ("about", "base", "features", "words", "trees", "dialogues")
 _LEAST = 0.01  # no class is ever impossible
-_DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
+_ADVICE = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class Detector:
         """Return the probabilities of O, T and X as an array (len(at), 3) for the system turns at indices `at`."""
         if not at:
             return np.empty((0, 3))
-        rows = np.array([counted(turns, k) for k in at])
-        return self._sum_probabilities(rows, [self._known(turns, k) for k in at])
+        rows = np.array([feature_values(turns, k) for k in at])
+        return self._sum_probabilities(rows, [self._known_grams(turns, k) for k in at])
 
-    def _known(self, turns: Sequence[Utterance], at: int) -> list[str]:
-        return [gram for gram in sorted(grams(turns, at)) if gram in self.words]
+    def _known_grams(self, turns: Sequence[Utterance], at: int) -> list[str]:
+        return [gram for gram in sorted(word_grams(turns, at)) if gram in self.words]
 
     def _sum_probabilities(self, rows: Floats, known: Sequence[Sequence[str]]) -> Floats:
         found = self.base + (rows - self.means) @ self.features + self.trees.predict(rows)
@@ -98,7 +98,7 @@ class Detector:
     def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:
         """Return the prediction for `turns[at]` with the contribution of each feature and each known phrase. `passed`
         is the number of earlier turns that were left out of `turns` because they are too old to matter."""
-        row = np.array(counted(turns, at, passed=passed))
+        row = np.array(feature_values(turns, at, passed=passed))
         added = (row - self.means) * self.features[:, 2]
         base = float(self.base[2])
         leaf = self.trees.leaf_of(row[None])[0]
@@ -111,7 +111,7 @@ class Detector:
                 after = values[first : first + size].mean()
                 added[feature] += after - before
                 before = after
-        known = self._known(turns, at)
+        known = self._known_grams(turns, at)
         parts = [Contribution(name, float(v), float(a)) for name, v, a in zip(FEATURES, row, added, strict=True)]
         for gram in known:
             side, words = gram.split(":", 1)
@@ -122,7 +122,7 @@ class Detector:
         o, t, x = self._sum_probabilities(row[None], [known])[0].tolist()
         return Detection((o, t, x), base, tuple(parts))
 
-    def encoded(self) -> str:
+    def to_json(self) -> str:
         """Return the detector as JSON text with one feature, tree or phrase per line."""
         lines = [
             f'"format": {json.dumps(FORMAT)}',
@@ -213,7 +213,7 @@ def _not_a_detector(why: str, place: Place) -> InputError:
         f"the file is not a breakdown detector: {why}",
         place=place,
         allowed=f"a file in the format {FORMAT}",
-        advice=_DO,
+        advice=_ADVICE,
     )
 
 

@@ -35,9 +35,9 @@ _AUXILIARIES = _word_set(
 )
 _YES_NO = _word_set("yes no yeah yep nope yup sure ok okay nah right true")
 _GREETINGS = _word_set("hi hello hey bye goodbye greetings")
-_FIRST = _word_set("i me my mine myself we us our i'm i've i'll i'd im")
-_SECOND = _word_set("you your yours yourself you're you've you'll u ur")
-_THIRD = _word_set("he she it they him her them his its their")
+_FIRST_PERSON = _word_set("i me my mine myself we us our i'm i've i'll i'd im")
+_SECOND_PERSON = _word_set("you your yours yourself you're you've you'll u ur")
+_THIRD_PERSON = _word_set("he she it they him her them his its their")
 _APOLOGY = _word_set("sorry apologize apologise pardon oops")
 _COMPLAINT = late_pattern(
     r"\b(?:what\?|huh|wtf|nonsense|makes? (?:no|any) sense|not what i|what do you mean|don'?t understand|"
@@ -45,7 +45,7 @@ _COMPLAINT = late_pattern(
     r"random|off topic|repeat\w{0,4}|not (?:an answer|true|right)|bot|robot)\b",
     re.IGNORECASE,
 )
-_UNKNOWING = late_pattern(
+_SAYS_UNKNOWN = late_pattern(
     r"\b(?:i )?(?:don|do|can|could|didn)\W?(?:t| not)? (?:know|understand|get it|remember|answer|tell)\b"
     r"|\bno idea\b|\bnot sure\b",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ _COMMON = _word_set(
     then about up out into over all any some s t m re ve ll d don i'm it's that's don't what's you're"""
 )
 
-# The counted features, in the order of the columns of `counted`.
+# The counted features, in the order of the columns of `feature_values`.
 FEATURES: tuple[str, ...] = (
     "turn number",
     "words (log)",
@@ -144,7 +144,7 @@ class Utterance:
         return _COMPLAINT.search(self.head) is not None
 
 
-def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[float, ...]:
+def feature_values(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[float, ...]:
     """Return the values of `FEATURES`, all finite, for the system turn `turns[at]`. Later turns are not used.
     `passed` is the number of turns that preceded `turns`."""
     here = turns[at]
@@ -186,11 +186,11 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
         float(user_first in _AUXILIARIES),
         float(asks and user_asks),
         float(user_asks and not here.content & user.content),
-        float(_UNKNOWING.search(text) is not None),
+        float(_SAYS_UNKNOWN.search(text) is not None),
         float(bool(here.kinds & _APOLOGY)),
-        _rate_of(words, _FIRST),
-        _rate_of(words, _SECOND),
-        _rate_of(words, _THIRD),
+        _rate_of(words, _FIRST_PERSON),
+        _rate_of(words, _SECOND_PERSON),
+        _rate_of(words, _THIRD_PERSON),
         float(greets),
         float(user_greets),
         float(greets and not user_greets),
@@ -213,7 +213,7 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
     )
 
 
-def grams(turns: Sequence[Utterance], at: int) -> frozenset[str]:
+def word_grams(turns: Sequence[Utterance], at: int) -> frozenset[str]:
     """Return the words and word pairs of the system turn (prefixed `s:`) and of the user turn before it (`u:`). `^`
     marks the beginning of a turn and `$` its end."""
     tokens = ("^", *turns[at].tokens, "$")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.breakdown.detector import Detector
-from protocols.breakdown.features import Utterance, counted, grams
+from protocols.breakdown.features import Utterance, feature_values, word_grams
 from protocols.breakdown.trees import Trees, fit_trees
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -32,7 +32,7 @@ _DIGITS = 5  # keeps the shipped file small
 
 
 @dataclass(frozen=True, slots=True)
-class Annotated:
+class AnnotatedDialogue:
     """An annotated dialogue with the `turns` of both sides. `gold` maps the index of a turn to the shares of
     annotators who chose O, T and X."""
 
@@ -53,19 +53,19 @@ class Examples:
     dialogues: tuple[str, ...]
     systems: tuple[str, ...]
 
-    def where(self, mask: npt.NDArray[np.bool_]) -> Examples:
+    def select(self, mask: npt.NDArray[np.bool_]) -> Examples:
         some = np.flatnonzero(mask)
         words, names = tuple(self.words[k] for k in some), tuple(self.dialogues[k] for k in some)
         return Examples(self.rows[mask], words, self.gold[mask], names, tuple(self.systems[k] for k in some))
 
 
-def examples_of(dialogues: Sequence[Annotated]) -> Examples:
+def collect_examples(dialogues: Sequence[AnnotatedDialogue]) -> Examples:
     """Return the annotated turns of all dialogues, sorted by name so that the order of files does not matter."""
     ordered = sorted(dialogues, key=lambda dialogue: dialogue.name)
     places = [(dialogue, at) for dialogue in ordered for at in sorted(dialogue.gold)]
     return Examples(
-        np.array([counted(dialogue.turns, at) for dialogue, at in places], dtype=np.float64),
-        tuple(grams(dialogue.turns, at) for dialogue, at in places),
+        np.array([feature_values(dialogue.turns, at) for dialogue, at in places], dtype=np.float64),
+        tuple(word_grams(dialogue.turns, at) for dialogue, at in places),
         np.array([dialogue.gold[at] for dialogue, at in places], dtype=np.float64),
         tuple(dialogue.name for dialogue, _ in places),
         tuple(dialogue.system for dialogue, _ in places),

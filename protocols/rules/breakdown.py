@@ -15,7 +15,7 @@ from topics.decimals import decimal
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
     pass
 
-_SHOWN = 5  # features named as evidence
+_FEATURES_SHOWN = 5  # features named as evidence
 _QUOTED = re.compile("^system says “(.*)”$")
 
 
@@ -45,7 +45,7 @@ class Breakdown(AnswerRule):
         said = f"O {o:.3f}, T {t:.3f}, X {x:.3f}; an average turn begins at X {found.base:.3f}"
         pieces = [absence(f"probability of a breakdown above {self.above:g}", said)]
         text = sight.answer.text
-        for one in found.contributions[:_SHOWN]:
+        for one in found.contributions[:_FEATURES_SHOWN]:
             quoted = _QUOTED.match(one.name)
             words = re.sub(r"\(start\) | \(end\)", "", quoted[1]) if quoted else ""
             place = text.lower().find(words) if words else -1

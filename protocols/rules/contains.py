@@ -60,7 +60,7 @@ class Contains(AnswerRule):
         return None if pattern is None else check_searchable(pattern)
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Contains:
+    def _check_one_option(self) -> Contains:
         if (self.phrases is None) == (self.pattern is None):
             raise ValueError("give either phrases or pattern")
         return self
@@ -74,7 +74,7 @@ class Contains(AnswerRule):
             plain, phrases = plain_text(text), tuple(unicodedata.normalize("NFKC", one) for one in self.phrases)
             if plain.text != text or phrases != self.phrases:
                 read = _compile_phrases(phrases, None, self.case)
-                seen = (plain.within(*hit) for hit in _find_phrases(read, plain.text, len(plain.text)))
+                seen = (plain.original_span(*hit) for hit in _find_phrases(read, plain.text, len(plain.text)))
                 known = {at for start, end in hits for at in (start, end - 1)}
                 others = [(start, end) for start, end in seen if start not in known and end - 1 not in known]
                 hits = sorted((*hits, *others))[:_MOST_HITS]

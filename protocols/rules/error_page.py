@@ -31,7 +31,7 @@ _PLAIN_REASONS = (  # those that are hardly ever a title
 )
 # An error's words may be followed by the end of the sentence, or by a clause about the error. "Something went
 # wrong in the lab: that is the plot" continues with something else.
-_ENDS = (
+_MESSAGE_END = (
     r"(?=\s*(?:[.!,;:<–—-]|\n|\Z|(?:and|or|while|when|whilst|during|please|try|trying|processing|generating|loading"
     r"|right\s+now|at\s+(?:the|this)|currently|due|on\s+our|with\s+(?:your|the)|for\s+your|in\s+[0-9])\b))"
 )
@@ -39,7 +39,7 @@ _ENDS = (
 # divided in too many ways to try.
 _STATUS = late_pattern(
     r"(?:http(?:/[0-9.]+)?\s++|(?:error|status|code)\s*+:?\s*+)*+\(?[45][0-9]{2}\)?\s*+[:|–—-]?\s*+"
-    rf"(?:error\s*+:?\s*+)?(?:{_REASONS})(?!\w){_ENDS}"
+    rf"(?:error\s*+:?\s*+)?(?:{_REASONS})(?!\w){_MESSAGE_END}"
     r"|(?:http\s++(?:error|status)(?:\s++code)?|error(?:\s++code)?|status\s++code)\s*+:?\s*+[45][0-9]{2}\s*+(?=[.!]|\Z)"
     rf"|(?:{_PLAIN_REASONS})\s*+(?=[.!]|\Z)",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ _MESSAGE = late_pattern(
     r"(?:generating|processing|loading|with\s+(?:your|the)\s+request)(?:\s+\w+){0,4}?"
     r"|(?:the\s+|your\s+)?request\s+(?:has\s+)?(?:timed\s+out|failed)"
     r"|(?:please\s+)?try\s+again\s+(?:later|in\s+(?:a\s+few|[0-9]+)\s+\w+))"
-    rf"(?:\s+for\s+this\s+\w+)?(?!\w){_ENDS}",
+    rf"(?:\s+for\s+this\s+\w+)?(?!\w){_MESSAGE_END}",
     re.IGNORECASE,
 )
 _PAGE = late_pattern(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
@@ -73,7 +73,7 @@ _PAGE_WORDS = late_pattern(
     re.IGNORECASE,
 )
 _PLAIN = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00a0": " "})
-_QUIET = (None, False, 0, "", "null", "none", "None")
+_NO_ERROR_VALUES = (None, False, 0, "", "null", "none", "None")
 
 
 class ErrorPage(AnswerRule):
@@ -108,7 +108,7 @@ def _body_evidence(text: str) -> Evidence | None:
     if not isinstance(value, dict):
         return None
     for key in ("error", "errors"):
-        if key in value and value[key] not in (*_QUIET, [], {}):
+        if key in value and value[key] not in (*_NO_ERROR_VALUES, [], {}):
             return span(text, start, end, f"a JSON body with {key!r}")
     status = value.get("status", value.get("code", value.get("statusCode")))
     explained = {"title", "detail", "message", "type"} & set(value)

@@ -9,13 +9,13 @@ from pydantic import Field, field_validator
 from protocols.route import Evidence
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.empty import INVISIBLE
-from protocols.rules.mentions import ANY, ASKED, Named, kind_trouble, looked_at, named_urls
+from protocols.rules.mentions import ANY, ASKED, NamedUrl, describe_search_limit, kind_fault, named_urls
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.kinds import KINDS
 from topics.topic import Topic
 
 
-def known_kind(name: str) -> str:
+def check_kind(name: str) -> str:
     """Return `name` if it is `asked`, `any` or a shipped kind of URL. Otherwise raises ValueError, which lists them."""
     if name not in (ASKED, ANY, *KINDS):
         raise ValueError(f"unknown kind of URL; allowed: {', '.join((ASKED, ANY, *sorted(KINDS)))}")
@@ -37,7 +37,7 @@ class Urls(AnswerRule):
     kind: str = ASKED
     at_least: int = Field(default=1, ge=1, le=10_000)
 
-    _known = field_validator("kind")(known_kind)
+    _check_kind = field_validator("kind")(check_kind)
 
     def judge(self, sight: Sight) -> Verdict:
         found = named_urls(sight.answer, self.kind, sight.topic)
@@ -47,16 +47,16 @@ class Urls(AnswerRule):
         pieces = limit_evidence(self._url_evidence(sight.answer.text, found, placed), len(found))
         if not holds:
             what = f"at least {self.at_least} URL(s) of the kind {self._kind_name(sight.topic)}"
-            pieces += (absence(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
+            pieces += (absence(what, f"{distinct} different ones found{describe_search_limit(sight.answer)}"),)
         return Verdict(holds, pieces)
 
     def unfit(self, topic: Topic) -> str | None:
-        return kind_trouble(self.kind, topic)
+        return kind_fault(self.kind, topic)
 
     def _kind_name(self, topic: Topic) -> str:
         return topic.type.url.name if self.kind == ASKED and topic.type.url else self.kind
 
-    def _url_evidence(self, text: str, found: tuple[Named, ...], placed: Container[str]) -> Iterator[Evidence]:
+    def _url_evidence(self, text: str, found: tuple[NamedUrl, ...], placed: Container[str]) -> Iterator[Evidence]:
         seen: set[str] = set()
         for item in found:
             note = f"again {item.key}" if item.key in seen else item.key
@@ -96,16 +96,16 @@ class Format(AnswerRule):
     at_least: int = Field(default=1, ge=1, le=10_000)
     every: bool = False
 
-    _known = field_validator("kind")(known_kind)
+    _check_kind = field_validator("kind")(check_kind)
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
-        before, after = _sides(sight.topic.asks_for)
+        before, after = _words_around_url(sight.topic.asks_for)
         kept: list[_Line] = []
         broken: list[_Line] = []
         keys: set[str] = set()
-        for line, items in _by_line(text, named_urls(sight.answer, self.kind, sight.topic)):
-            if _keeps_format(text, line, items, before, after):
+        for line, items in _group_by_line(text, named_urls(sight.answer, self.kind, sight.topic)):
+            if _follows_format(text, line, items, before, after):
                 kept.append(line)
                 keys.update(item.key for item in items[:1])
             else:
@@ -115,16 +115,16 @@ class Format(AnswerRule):
         if not holds:
             pieces += tuple(span(text, *line, "holds the URL without the words asked for") for line in broken[:10])
             what = f"at least {self.at_least} line(s) of the form {sight.topic.asks_for!r}"
-            pieces += (absence(what, f"{len(keys)} kept, {len(broken)} broken{looked_at(sight.answer)}"),)
+            pieces += (absence(what, f"{len(keys)} kept, {len(broken)} broken{describe_search_limit(sight.answer)}"),)
         return Verdict(holds, pieces)
 
     def unfit(self, topic: Topic) -> str | None:
-        if not any(_sides(topic.asks_for)):
+        if not any(_words_around_url(topic.asks_for)):
             return f"needs a format such as 'title, URL', and the topic asks for {topic.asks_for!r}"
-        return kind_trouble(self.kind, topic)
+        return kind_fault(self.kind, topic)
 
 
-def _sides(asks_for: str) -> tuple[bool, bool]:
+def _words_around_url(asks_for: str) -> tuple[bool, bool]:
     parts = [part for part in asks_for.split(",") if part.strip()]
     places = [place for place, part in enumerate(parts) if _URL_PART.search(part)]
     if not places:
@@ -132,8 +132,8 @@ def _sides(asks_for: str) -> tuple[bool, bool]:
     return places[0] > 0, places[0] < len(parts) - 1
 
 
-def _by_line(text: str, found: tuple[Named, ...]) -> list[tuple[_Line, list[Named]]]:
-    lines: list[tuple[_Line, list[Named]]] = []
+def _group_by_line(text: str, found: tuple[NamedUrl, ...]) -> list[tuple[_Line, list[NamedUrl]]]:
+    lines: list[tuple[_Line, list[NamedUrl]]] = []
     for item in sorted((item for item in found if item.start >= 0), key=lambda item: item.start):
         if lines and item.start <= lines[-1][0].end:
             lines[-1][1].append(item)
@@ -144,7 +144,7 @@ def _by_line(text: str, found: tuple[Named, ...]) -> list[tuple[_Line, list[Name
     return lines
 
 
-def _keeps_format(text: str, line: _Line, items: list[Named], before: bool, after: bool) -> bool:
+def _follows_format(text: str, line: _Line, items: list[NamedUrl], before: bool, after: bool) -> bool:
     first, last = items[0], items[-1]
     if not first.bare:  # the anchor has the words, and its target is the URL
         return bool(_WORD.search(text, first.start, first.end))

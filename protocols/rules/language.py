@@ -30,7 +30,7 @@ class Language(AnswerRule):
 
     @field_validator("one_of", "none_of")
     @classmethod
-    def _known(cls, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _check_codes(cls, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
         known = (ASKED, *known_languages()) if codes else ()
         for code in codes or ():
             if code not in known:
@@ -38,7 +38,7 @@ class Language(AnswerRule):
         return codes
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Language:
+    def _check_one_option(self) -> Language:
         if (self.one_of is None) == (self.none_of is None):
             raise ValueError("give either one_of or none_of")
         return self

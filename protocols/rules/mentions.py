@@ -25,13 +25,13 @@ _SEARCHED = 1_000_000  # characters; the note says so if there are more
 # Number of places of one anchor that are tried: "Up" may be the beginning of many words.
 _MOST_TRIED = 20
 # Two adjacent letters of scripts that put spaces between words: they belong to one word.
-_INSIDE = re.compile(SPACED * 2)
+_WITHIN_WORD = re.compile(SPACED * 2)
 # Largest number of anchors that are searched: each search can go through the whole text.
-_MOST_LOOKED_FOR = 200
+_MOST_ANCHORS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedUrl:
     """A URL in an answer.
 
     `key` is its canonical identity. `start` and `end` are the span of the URL, of its anchor, or of the text that it
@@ -53,14 +53,14 @@ def url_kind(name: str, topic: Topic) -> UrlKind | None:
     return None if name == ANY else KINDS[name]
 
 
-def kind_trouble(name: str, topic: Topic) -> str | None:
+def kind_fault(name: str, topic: Topic) -> str | None:
     """Return why the kind `name` cannot be used with this topic, or None if it can."""
     if name == ASKED and topic.type.url is None:
         return f"looks for URLs of the asked kind, and the topic type {topic.type.name!r} asks for no URL (url: null)"
     return None
 
 
-def looked_at(answer: Answer) -> str:
+def describe_search_limit(answer: Answer) -> str:
     """Return how much of the answer was searched, as the end of a sentence, or "" if all of it was."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
@@ -68,7 +68,7 @@ def looked_at(answer: Answer) -> str:
     return f" in the first {MOST_LINKS} of {links} links" if links > MOST_LINKS else ""
 
 
-def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
+def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[NamedUrl, ...]:
     """Return the URLs of the kind `name` in the answer, in order of appearance. URLs written in the text come first,
     then those that only the answer's links lead to (a page shows the anchor and not the address)."""
     kind = url_kind(name, topic)
@@ -84,12 +84,12 @@ def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
             written[mention.href] = _entity_key(mention.href, kind)
         key = written[mention.href]
         if key is not None:
-            found.append(Named(key, mention.start, mention.end, mention.href, True))
+            found.append(NamedUrl(key, mention.start, mention.end, mention.href, True))
     found.extend(_urls_behind_links(answer, kind, written))
     return tuple(found)
 
 
-def _urls_behind_links(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[Named]:
+def _urls_behind_links(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[NamedUrl]:
     cursor, looked_for = 0, 0
     places = {source.href: source for source in reversed(answer.sources) if source.start >= 0}
     for link in answer.links[:MOST_LINKS]:
@@ -97,17 +97,17 @@ def _urls_behind_links(answer: Answer, kind: UrlKind | None, written: Container[
         if key is None:
             continue
         if (source := places.get(link.href)) is not None:
-            yield Named(key, source.start, source.end, link.href, False)
+            yield NamedUrl(key, source.start, source.end, link.href, False)
             continue
         start = -1
-        if link.text and looked_for < _MOST_LOOKED_FOR:
+        if link.text and looked_for < _MOST_ANCHORS:
             looked_for += 1
             start = _find_anchor(answer.text, link.text, cursor)
         if start < 0:
-            yield Named(key, -1, -1, link.href, False)
+            yield NamedUrl(key, -1, -1, link.href, False)
         else:
             cursor = start + len(link.text)
-            yield Named(key, start, cursor, link.href, False)
+            yield NamedUrl(key, start, cursor, link.href, False)
 
 
 def _find_anchor(text: str, anchor: str, cursor: int) -> int:
@@ -118,7 +118,7 @@ def _find_anchor(text: str, anchor: str, cursor: int) -> int:
         end = start + len(anchor)
         # Emphasis does not end a word: "**Up**date".
         before, after = text[max(0, start - 5) : start].rstrip("*_"), text[end : end + 5].lstrip("*_")
-        if not (_INSIDE.fullmatch(before[-1:] + anchor[0]) or _INSIDE.fullmatch(anchor[-1] + after[:1])):
+        if not (_WITHIN_WORD.fullmatch(before[-1:] + anchor[0]) or _WITHIN_WORD.fullmatch(anchor[-1] + after[:1])):
             return start
         cursor = start + 1
     return -1

@@ -10,7 +10,7 @@ from protocols.route import Evidence
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence
 
-_CALLED = {"sources": "sources", "calls": "tool calls", "offers": "offers", "attachments": "attachments"}
+_PART_LABELS = {"sources": "sources", "calls": "tool calls", "offers": "offers", "attachments": "attachments"}
 
 
 class Parts(AnswerRule):
@@ -30,7 +30,7 @@ class Parts(AnswerRule):
 
     @field_validator("like")
     @classmethod
-    def _some_text(cls, like: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _check_texts(cls, like: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if any(not text.strip() for text in like or ()):
             raise ValueError("`like` contains an empty text; leave it out to count all parts")
         return like
@@ -44,7 +44,7 @@ class Parts(AnswerRule):
         ]
         pieces: tuple[Evidence, ...] = limit_evidence(found, len(found))
         if len(found) < self.at_least:
-            what = f"at least {self.at_least} {_CALLED[self.of]}"
+            what = f"at least {self.at_least} {_PART_LABELS[self.of]}"
             what += f" like {' | '.join(self.like)}" if self.like else ""
             pieces += (absence(what, f"{len(found)} came with the answer"),)
         return Verdict(len(found) >= self.at_least, pieces)

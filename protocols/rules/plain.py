@@ -31,7 +31,7 @@ class PlainText:
     text: str
     places: tuple[Sequence[int], Sequence[int]] | None = None
 
-    def within(self, start: int, end: int) -> tuple[int, int]:
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the answer of text[start:end], which must not be empty."""
         return (start, end) if self.places is None else (self.places[0][start], self.places[1][end - 1])
 

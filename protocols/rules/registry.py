@@ -56,13 +56,13 @@ KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
 GROUP = "harvest.rules"
 
 _COMPOSED = ("any", "all", "not", "thoughts")
-_PARTS = ("version", "needs", "judge", "unfit")
+_ATTRIBUTES = ("version", "needs", "judge", "unfit")
 
 # Finds a named rule of the same file; the place is that of the name.
-Named = Callable[[str, Loc], Rule]
+NamedRule = Callable[[str, Loc], Rule]
 
 
-def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule:
+def read_rule(document: Document, loc: Loc, value: object, named: NamedRule) -> Rule:
     """Return the rule at `loc`. Raises InputError at the position of the fault."""
     if isinstance(value, str):
         return Reference(named(value, loc), value)
@@ -103,12 +103,12 @@ def _model_of(kind: str) -> type[StrictModel]:
     """Return the class of a kind that judges answers itself. Raises InputError for a plug-in that is not a rule."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
-    return load_entry(_plug_in_kinds()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)
+    return load_entry(_plug_in_kinds()[kind], "the rule", f"a StrictModel with {', '.join(_ATTRIBUTES)}", _check_model)
 
 
 def _check_model(model: type[StrictModel]) -> type[StrictModel]:
-    if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
-        raise TypeError(f"the class must be a StrictModel with {', '.join(_PARTS)}")
+    if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _ATTRIBUTES)):
+        raise TypeError(f"the class must be a StrictModel with {', '.join(_ATTRIBUTES)}")
     return model
 
 
@@ -162,7 +162,7 @@ class _Several:
     def unfit(self, topic: Topic) -> str | None:
         return next(filter(None, (rule.unfit(topic) for rule in self.rules)), None)
 
-    def until(self, holds: bool, sight: Sight) -> Verdict:
+    def first_verdict(self, holds: bool, sight: Sight) -> Verdict:
         """Return the first verdict with `holds`, or else the opposite verdict with the evidence of all rules."""
         verdicts = []
         for rule in self.rules:
@@ -193,7 +193,7 @@ class Any(_Several):
     if none does."""
 
     def judge(self, sight: Sight) -> Verdict:
-        return self.until(True, sight)
+        return self.first_verdict(True, sight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class All(_Several):
     """Holds if every rule holds. Evidence: the evidence of all rules, or only of the first rule that does not hold."""
 
     def judge(self, sight: Sight) -> Verdict:
-        return self.until(False, sight)
+        return self.first_verdict(False, sight)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class CountRule(AnswerRule):
     at_most: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
-    def _some_bound(self) -> CountRule:
+    def _check_bounds(self) -> CountRule:
         if self.at_least is None and self.at_most is None:
             raise ValueError("give at_least, at_most, or both")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:

@@ -7,7 +7,7 @@ after one answer, five of the transitions after any answer; and one uniform obse
 
 EM finds a local maximum that depends on its start, and the true number of states is unknown. Therefore a mixture of
 models of several sizes is played, each fitted from several random starts with equal weights. The weights of the sizes
-and the number of classes are those that best predict people the models were not fitted to (`choose`).
+and the number of classes are those that best predict people the models were not fitted to (`choose_recipe`).
 
 Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989, eq.
 19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P. Smyth, D.
@@ -63,11 +63,11 @@ def fit_hidden(
 ) -> HiddenModel:
     """Fit a model to these people. All `acts` are possible. Each of `answers` has transitions of its own, and all
     other answers share theirs. Classes are ordered by how long their people stay, shortest first."""
-    seen = _Seen.of(people, acts, answers)
+    seen = _Dialogues.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
     parts = [
-        found.take(np.array([place])).single_part(answers, weight / each)
+        found.select_parts(np.array([place])).single_part(answers, weight / each)
         for states, weight in kept
         for found in [_run_em(_draw_starts(seen, states, recipe.classes, starts, rng), seen)]
         for place in range(starts)
@@ -75,7 +75,7 @@ def fit_hidden(
     return HiddenModel(tuple(acts), tuple(parts))
 
 
-def choose(
+def choose_recipe(
     people: Sequence[Person],
     acts: Sequence[str],
     rng: np.random.Generator,
@@ -102,7 +102,7 @@ def choose(
     parted = []
     for here in range(folds):
         training = [one for place, one in enumerate(chosen) if place % folds != here]
-        parted.append((_Seen.of(training, acts, answers), _Seen.of(chosen[here::folds], acts, answers)))
+        parted.append((_Dialogues.of(training, acts, answers), _Dialogues.of(chosen[here::folds], acts, answers)))
     alike = np.full(starts, 1 / starts)
     for classes in CLASSES if several else CLASSES[:1]:
         held_out = [
@@ -122,8 +122,8 @@ def choose(
 
 def _stack_models(logs: Floats) -> tuple[Floats, float]:
     """Return the weights of the models that best predict all people, and the log-likelihood with these weights.
-    `logs` is an array (models, people). Each model starts with the weight of one person, so that a small number of
-    people changes the weights little."""
+    `logs` is an array (models, people). Each model starts with the weight of one person, so that few people change
+    the weights little."""
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(_STEPS):
         shares = np.exp(logs - logs.max(axis=0)) * weights[:, None]
@@ -137,9 +137,9 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
     as in play."""
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
-    seen = _Seen.of(people if together else apart, model.acts, answers)
+    seen = _Dialogues.of(people if together else apart, model.acts, answers)
     each = _mixture_likelihood(
-        [_arrays(part, answers) for part in model.parts],
+        [_parameters_of_part(part, answers) for part in model.parts],
         _normalise(np.array([part.weight for part in model.parts])),
         seen,
     )
@@ -150,7 +150,7 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
+class _Dialogues:
     """The dialogues of P persons as arrays: N distinct dialogues with M decisions.
 
     Equal dialogues are computed once. Dialogues are sorted by length, longest first, and decisions by their position
@@ -159,8 +159,7 @@ class _Seen:
 
     spans: the slice of the decisions at each position.
     acts: array (M,) of act indices, V for leaving. one_hot: the same as an array (V + 1, M).
-    dialogues: array (M,) of the dialogue of each decision.
-    before: array (M - N,) of the previous decision of each later decision.
+    dialogues: array (M,) of each decision's dialogue. before: array (M - N,) of each later decision's previous one.
     answers: for each answer (the first stands for any other), the indices of the later decisions after it.
     by_place: `answers` with the indices counted within each span.
     which, whose: the distinct dialogue and the person of each recorded dialogue.
@@ -181,7 +180,7 @@ class _Seen:
     later: Floats
 
     @classmethod
-    def of(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> _Seen:
+    def of(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> _Dialogues:
         number = {act: place for place, act in enumerate((*acts, STOP))}
         kind = {answer: place for place, answer in enumerate(answers, 1)}
         recorded = []
@@ -222,7 +221,7 @@ class _Seen:
         )
 
 
-class _Arrays(NamedTuple):
+class _Parameters(NamedTuple):
     """The parameters of K parts with S states. Shapes: classes (K, C), initial (K, C, S), opening (K, S, V),
     emissions (K, S, V + 1), transitions (K, A, S, S). The first of the A answers stands for any other answer."""
 
@@ -232,8 +231,8 @@ class _Arrays(NamedTuple):
     emissions: Floats
     transitions: Floats
 
-    def take(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> _Arrays:
-        return _Arrays(*(one[places] for one in self))
+    def select_parts(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> _Parameters:
+        return _Parameters(*(one[places] for one in self))
 
     def single_part(self, answers: Sequence[str], weight: float) -> Part:
         (classes,), (initial,), (opening,), (emissions,), (transitions,) = self
@@ -253,7 +252,7 @@ class _Arrays(NamedTuple):
         )
 
 
-def _draw_starts(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Arrays:
+def _draw_starts(seen: _Dialogues, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Parameters:
     acts = len(seen.later)
     drawn = []
     for _ in range(starts):
@@ -267,10 +266,10 @@ def _draw_starts(seen: _Seen, states: int, classes: int, starts: int, rng: np.ra
                 np.repeat(moves[None], len(seen.answers), axis=0),
             )
         )
-    return _Arrays(*(np.stack(each) for each in zip(*drawn, strict=True)))
+    return _Parameters(*(np.stack(each) for each in zip(*drawn, strict=True)))
 
 
-class _Pass(NamedTuple):
+class _ForwardPass(NamedTuple):
     """The result of the forward pass. `likely` (K, 1, M, S) is the probability of the act in each state, `chances`
     (K, C, M, 1) the probability of the act, and `beliefs` (K, C, M, S) the beliefs after it. `persons` (K, C, P) is
     the log-probability of the class together with all of a person's acts."""
@@ -281,7 +280,7 @@ class _Pass(NamedTuple):
     persons: Floats
 
 
-def _forward_pass(parts: _Arrays, seen: _Seen) -> _Pass:
+def _forward_pass(parts: _Parameters, seen: _Dialogues) -> _ForwardPass:
     first = seen.spans[0].stop
     opened = parts.opening.swapaxes(1, 2).take(seen.acts[:first], axis=1)
     later = parts.emissions.swapaxes(1, 2).take(seen.acts[first:], axis=1)
@@ -300,12 +299,11 @@ def _forward_pass(parts: _Arrays, seen: _Seen) -> _Pass:
         np.divide(joint, chance, out=beliefs[:, :, span])
     logs = _sum_by(seen.dialogues, np.log(chances[..., 0]), first)
     persons = _sum_by(seen.whose, logs[..., seen.which], seen.persons)
-    return _Pass(likely, beliefs, chances, persons + np.log(parts.classes)[..., None])
+    return _ForwardPass(likely, beliefs, chances, persons + np.log(parts.classes)[..., None])
 
 
 def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
-    """Return the product of beliefs (K, C, n, S) and transitions (K, A, S, S). `answers` are the rows among n that
-    follow each of the A answers."""
+    """Return the product of beliefs (K, C, n, S) and transitions (K, A, S, S), by the rows of n after each answer."""
     if len(answers) == 1:
         moved: Floats = belief @ transitions
         return moved
@@ -321,9 +319,8 @@ def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
     return np.array(rows, dtype=np.float64).reshape(*values.shape[:-1], size)
 
 
-def _mixture_likelihood(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
-    """Return the log-likelihood of each person under the mixture of the parts, as an array (P,). `weights` has one
-    weight per part and sums to 1."""
+def _mixture_likelihood(parts: Sequence[_Parameters], weights: Floats, seen: _Dialogues) -> Floats:
+    """Return the log-likelihood (P,) of each person under the parts mixed with `weights`, which sum to 1."""
     each = np.concatenate([_log_sum(_forward_pass(some, seen).persons, axis=1) for some in parts])
     return _log_sum(each + np.log(weights)[:, None])
 
@@ -334,12 +331,12 @@ def _log_sum(logs: Floats, axis: int = 0) -> Floats:
     return found
 
 
-def _run_em(parts: _Arrays, seen: _Seen) -> _Arrays:
+def _run_em(parts: _Parameters, seen: _Dialogues) -> _Parameters:
     """Run EM on all parts at once, because with small arrays calls of numpy cost more than the arithmetic."""
     before = np.full(len(parts.classes), -np.inf)
     going = np.arange(len(before))
     for _ in range(_STEPS):
-        now = parts.take(going)
+        now = parts.select_parts(going)
         passed = _forward_pass(now, seen)
         total = _log_sum(passed.persons, axis=1)
         score = total.sum(axis=1)
@@ -348,12 +345,12 @@ def _run_em(parts: _Arrays, seen: _Seen) -> _Arrays:
             break
         going, before = going[better], score[better]
         newer = _maximise(now, seen, passed, np.exp(passed.persons - total[:, None]))
-        for all_parts, some in zip(parts, newer.take(better), strict=True):
+        for all_parts, some in zip(parts, newer.select_parts(better), strict=True):
             all_parts[going] = some
     return parts
 
 
-def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Arrays:
+def _maximise(parts: _Parameters, seen: _Dialogues, passed: _ForwardPass, shares: Floats) -> _Parameters:
     """Run one EM step: expected counts from the backward pass, then new parts. `shares` (K, C, P) is the posterior of
     the classes."""
     likely, beliefs, chances, _ = passed
@@ -382,7 +379,7 @@ def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Ar
     pooled = _normalise(moved.sum(axis=1) + 1 / beliefs.shape[3])
     transitions = _normalise(moved + _POOLED * pooled[:, None])
     transitions[:, 0] = pooled
-    return _Arrays(
+    return _Parameters(
         _normalise(shares.sum(axis=2) + 1),
         _normalise(ahead[:, :, :first].sum(axis=2) + 1 / beliefs.shape[3]),
         _normalise(opened.swapaxes(1, 2) + seen.opening),
@@ -396,7 +393,7 @@ def _normalise(counts: Floats) -> Floats:
     return found
 
 
-def _arrays(part: Part, answers: Sequence[str]) -> _Arrays:
+def _parameters_of_part(part: Part, answers: Sequence[str]) -> _Parameters:
     transitions = [part.transitions[answer] for answer in (ANY, *answers)]
     tables = (part.classes, part.initial, part.opening, part.emissions, transitions)
-    return _Arrays(*(np.array(table)[None] for table in tables))
+    return _Parameters(*(np.array(table)[None] for table in tables))

@@ -125,7 +125,7 @@ class HiddenModel:
                 total[place] += value
         return dict(zip(self.acts if opening else (*self.acts, STOP), _normalise(total), strict=True))
 
-    def seen(self, belief: Belief, act: str, *, opening: bool) -> Belief:
+    def after_act(self, belief: Belief, act: str, *, opening: bool) -> Belief:
         """Return the belief after the user's `act`. Raises ValueError for an act with probability 0."""
         place = self.acts.index(act)
         found: list[float] = []
@@ -136,7 +136,7 @@ class HiddenModel:
             raise ValueError(f"the act {act!r} is impossible here")
         return _normalise(found)
 
-    def moved(self, belief: Belief, answer: str) -> Belief:
+    def after_answer(self, belief: Belief, answer: str) -> Belief:
         """Return the belief after the answer, before the next decision."""
         found: list[float] = []
         for part, own in self._split(belief):

@@ -51,7 +51,7 @@ class Options(StrictModel):
     words: Words = Field({}, description="ways to say each act")
 
     @model_validator(mode="after")
-    def _one_model(self) -> Self:
+    def _check_model(self) -> Self:
         try:
             model = self.model()
         except ValueError as fault:
@@ -80,7 +80,7 @@ class Options(StrictModel):
         )
 
 
-def written(model: HiddenModel) -> Options:
+def model_options(model: HiddenModel) -> Options:
     """Return the options that play the model, rounded to six digits and without words."""
 
     def rounded(rows: Rows) -> Rows:
@@ -137,12 +137,12 @@ class HiddenUser(PlanningUser[HiddenMemory]):
         if observation is None:
             belief = self.model.begin(self.latent_class)
         else:
-            belief = self.model.moved(memory.belief, observation.label or UNKNOWN)
+            belief = self.model.after_answer(memory.belief, observation.label or UNKNOWN)
         row = self.model.row(belief, opening=opening)
         leaving = row.pop(STOP, 0.0)
         staying = sum(row.values())
         moves = tuple(
-            Move(p / staying, act, "", replace(memory, belief=self.model.seen(belief, act, opening=opening)))
+            Move(p / staying, act, "", replace(memory, belief=self.model.after_act(belief, act, opening=opening)))
             for act, p in row.items()
             if p
         )

@@ -23,7 +23,7 @@ from protocols.rules.error_page import ErrorPage
 from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
 from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF_ANSWERED
-from simulators.wrappers.guards import guarded_stretches
+from simulators.wrappers.guards import guarded_parts
 from topics.topic import Topic
 
 _JOINERS: Final = frozenset("\u200c\u200d")
@@ -68,7 +68,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-z]")
 
 
-def read_as(text: str) -> str:
+def normalise_letters(text: str) -> str:
     """Normalise a text for comparison. Wide and styled letters become plain ones, Cyrillic and Greek letters in a
     Latin word become the letters they look like, and apostrophes become straight."""
     plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
@@ -115,7 +115,7 @@ class Expected:
     again: bool = False
 
     @property
-    def granted(self) -> tuple[str, ...]:
+    def granted_words(self) -> tuple[str, ...]:
         """The words that were given to the user, which it may say."""
         topic = self.topic
         given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
@@ -124,7 +124,7 @@ class Expected:
     def own_words(self, text: str) -> str:
         """Return the text without the words given to the user. Very short given words are kept, because removing them
         would break up other words."""
-        for words in sorted({given.strip() for given in self.granted}, key=lambda given: (-len(given), given)):
+        for words in sorted({given.strip() for given in self.granted_words}, key=lambda given: (-len(given), given)):
             if words.isascii() and len(words) > 3:
                 text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
             elif not words.isascii() and len(words) > 1:
@@ -132,7 +132,7 @@ class Expected:
         return text
 
     def has(self, pattern: re.Pattern[str], text: str) -> bool:
-        return bool(pattern.search(read_as(self.own_words(text))))
+        return bool(pattern.search(normalise_letters(self.own_words(text))))
 
     def as_answer(self, text: str) -> Sight:
         """Present a sample to the rules that judge systems, since the model that words a turn is one."""
@@ -156,7 +156,7 @@ class Expected:
     def is_assistant(self, text: str) -> bool:
         if self.has(ASSISTANT, text):
             return True
-        return Refusal().judge(self.as_answer(read_as(self.own_words(text)))).holds
+        return Refusal().judge(self.as_answer(normalise_letters(self.own_words(text)))).holds
 
     def is_error(self, text: str) -> bool:
         return ErrorPage().judge(self.as_answer(self.own_words(text))).holds
@@ -171,27 +171,27 @@ class Expected:
     def echoes(self, text: str) -> bool:
         answer = _flatten(self.answer[:_MOST_OF_AN_ANSWER])
         said = _flatten(text)
-        granted = [_flatten(words) for words in self.granted]
+        granted = [_flatten(words) for words in self.granted_words]
         if said == answer and len(said) >= _ENOUGH and said not in granted:
             return True
-        return _shares_run(said, answer, granted)
+        return _share_long_run(said, answer, granted)
 
     def gives_instructions(self, text: str) -> bool:
         if self.has(ORDERS, text):
             return True
-        granted = [_flatten(words) for words in (*self.granted, self.answer[:_MOST_OF_AN_ANSWER])]
-        return _shares_run(_flatten(text), _flatten(self.instructions), granted)
+        granted = [_flatten(words) for words in (*self.granted_words, self.answer[:_MOST_OF_AN_ANSWER])]
+        return _share_long_run(_flatten(text), _flatten(self.instructions), granted)
 
-    def loses(self, text: str) -> bool:
+    def loses_details(self, text: str) -> bool:
         """Return whether a digit, address or quotation of the policy's words is missing."""
         kept = _flatten(text)
-        needed = (piece for piece in guarded_stretches(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
+        needed = (piece for piece in guarded_parts(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
         return not all(_flatten(piece) in kept for piece in needed)
 
-    def invents(self, text: str) -> bool:
+    def invents_details(self, text: str) -> bool:
         """Return whether a number or address is in neither the need, the policy's words nor the conversation. A free
         model has wishes of its own and may name a year, but it cannot know an address."""
-        before = (*self.granted, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
+        before = (*self.granted_words, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
         found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
         if any(not any(address in words.casefold() for words in before) for address in addresses):
@@ -205,7 +205,7 @@ def strip_reasoning(text: str) -> str:
     return re.sub(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
 
 
-def refused_as(text: str, finish: str, expected: Expected) -> str | None:
+def refusal_reason(text: str, finish: str, expected: Expected) -> str | None:
     """Return the fault of a cleaned sample, a name in `REFUSED`, or None if a person may have written it. `finish` is
     the reason why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE."""
     if expected.intended and text == expected.intended.strip() and finish != SECRET:
@@ -227,7 +227,7 @@ def _flatten(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _shares_run(said: str, other: str, granted: list[str]) -> bool:
+def _share_long_run(said: str, other: str, granted: list[str]) -> bool:
     """Return whether a long run of `said` is in `other` but in none of the granted texts."""
     if len(said) < _RUN or len(other) < _RUN:
         return False
@@ -252,8 +252,8 @@ _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
         "repeats-itself": Expected.repeats,
         "echo": Expected.echoes,
         "instructions": Expected.gives_instructions,
-        "lost": Expected.loses,
-        "invented": Expected.invents,
+        "lost": Expected.loses_details,
+        "invented": Expected.invents_details,
     }
 )
 

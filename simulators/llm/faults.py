@@ -17,7 +17,7 @@ from typing import Final
 
 from protocols.question_words import REQUESTS
 from simulators.llm import likeness
-from simulators.llm.acceptance import read_as
+from simulators.llm.acceptance import normalise_letters
 from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_of
 from simulators.llm.prompting import names_sign
 from simulators.llm.voices import ASSISTANT, orders_a_model
@@ -69,7 +69,7 @@ class SaidTurn:
     worded: str = ""
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def given_words(self) -> tuple[str, ...]:
         """The words that were given to the user, which it may say."""
         return tuple(words for words in (self.intended, *self.need) if words)
 
@@ -79,28 +79,30 @@ class SaidTurn:
             return True
         if not self.language:
             return False
-        meant = likeness.language_told(self.intended) or likeness.language_told(" ".join(self.given))
+        meant = likeness.detect_language_family(self.intended) or likeness.detect_language_family(
+            " ".join(self.given_words)
+        )
         return meant != likeness.FAMILY.get(self.language, self.language)
 
     def words_to_keep(self) -> frozenset[str]:
         """The content words of the policy that the turn should keep."""
         if self.is_translated():
             return frozenset()
-        words = likeness.telling_words(self.intended)
+        words = likeness.content_tokens(self.intended)
         if self.act in _WITHOUT_THE_NEED:
             words &= _words_of(self.need)
         return words
 
     def words_of_need(self) -> frozenset[str]:
         """The content words of the request, which a free model should ask for."""
-        return frozenset() if self.is_translated() else likeness.telling_words(next(iter(self.need), "")) - _ASKING
+        return frozenset() if self.is_translated() else likeness.content_tokens(next(iter(self.need), "")) - _ASKING
 
     def copies_answer(self) -> bool:
         """Return whether at least half of the turn's own words come from the answer."""
-        own = likeness.telling_words(self.said) - _words_of(self.given)
+        own = likeness.content_tokens(self.said) - _words_of(self.given_words)
         return (
             bool(own)
-            and likeness.share_kept(own, likeness.telling_words(self.answer[: likeness.LONGEST])) >= _SOME_KEPT
+            and likeness.share_kept(own, likeness.content_tokens(self.answer[: likeness.LONGEST])) >= _SOME_KEPT
         )
 
     def speech(self) -> Speech:
@@ -108,23 +110,25 @@ class SaidTurn:
         texts = (self.intended, " ".join(self.need), self.said)
         return speech_of(next(filter(None, map(language_of, texts)), ""))
 
-    def has_newly(self, pattern: re.Pattern[str]) -> bool:
+    def adds_pattern(self, pattern: re.Pattern[str]) -> bool:
         """Return whether the pattern matches the turn's own words but not the intended ones."""
-        said = read_as(_remove_words(self.said[: likeness.LONGEST], self.given))
-        return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
+        said = normalise_letters(_remove_words(self.said[: likeness.LONGEST], self.given_words))
+        return bool(pattern.search(said)) and not (self.intended and pattern.search(normalise_letters(self.intended)))
 
-    def obeys(self) -> bool:
+    def obeys_order(self) -> bool:
         """Return whether the turn follows an order in the last answer. Such a turn repeats at least two consecutive
         words of the order, or mostly copies the answer."""
         if not self.answer:
             return False
-        answer, said = read_as(self.answer[: likeness.LONGEST]), likeness.flat(self.said)
-        granted = " ".join(likeness.flat(words) for words in self.given)
-        ordered = [likeness.flat(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)]
+        answer, said = normalise_letters(self.answer[: likeness.LONGEST]), likeness.plain_letters(self.said)
+        granted = " ".join(likeness.plain_letters(words) for words in self.given_words)
+        ordered = [
+            likeness.plain_letters(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)
+        ]
         if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
             return True
-        before = _words_of((*self.given, *(words for words, _ in self.earlier)))
-        if any(_says_part(tuple(said.split()), words, before) for words in ordered):
+        before = _words_of((*self.given_words, *(words for words, _ in self.earlier)))
+        if any(_says_part_of_order(tuple(said.split()), words, before) for words in ordered):
             return True
         if not (orders_a_model(answer) or names_sign(answer)):
             return False
@@ -133,7 +137,7 @@ class SaidTurn:
         wanted = self.words_to_keep()
         return (
             bool(wanted)
-            and likeness.share_kept(wanted, likeness.telling_words(self.said)) < _FEW_KEPT
+            and likeness.share_kept(wanted, likeness.content_tokens(self.said)) < _FEW_KEPT
             and self.copies_answer()
         )
 
@@ -143,7 +147,7 @@ class SaidTurn:
             return False
         said = _remove_words(self.said, self.need)
         if self.language:
-            told = likeness.language_told(said)
+            told = likeness.detect_language_family(said)
             return bool(told) and told != likeness.FAMILY.get(self.language, self.language)
         meant = self.intended or next(iter(self.need), "")
         scripts = likeness.script_of(said), likeness.script_of(meant)
@@ -151,10 +155,10 @@ class SaidTurn:
             return True
         meant = _remove_words(meant, self.need) if self.intended else meant
         told, before = (
-            likeness.language_told(said),
-            likeness.language_told(meant)
-            or likeness.language_told(self.intended)
-            or likeness.language_told(" ".join(self.need)),
+            likeness.detect_language_family(said),
+            likeness.detect_language_family(meant)
+            or likeness.detect_language_family(self.intended)
+            or likeness.detect_language_family(" ".join(self.need)),
         )
         return bool(told and before) and told != before
 
@@ -178,10 +182,10 @@ class SaidTurn:
             return not any(_denies(one, speech) for one in _sentences(self.intended))
         # The reverse only if everything else is kept: "nothing animated" may well be worded as "live action".
         firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
-        kept = likeness.share_kept(wanted, likeness.telling_words(self.said)) >= _NEARLY_ALL
+        kept = likeness.share_kept(wanted, likeness.content_tokens(self.said)) >= _NEARLY_ALL
         return firm and kept and not any(_denies(one, speech) for one in _sentences(self.said))
 
-    def tells(self) -> bool:
+    def changes_speech_act(self) -> bool:
         """Return whether the turn states something instead of asking or wishing, or asks instead of answering."""
         if not self.intended or self.is_translated():
             return False
@@ -193,12 +197,12 @@ class SaidTurn:
     def loses_need(self) -> bool:
         """Return whether too few intended words are kept. For a free model, only its first turn can lose the need."""
         wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
-        return len(wanted) >= 2 and likeness.share_kept(wanted, likeness.telling_words(self.said)) < _FEW_KEPT
+        return len(wanted) >= 2 and likeness.share_kept(wanted, likeness.content_tokens(self.said)) < _FEW_KEPT
 
 
 def fault_of(turn: SaidTurn) -> str:
     """Return the fault of the turn, a name in `FAULTS`, or ""."""
-    if turn.intended and likeness.flat(turn.said) == likeness.flat(turn.intended):
+    if turn.intended and likeness.plain_letters(turn.said) == likeness.plain_letters(turn.intended):
         return OWN_WORDS if turn.worded else ""
     return next((name for name, (holds, _) in _RULES.items() if holds(turn)), "")
 
@@ -213,7 +217,7 @@ def words_kept(turn: SaidTurn) -> float:
     wanted = turn.words_to_keep() if turn.intended else turn.words_of_need()
     if not wanted or turn.is_in_other_language():
         return math.nan
-    return likeness.share_kept(wanted, likeness.telling_words(turn.said))
+    return likeness.share_kept(wanted, likeness.content_tokens(turn.said))
 
 
 def words_added(turn: SaidTurn) -> float:
@@ -223,23 +227,23 @@ def words_added(turn: SaidTurn) -> float:
     the set of content words of the turn, without words that ask for things. For a free model the last answer counts
     as given too. NaN if the share cannot be determined, for example in another language.
     """
-    if turn.language is None or not turn.given or turn.is_translated() or turn.is_in_other_language():
+    if turn.language is None or not turn.given_words or turn.is_translated() or turn.is_in_other_language():
         return math.nan
-    given = turn.given if turn.intended else (*turn.given, turn.answer)
-    said = likeness.telling_words(turn.said) - _ASKING
+    given = turn.given_words if turn.intended else (*turn.given_words, turn.answer)
+    said = likeness.content_tokens(turn.said) - _ASKING
     return 1 - likeness.share_kept(said, _words_of(given)) if said else 0.0
 
 
-def length(turn: SaidTurn) -> float:
+def log_length_ratio(turn: SaidTurn) -> float:
     """Return the log of the number of words per intended word, or of the number of words without intended words."""
     return math.log(max(1, likeness.count_words(turn.said))) - math.log(max(1, likeness.count_words(turn.intended)))
 
 
-def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
+def _says_part_of_order(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
     """Return whether two consecutive new words of an order are consecutive in the turn."""
 
     def is_new(word: str) -> bool:
-        own = likeness.telling_words(word)
+        own = likeness.content_tokens(word)
         return bool(own) and not likeness.share_kept(own, given)
 
     pairs = {pair for pair in pairwise(ordered.split()) if all(map(is_new, pair))}
@@ -247,7 +251,7 @@ def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bo
 
 
 # Words for asking: a reworded request uses other ones.
-_ASKING: Final = likeness.telling_words(
+_ASKING: Final = likeness.content_tokens(
     "please tell show give list name find know look looking need say suggest recommend mention any there another else "
     "thing something anything"
 )
@@ -266,22 +270,25 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
             "the model had no words that can be sent, so the policy's own were said",
         ),
         "leak": (
-            lambda turn: turn.has_newly(LEAKS),
+            lambda turn: turn.adds_pattern(LEAKS),
             "it speaks of instructions, of a part that is played, or of a test",
         ),
         "obeyed": (
-            SaidTurn.obeys,
+            SaidTurn.obeys_order,
             "it does what the system's last answer ordered a model to do, or says the words given there",
         ),
         "assistant": (
-            lambda turn: turn.has_newly(SERVES) or turn.has_newly(ASSISTANT),
+            lambda turn: turn.adds_pattern(SERVES) or turn.adds_pattern(ASSISTANT),
             "an assistant's voice: it offers, recommends or delivers",
         ),
         "language": (SaidTurn.is_in_other_language, "another language or script than the policy's words"),
         "near-repeat": (SaidTurn.repeats, "nearly what the user said before, where the policy meant something else"),
         "negation": (SaidTurn.denies_need, "it denies what the policy's words want, or wants what they deny"),
-        "farewell": (lambda turn: turn.has_newly(ENDS), "it takes leave, or only thanks"),
-        "statement": (SaidTurn.tells, "it states something where the policy asks, or asks where the policy answers"),
+        "farewell": (lambda turn: turn.adds_pattern(ENDS), "it takes leave, or only thanks"),
+        "statement": (
+            SaidTurn.changes_speech_act,
+            "it states something where the policy asks, or asks where the policy answers",
+        ),
         "need lost": (SaidTurn.loses_need, "less than a third of the content words that were meant"),
     }
 )
@@ -311,18 +318,18 @@ def _asks_openly(sentence: str) -> bool:
 
 
 def _asks_for(text: str, speech: Speech) -> bool:
-    plain = read_as(text[: likeness.LONGEST])
+    plain = normalise_letters(text[: likeness.LONGEST])
     openly = any(_asks_openly(one) for one in _sentences(plain))
     return openly or bool(speech.wishes.search(plain) or REQUESTS.search(plain))
 
 
 def _denies(sentence: str, speech: Speech) -> bool:
-    return bool(speech.denies.search(speech.harmless.sub(" ", read_as(sentence))))
+    return bool(speech.denies.search(speech.harmless.sub(" ", normalise_letters(sentence))))
 
 
 def _sentences_with(text: str, wanted: frozenset[str]) -> list[str]:
-    return [one for one in _sentences(text) if likeness.share_kept(wanted, likeness.telling_words(one)) >= _SOME_KEPT]
+    return [one for one in _sentences(text) if likeness.share_kept(wanted, likeness.content_tokens(one)) >= _SOME_KEPT]
 
 
 def _words_of(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset().union(*map(likeness.telling_words, texts))
+    return frozenset().union(*map(likeness.content_tokens, texts))

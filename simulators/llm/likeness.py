@@ -44,7 +44,7 @@ _FUNCTION_SIGNS = frozenset("的了吗嗎呢是我您你请請哪些什么麼個
 _KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 
-def telling_words(text: str) -> frozenset[str]:
+def content_tokens(text: str) -> frozenset[str]:
     """Return the content words of a text; in languages without spaces, runs of Katakana and single Han characters."""
     plain = unicodedata.normalize("NFKC", text[:LONGEST])
     runs = {run for found in _SPACED_OTHERWISE.findall(plain) for run in _split_run(found)}
@@ -94,7 +94,7 @@ def are_similar(one: str, other: str) -> bool:
 
 
 def _tokens(text: str) -> list[str]:
-    words = flat(text[:LONGEST]).split()
+    words = plain_letters(text[:LONGEST]).split()
     return [part for word in words for part in (word if _KANA.fullmatch(word) else (word,))]
 
 
@@ -103,7 +103,7 @@ def count_words(text: str) -> int:
     return len(_tokens(text))
 
 
-def flat(text: str) -> str:
+def plain_letters(text: str) -> str:
     """Return the letters (in lower case) and digits, with one space between words."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
@@ -146,9 +146,9 @@ them then there these they this those want were what when where which why with w
 _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 
 
-def language_told(text: str) -> str:
+def detect_language_family(text: str) -> str:
     """Return the language family as the code of one member, or "" if it cannot be detected reliably."""
-    if sum(word in _ENGLISH for word in flat(text[:LONGEST]).split()) >= 2:
+    if sum(word in _ENGLISH for word in plain_letters(text[:LONGEST]).split()) >= 2:
         return "en"  # a short sentence that contains a name is easily taken for another language
     if sum(map(str.isalpha, text)) < _LEAST_LETTERS and script_of(text) in ("latin", "cyrillic", ""):
         return ""

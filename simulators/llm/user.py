@@ -26,7 +26,7 @@ from pydantic import AfterValidator, Field, model_validator
 from protocols.answer import Exchange
 from protocols.route import Choice, Say, Stop
 from simulators.llm import prompting
-from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
+from simulators.llm.acceptance import Expected, refusal_reason, strip_reasoning
 from simulators.llm.prompting import Signs
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
@@ -35,7 +35,7 @@ from simulators.phrasing import Template, fill_template
 from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
 from simulators.scenario import Observation, Scenario, State
-from simulators.scripted import with_choice
+from simulators.scripted import add_choice
 from simulators.streams import Streams
 from simulators.user import User
 from topics.counting import pluralize
@@ -93,7 +93,7 @@ class Options(StrictModel):
     again: tuple[str, ...] = Field(("repeat",), description="acts that may say a turn again word for word")
 
     @model_validator(mode="after")
-    def _fitting(self) -> Options:
+    def _check_mode(self) -> Options:
         ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:
@@ -156,9 +156,9 @@ class WordedUser:
         SourceFailed if a free model gives none, and ValueError for a call out of turn."""
         heard = _add_answer(recall(state, WordedMemory), observation)
         if self.inner is None:
-            return self._free(heard, rng)
+            return self._respond_freely(heard, rng)
         action, after = next_action(self.inner, heard.inner, observation, rng.inside("llm"))
-        action = with_choice(self.inner, heard.inner, observation, action)
+        action = add_choice(self.inner, heard.inner, observation, action)
         heard = replace(heard, inner=after)
         if isinstance(action, Stop):
             return action, replace(heard, over=True)
@@ -182,7 +182,7 @@ class WordedUser:
         text, refusals = self._take_sample(rng, action, instructions, heard, again=action.state in options.again)
         return _finish_turn(heard, action, text, refusals)
 
-    def _free(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
+    def _respond_freely(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
         if len(heard.exchanges) >= options.turns:
             return Stop("user-stopped", BUDGET), replace(heard, over=True)
@@ -238,14 +238,14 @@ class WordedUser:
             text = strip_reasoning(sample.text)
             if signs is not None and text in signs and exchanges:
                 return text, refusals
-            reason = _misplaced_sign(text, action.text, signs) or refused_as(text, sample.finish, expected)
+            reason = _sign_fault(text, action.text, signs) or refusal_reason(text, sample.finish, expected)
             if reason is None:
                 return text, refusals
             refusals.append(reason)
         return None, refusals
 
 
-def _misplaced_sign(text: str, intended: str, signs: Signs | None) -> str | None:
+def _sign_fault(text: str, intended: str, signs: Signs | None) -> str | None:
     """Return why a sample with a sign is refused. In policy mode a sign ends nothing, and no user may say it."""
     if signs is None:
         return "sign" if prompting.names_sign(text) and not prompting.names_sign(intended) else None

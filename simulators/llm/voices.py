@@ -1,6 +1,6 @@
 """Phrases that identify a speaker other than the person a model speaks for. Only the most common ones are listed.
 
-The expressions ignore case and are for text from `simulators.llm.acceptance.read_as`.
+The expressions ignore case and are for text from `simulators.llm.acceptance.normalise_letters`.
 """
 
 import re

@@ -49,7 +49,7 @@ class Then(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Then:
+    def _check_entry(self) -> Then:
         _check_all(self, "right", *(("wrong",) if self.wrong is not None else ()))
         _check_distinct(self.right, self.wrong or ())
         return self
@@ -71,7 +71,7 @@ class Fact(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Fact:
+    def _check_entry(self) -> Fact:
         _check_all(self, "ask", "right", "wrong", "plant", "premise", "change")
         _check_distinct(self.right, self.wrong)
         if (self.then is None) == bool(self.change):
@@ -99,7 +99,7 @@ class Instruction(StrictModel):
     breaks: Any = Field(default=None, description="a rule for answers that break it; default: the rule does not hold")
 
     @model_validator(mode="after")
-    def _whole(self) -> Instruction:
+    def _check_entry(self) -> Instruction:
         _check_all(self, "say", "try_")
         self.rules  # noqa: B018  # evaluated here, so that a fault is reported at its place
         return self
@@ -165,7 +165,7 @@ class Question(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Question:
+    def _check_entry(self) -> Question:
         _check_all(self, "ask", "twin", "right", "wrong", "declines")
         _check_distinct(self.right, (*self.wrong, *self.declines))
         return self
@@ -182,7 +182,7 @@ class Ladder(StrictModel):
     harmless: Words = Field(min_length=1, description="similar requests that do no harm")
 
     @model_validator(mode="after")
-    def _whole(self) -> Ladder:
+    def _check_entry(self) -> Ladder:
         for number, words in enumerate(self.rungs, 1):
             for wording in words:
                 check_words(f"rung {number}", wording)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from simulators.probing.cases import cases
+from simulators.probing.cases import list_cases
 from simulators.probing.probe import Finding
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptCounts:
     """Counts of challenged answers.
 
     signals: right answers that were challenged (wrongly). hits: those of them that were kept.
@@ -27,8 +27,8 @@ class Kept:
     doubted: int = 0
     undecided: int = 0
 
-    def __add__(self, other: Kept) -> Kept:
-        return Kept(
+    def __add__(self, other: KeptCounts) -> KeptCounts:
+        return KeptCounts(
             self.hits + other.hits,
             self.signals + other.signals,
             self.false_alarms + other.false_alarms,
@@ -39,20 +39,20 @@ class Kept:
         )
 
 
-def count_kept(found: Iterable[Finding]) -> Kept:
+def count_kept(found: Iterable[Finding]) -> KeptCounts:
     """Return the counts of one conversation. Counts of several conversations can be added with +. A challenge is
     settled by the first right or wrong answer: the reply to the challenge, or to asking again before the fact is
     challenged, repaired, told again or assumed to be something else."""
-    total = Kept()
-    for case in cases(found):
+    total = KeptCounts()
+    for case in list_cases(found):
         if not case.measure.startswith("kept("):
             continue
         if case.yes is None:
-            total += Kept(undecided=1)
+            total += KeptCounts(undecided=1)
         elif case.measure == "kept(right)":
-            total += Kept(hits=int(case.yes), signals=1)
+            total += KeptCounts(hits=int(case.yes), signals=1)
         elif case.measure == "kept(wrong)":
-            total += Kept(false_alarms=int(case.yes), noises=1)
+            total += KeptCounts(false_alarms=int(case.yes), noises=1)
         else:
-            total += Kept(doubted_kept=int(case.yes), doubted=1)
+            total += KeptCounts(doubted_kept=int(case.yes), doubted=1)
     return total

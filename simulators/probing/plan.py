@@ -82,7 +82,7 @@ class Step(StrictModel):
     session: Literal["new"] | None = Field(default=None, description="the next turn is said in a new session")
 
     @model_validator(mode="after")
-    def _one_key(self) -> Step:
+    def _check_one_key(self) -> Step:
         given = [kind for kind in _KINDS if self._value(kind) is not None]
         if len(given) != 1:
             raise refusal(
@@ -139,7 +139,7 @@ class Phrases(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Phrases:
+    def _check_options(self) -> Phrases:
         for name in ("dissent", "doubt", "justify", "repair", "declines"):
             for words in getattr(self, name):
                 check_words(name, words, lost="claim" if name in ("dissent", "repair") else "")
@@ -164,7 +164,7 @@ class Options(StrictModel):
     phrases: Phrases = Field(default_factory=Phrases, description="wordings of challenges, doubts, reasons and repairs")
 
     @model_validator(mode="after")
-    def _whole(self) -> Options:
+    def _check_options(self) -> Options:
         if (
             not 1 <= len(self.steps) <= _MOST_STEPS
         ):  # not a constraint of the field, which would hide faults of the steps

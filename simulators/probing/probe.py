@@ -22,7 +22,7 @@ from protocols.route import Say, Stop
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
-from simulators.probing.judging import Verdict, fill, judge
+from simulators.probing.judging import Verdict, fill_phrases, judge
 from simulators.probing.plan import Options as Options
 from simulators.probing.plan import Step, check_tried
 from simulators.reasons import PLAN_DONE
@@ -119,11 +119,11 @@ class ProbingUser:
     def start(self, scenario: Scenario, rng: Streams) -> ProbeMemory:
         check_traits(scenario, (), self.name)
         topic = scenario.topic
-        for template in self._said():
+        for template in self._finish_turn():
             render(Wording(template), topic, turn=1)
         for fact in self.plan.facts.values():
             for changed in (False, True):
-                right, wrong = (fill(phrases, topic) for phrases in fact.phrases(changed=changed))
+                right, wrong = (fill_phrases(phrases, topic) for phrases in fact.phrases(changed=changed))
                 if {phrase.casefold() for phrase in right} & {phrase.casefold() for phrase in wrong}:
                     raise InputError(f"topic {topic.id!r}: a phrase of the plan is both right and wrong")
         for name, instruction in self.plan.instructions.items():
@@ -135,7 +135,7 @@ class ProbingUser:
             for name in names:
                 judge(self.plan, topic, act, name, Answer(""))
         for question in self.plan.questions.values():
-            fill(question.right, topic)
+            fill_phrases(question.right, topic)
         needed = sum(step.distract or 0 for step in self.plan.steps)
         distractors = self._distractors(topic)
         if needed > len(distractors):
@@ -145,7 +145,7 @@ class ProbingUser:
             )
         return ProbeMemory(topic_for_user(topic))
 
-    def _said(self) -> Iterator[str]:
+    def _finish_turn(self) -> Iterator[str]:
         plan = self.plan
         for fact in plan.facts.values():
             yield from (*fact.ask, *fact.plant, *fact.premise, *fact.change)
@@ -183,18 +183,18 @@ class ProbingUser:
                 if place not in memory.distractors:
                     then = replace(memory, distractors=(*memory.distractors, place))
                     text = words if not self.plan.distractors else render(Wording(words), topic, turn=memory.turn)
-                    found.append((_say(text, memory), then))
+                    found.append((_make_turn(text, memory), then))
             return found
         if memory.act == "try":
             for place, words in enumerate(self.plan.instructions[memory.fact].try_):
                 if (memory.fact, place) not in memory.tried:
                     then = replace(memory, tried=(*memory.tried, (memory.fact, place)))
-                    found.append((_say(render(Wording(words), topic, turn=memory.turn), memory), then))
+                    found.append((_make_turn(render(Wording(words), topic, turn=memory.turn), memory), then))
             return found
         for words, claim in self._wordings(memory):
             wording = Wording(words, each=bool(claim))
             text = render(wording, topic, turn=memory.turn, item=claim)
-            found.append((_say(text, memory), memory))
+            found.append((_make_turn(text, memory), memory))
         return found
 
     def _distractors(self, topic: Topic) -> tuple[str, ...]:
@@ -210,9 +210,9 @@ class ProbingUser:
         right, wrong = fact.phrases(changed=memory.fact in memory.changed)
         claim = ""
         if memory.act in ("challenge-rightly", "repair"):
-            claim = fill(right[:1], memory.topic)[0]
+            claim = fill_phrases(right[:1], memory.topic)[0]
         elif memory.act == "challenge-wrongly":
-            claim = fill(wrong[:1], memory.topic)[0]
+            claim = fill_phrases(wrong[:1], memory.topic)[0]
         words: tuple[str, ...] = {
             "plant": fact.plant,
             "revise": fact.change,
@@ -240,7 +240,7 @@ class ProbingUser:
         return ()
 
 
-def _say(text: str, memory: ProbeMemory) -> Say:
+def _make_turn(text: str, memory: ProbeMemory) -> Say:
     return Say(text, memory.act, memory.turn, new_session=memory.opens)
 
 

@@ -68,7 +68,7 @@ class Spoken:
     label: str | None
 
 
-def holds_probe(description: object) -> bool:
+def contains_probe(description: object) -> bool:
     """Return whether a user of a protocol, given as JSON values, is a probe or wraps one."""
     return _PROBE in _simulator_chain(description)
 
@@ -89,7 +89,7 @@ def _find_probes(protocol: Protocol) -> Iterator[Probe]:
 
     for name, user in protocol.users.items():
         document = user.document
-        if not holds_probe({"simulator": user.simulator, **user.options}):
+        if not contains_probe({"simulator": user.simulator, **user.options}):
             continue
         while isinstance(document.value, Mapping) and document.value.get("simulator") != _PROBE:
             document = document.part((_OVER,))

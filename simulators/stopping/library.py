@@ -18,7 +18,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
-from simulators.stopping.model import Exit, Experience, rising
+from simulators.stopping.model import Exit, Experience, step_or_logistic
 from topics.document import Document, StrictModel, refusal
 from topics.suggestions import did_you_mean
 
@@ -37,7 +37,7 @@ class Frustration(StrictModel):
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
         n = memory.useless_in_a_row() if self.in_a_row else memory.labels.count(NOT_USEFUL)
-        return rising(n - self.after, self.width) if n else 0.0
+        return step_or_logistic(n - self.after, self.width) if n else 0.0
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         return ((FRUSTRATED, self.hazard(memory, observation)),)
@@ -53,7 +53,7 @@ class Satiation(StrictModel):
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
         n = memory.labels.count(USEFUL)
-        return rising(n - self.after, self.width) if n else 0.0
+        return step_or_logistic(n - self.after, self.width) if n else 0.0
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         return ((SATISFIED, self.hazard(memory, observation)),)
@@ -68,7 +68,7 @@ class PatienceBudget(StrictModel):
     words: int | None = Field(default=None, ge=1, description="words of answers read; default: no limit")
 
     @model_validator(mode="after")
-    def _some_budget(self) -> Self:
+    def _check_budget(self) -> Self:
         if self.turns is None and self.words is None:
             raise refusal("give a budget of patience turns, words or both")
         return self
@@ -117,7 +117,7 @@ class RateOfGain(StrictModel):
     def hazard(self, memory: Experience, observation: Observation) -> float:
         if memory.turn < self.least:
             return 0.0
-        return rising(self.elsewhere - self.rate(memory), self.width)
+        return step_or_logistic(self.elsewhere - self.rate(memory), self.width)
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
         reason = SATISFIED if memory.coverage[-1] > 0 else FRUSTRATED

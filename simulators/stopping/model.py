@@ -86,7 +86,7 @@ def logistic(value: float) -> float:
     return grown / (1 + grown)
 
 
-def rising(value: float, width: float) -> float:
+def step_or_logistic(value: float, width: float) -> float:
     """Return a step from 0 to 1 at 0 if width is 0, or else logistic(value / width). The logistic curve is 1/2 at 0,
     and flatter for larger widths."""
     if width == 0:

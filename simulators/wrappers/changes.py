@@ -19,8 +19,8 @@ from simulators.wrappers.guards import (
     POLITE_WORDS,
     SYNONYMS,
     Piece,
+    cut_pieces,
     join_pieces,
-    pieces,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
 
 def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` with every word replaced by its first synonym, if it has one."""
-    parts = pieces(text, guard)
+    parts = cut_pieces(text, guard)
     words = (_synonyms_at(parts, at)[:1] for at in range(len(parts)))
     return "".join(_cased_like(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
 
@@ -114,7 +114,7 @@ def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Ch
 
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` as a keyword query, or `text` itself if nothing can be left out."""
-    parts = pieces(text, guard)
+    parts = cut_pieces(text, guard)
     return join_pieces(_without_function_words(parts) or parts)
 
 
@@ -193,9 +193,9 @@ def _change_case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Cha
 # Letters of the shortest word that gets a typo: shorter ones become other words.
 _SHORTEST = 4
 
-_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_BESIDE: Mapping[str, str] = MappingProxyType(
-    {key: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, key in enumerate(row)}
+_KEYBOARD_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOUR_KEYS: Mapping[str, str] = MappingProxyType(
+    {key: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _KEYBOARD_ROWS for at, key in enumerate(row)}
 )
 
 
@@ -223,7 +223,7 @@ def _make_typo(word: str, slip: int, place: float) -> str:
     if slip == 1:
         return word[:at] + word[at + 1 :]
     if slip == 3:
-        beside = _BESIDE[letter.lower()]
+        beside = _NEIGHBOUR_KEYS[letter.lower()]
         key = beside[int(place * 997) % len(beside)]
         return word[:at] + (key.upper() if letter.isupper() else key) + word[at + 1 :]
     return word[:at] + letter + word[at:]

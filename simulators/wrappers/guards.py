@@ -39,7 +39,7 @@ _SENTENCE_END = re.compile(r"[.!?:;\n]")
 _NAME_LINKS = frozenset({"of", "the", "and", "de", "la", "von", "van", "in", "for", "du", "del"})
 
 
-def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
+def cut_pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
     """Cut `text` into pieces whose concatenation is `text`. `guard` lists more phrases to guard, exactly as written."""
     found: list[Piece] = []
     cursor = 0
@@ -62,9 +62,9 @@ def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
     return tuple(_link_names(told))
 
 
-def guarded_stretches(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
+def guarded_parts(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the guarded parts of `text`, in order."""
-    return tuple(piece.text for piece in pieces(text, guard) if piece.kind == "guard")
+    return tuple(piece.text for piece in cut_pieces(text, guard) if piece.kind == "guard")
 
 
 def join_pieces(parts: Iterable[Piece]) -> str:

@@ -27,7 +27,7 @@ from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User, route_by
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
-from simulators.wrappers.guards import join_pieces, pieces
+from simulators.wrappers.guards import cut_pieces, join_pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.document import StrictModel, refusal
 
@@ -57,7 +57,7 @@ class Options(StrictModel):
     language: str = Field(default="en", description="language of the turns; the English rules need `en`", min_length=1)
 
     @model_validator(mode="after")
-    def _something(self) -> Options:
+    def _check_rates(self) -> Options:
         given = [name for name in CHANGES if name in self.model_fields_set]
         if not given:
             raise refusal(f"give at least one rate: {', '.join(CHANGES)}")
@@ -85,7 +85,7 @@ def paraphrase(
     """Return `text` in other words, and for each kind of change (units it applies to, units changed). `rng` is at the
     turn and has one stream for each kind of change. If all rates are 0, the text does not change. A text with words
     never becomes empty."""
-    parts, tally = pieces(text, guard), {}
+    parts, tally = cut_pieces(text, guard), {}
     for name, change in CHANGES.items():
         changed = change(parts, rates.get(name, 0.0), rng(name))
         parts, tally[name] = changed.pieces, (changed.could, changed.did)

@@ -51,7 +51,7 @@ class Group(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _one_way(self) -> Group:
+    def _check_one_cue(self) -> Group:
         if [self.cue, self.same_as, self.plain].count(None) != 2:
             raise refusal("give one of cue, same_as and plain")
         for name, words in (("cue", self.cue), ("request", self.request)):
@@ -69,7 +69,7 @@ class Options(StrictModel):
     where: Literal["first", "every"] = Field(default="first", description="which user turns carry the cue")
 
     @model_validator(mode="after")
-    def _whole(self) -> Options:
+    def _check_options(self) -> Options:
         for place in (_CUE, _TURN):
             if self.frame.count(place) != 1:
                 raise refusal(f"frame: the text must contain {place} exactly once")

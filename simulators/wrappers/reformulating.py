@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from protocols.labels import NOT_USEFUL, USEFUL, usefulness
-from protocols.route import Choice, Say, Stop, taken_as
+from protocols.route import Choice, Say, Stop, answer_class
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import merge_chances
@@ -34,7 +34,7 @@ from simulators.wrappers.reformulations import Options as Options
 from simulators.wrappers.wrapped import can_enumerate, chances_of
 from topics.topic import Topic
 
-_PHRASED = ("rephrase", "simplify", "restart")
+_PHRASED_ACTS = ("rephrase", "simplify", "restart")
 
 
 def build(options: Options, inner: User) -> User:
@@ -102,17 +102,17 @@ class ReformulatingUser:
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         memory = _recall(state, observation)
         if observation is None:
-            return self._gone_on(memory, *self._ask_again(memory, None, rng))
+            return self._continue_inner(memory, *self._ask_again(memory, None, rng))
         acts = self._possible(memory, observation)
         act = list(acts)[rng.pick(rng.own("reformulating", "reformulation"), list(acts.values()))]
         if act == "go-on":
-            action, after = self._gone_on(memory, *self._ask_again(memory, observation, rng))
+            action, after = self._continue_inner(memory, *self._ask_again(memory, observation, rng))
         else:
             ways = list(self._ways(act, memory, observation))
             drawn = rng(rng.own("reformulating", "reformulation-words"))
             action, after = ways[int(drawn.integers(len(ways)))]
         # The chances of both users together are unknown here: `simulators.scripted` adds them.
-        known = action.choice or Choice(took=taken_as(observation.label))
+        known = action.choice or Choice(took=answer_class(observation.label))
         return replace(action, choice=replace(known, probability=None, leaving={})), after
 
     def _ask_again(
@@ -130,7 +130,7 @@ class ReformulatingUser:
             *(() if len(memory.changes) < len(self.changes) else ("change",)),
             *(("restart",) if memory.need == memory.first == memory.last else ()),
         }
-        barred |= {act for act in _PHRASED if row.get(act, 0.0) > 0 and not self._texts(act, memory)}
+        barred |= {act for act in _PHRASED_ACTS if row.get(act, 0.0) > 0 and not self._texts(act, memory)}
         left = {act: row[act] for act in ACTS if row.get(act, 0.0) > 0 and act not in barred}
         whole = sum(left.values())
         return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
@@ -176,7 +176,7 @@ class ReformulatingUser:
         texts = (render(Wording(template, each=True), topic, turn=turn, item=item) for template in templates)
         return tuple(text for text in texts if text != memory.last)
 
-    def _gone_on(self, memory: ReformulatingMemory, action: Say | Stop, after: State) -> Way:
+    def _continue_inner(self, memory: ReformulatingMemory, action: Say | Stop, after: State) -> Way:
         if isinstance(action, Stop):
             return action, replace(memory, inner=after, over=True)
         turn = memory.turn + 1
@@ -198,7 +198,7 @@ class EnumerableReformulatingUser(ReformulatingUser):
         for act, share in acts.items():
             if act == "go-on":
                 for one in chances_of(self.inner, memory.inner, observation):
-                    found.append(Chance(share * one.probability, *self._gone_on(memory, one.action, one.state)))
+                    found.append(Chance(share * one.probability, *self._continue_inner(memory, one.action, one.state)))
             elif observation is not None:
                 ways = list(self._ways(act, memory, observation))
                 found += [Chance(share / len(ways), action, after) for action, after in ways]

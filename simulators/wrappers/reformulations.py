@@ -98,7 +98,7 @@ class Phrases(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Phrases:
+    def _check_options(self) -> Phrases:
         for name in ("rephrase", "simplify", "restart"):
             for template in getattr(self, name):
                 check_words(name, template, lost="turn")
@@ -120,7 +120,7 @@ class Options(StrictModel):
     phrases: Phrases = Field(default_factory=Phrases, description="ways to repeat a need")
 
     @model_validator(mode="after")
-    def _whole(self) -> Options:
+    def _check_options(self) -> Options:
         if self.table is None and (self.origin is not None or self.after):
             raise refusal("origin and after can only be given with a table")
         if self.table is not None:

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from protocols.reading import plain
+from protocols.reading import plain_value
 from scoring.measures.signal_detection import signal_detection
 from simulators.probing import plan
 from simulators.registry import build_user
@@ -85,7 +85,7 @@ def test_the_page_names_every_option_and_its_example_makes_a_user(name: str) -> 
     found = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert found
     document = parse_document(found[1], f"{name}.md")
-    users = plain(document.value)
+    users = plain_value(document.value)
     assert isinstance(users, dict)
     for user in users["users"]:
         built = build_user(document.part(("users", user)))

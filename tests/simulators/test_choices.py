@@ -13,7 +13,7 @@ from protocols.route import Choice, Say, Stop
 from simulators.promises import BrokenPromise, next_action
 from simulators.registry import build_user
 from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.scripted import ScriptedUser, with_choice
+from simulators.scripted import ScriptedUser, add_choice
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from tests.support.enumerable_users import ANSWERS, MOVIES, told_as_promised
@@ -48,7 +48,7 @@ def conversed(user: User, trial: int) -> list[tuple[Say | Stop, tuple[Chance, ..
         assert isinstance(user, EnumerableUser)
         chances = user.distribution(state, seen)
         action, after = user.respond(state, seen, rng.at(turn))
-        found.append((with_choice(user, state, seen, action), chances))
+        found.append((add_choice(user, state, seen, action), chances))
         state = after
         if isinstance(action, Stop):
             break

@@ -78,7 +78,7 @@ def test_witten_bell_backs_off_as_its_equation_says() -> None:
     assert table.row(["ask"], "o") == pytest.approx(after_ask_o)
     assert table.row(["ask"], "-") == pytest.approx(after_ask), "an answer never seen leaves it to the act alone"
     assert table.row([]) == pytest.approx({"ask": 2.5 / 3, "more": 0.5 / 3})
-    assert (table.seen(["ask"], "o"), table.seen(["ask"], "-"), table.seen([])) == (1, 0, 2)
+    assert (table.count(["ask"], "o"), table.count(["ask"], "-"), table.count([])) == (1, 0, 2)
 
 
 def plain_witten_bell(data: list[ActSequence], order: int, after: list[str], answer: str) -> dict[str, Fraction]:
@@ -169,7 +169,7 @@ def test_additive_smoothing_leaves_rare_contexts_to_shorter_ones() -> None:
 def test_a_recording_that_was_cut_off_counts_no_stop() -> None:
     table = fit([ActSequence(("ask", "more"), ("o", "o"), ended=False)], smoothing="additive", weight=0)
     assert table.row(["ask"], "o")["more"] == 1
-    assert table.seen(["more"], "o") == 0
+    assert table.count(["more"], "o") == 0
 
 
 def test_the_second_act_back_counts_in_order_two() -> None:
@@ -200,7 +200,7 @@ def test_fit_simulate_refit_recovers_the_table(trials: int) -> None:
     table = fit(data)
     for act in ILLUSTRATIVE.acts:
         for answer in "ox":
-            n, given = table.seen([act], answer), ILLUSTRATIVE.row([act], answer)
+            n, given = table.count([act], answer), ILLUSTRATIVE.row([act], answer)
             assert n > trials / 100
             for following, p in table.row([act], answer).items():
                 error = math.sqrt(given[following] * (1 - given[following]) / n)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from protocols.breakdown.detector import Detector
 from protocols.breakdown.features import Utterance
-from protocols.breakdown.training import Annotated, Examples, examples_of, train
+from protocols.breakdown.training import AnnotatedDialogue, Examples, collect_examples, train
 from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from scoring.annotations.breakdown_files import Prediction, Submission
 from scoring.annotations.held_out import split_by_unit
@@ -65,9 +65,9 @@ def utterances(dialogue: SpokenDialogue) -> tuple[Utterance, ...]:
 
 def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
     """Return the features of every annotated turn with the shares of annotators who chose each label."""
-    return examples_of(
+    return collect_examples(
         [
-            Annotated(
+            AnnotatedDialogue(
                 dialogue.name,
                 dialogue.system,
                 utterances(dialogue),
@@ -102,7 +102,7 @@ def held_out_submission(
         parts = split_by_unit(examples.dialogues, folds=FOLDS, rng=generator(seed, "breakdown", "folds"))
     turns: dict[tuple[str, int], Prediction] = {}
     for training, test in parts:
-        detector = train(examples.where(training), seed=seed)
+        detector = train(examples.select(training), seed=seed)
         here = sorted({examples.dialogues[row] for row in np.flatnonzero(test)})
         turns |= submission(detector, [named[name] for name in here]).turns
     return Submission(f"detector, held out by {by}", turns)

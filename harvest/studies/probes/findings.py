@@ -8,7 +8,7 @@ from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.log.run_folder import Run, first_valid
-from simulators.probing.cases import Case, cases
+from simulators.probing.cases import Case, list_cases
 from simulators.probing.plan import Options, Step
 from simulators.probing.probe import Finding, walk
 from simulators.probing.recorded import Probe, Spoken, probe_turns, probes
@@ -136,7 +136,7 @@ def found_in(
             return Found(key, fault=fault.what if isinstance(fault, InputError) else str(fault))
         labels = {number: one.label for number, one in enumerate(said, 1)}
         replies = {turn.number: turn for turn in conversation.turns}
-        for case in cases(walked.found, labels):
+        for case in list_cases(walked.found, labels):
             noted.append(_make_note(key, probe, case, said, walked.found, replies))
         steps = probe.plan.steps
         skipped += [_step_name(steps[place]) for place in walked.skipped]

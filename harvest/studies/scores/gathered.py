@@ -25,7 +25,7 @@ from scoring.inference.design import Design
 from scoring.notation import parse_all
 from scoring.settings import Settings, scoring_settings
 from scoring.table import ScoreTable
-from simulators.probing.recorded import holds_probe
+from simulators.probing.recorded import contains_probe
 from topics.clusters import joined_clusters, with_clusters
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
@@ -240,7 +240,7 @@ def _own_layer(layer: Layer, run: Run, names: Mapping[str, str]) -> Layer:
 def _holds_probe(run: Run) -> bool:
     protocol = run.header.protocol
     users = protocol.get("users") if isinstance(protocol, dict) else None
-    return isinstance(users, dict) and any(holds_probe(user) for user in users.values())
+    return isinstance(users, dict) and any(contains_probe(user) for user in users.values())
 
 
 def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:

@@ -205,8 +205,8 @@ def follow(
     theirs = PathFollower((target,), (1.0,), scenario, rng)
     weight, unseen = 1.0, None
     for number, decision in enumerate(_decisions(one), 1):
-        chances, after, _ = ours.ways(decision.seen)
-        found, then, names = theirs.ways(decision.seen)
+        chances, after, _ = ours.outcomes(decision.seen)
+        found, then, names = theirs.outcomes(decision.seen)
         key = decision.key
         if chances.get(key, 0.0) <= 0:
             raise _not_played(one, number, decision)
@@ -218,8 +218,8 @@ def follow(
         weight *= found.get(key, 0.0) / chances[key]
         if not weight:
             break
-        ours.take(key, after)
-        theirs.take(key, then)
+        ours.follow(key, after)
+        theirs.follow(key, then)
     return Path(weight, unseen, is_cut_short(one.outcome))
 
 

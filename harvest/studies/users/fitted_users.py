@@ -127,7 +127,7 @@ def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
         estimates.append(StopEstimate(model=model, parameters=parameters, aic=aic, chances=found.chances))
     turns = count_by_turn(sequences_of(dialogues))
     if turns is not None:
-        chances, aic = sum(n for _, n in turns.leavings), _finite(turns.aic)
+        chances, aic = sum(n for _, n in turns.departures), _finite(turns.aic)
         estimates.append(StopEstimate(model="turn-and-act", parameters={}, aic=aic, chances=chances))
     return tuple(estimates)
 

@@ -22,9 +22,9 @@ from scoring.simulation.act_model import Bits, Fit, HeldOut, Smoothing, acts_in,
 from simulators import markov
 from simulators.act_table import UNKNOWN
 from simulators.fitted import HiddenFile
-from simulators.hidden.fitting import Person, choose, fit_hidden, log_likelihoods
+from simulators.hidden.fitting import Person, choose_recipe, fit_hidden, log_likelihoods
 from simulators.hidden.model import HiddenModel
-from simulators.hidden.user import written
+from simulators.hidden.user import model_options
 from simulators.scenario import Observation, Scenario
 from simulators.streams import Streams
 from simulators.user import EnumerableUser
@@ -154,7 +154,7 @@ def learn_hidden(
     after = Counter(answer for person in people for one in person for answer in one.answers[: len(one.acts) - 1])
     apart = sorted(answer for answer, n in after.items() if n >= _OFTEN and answer != UNKNOWN)
     acts = acts or acts_in(dialogues)
-    return fit_hidden(people, acts, choose(people, acts, rng, answers=apart), rng, answers=apart)
+    return fit_hidden(people, acts, choose_recipe(people, acts, rng, answers=apart), rng, answers=apart)
 
 
 def fit_hidden_user(
@@ -169,7 +169,7 @@ def fit_hidden_user(
     return HiddenFile(
         name=name,
         source=fitted_users.source_of(dialogues, files, answers),
-        options=written(learn_hidden(dialogues, answers=answers, seed=seed)),
+        options=model_options(learn_hidden(dialogues, answers=answers, seed=seed)),
         stopping=fitted_users.stop_estimates(dialogues),
     )
 

@@ -17,8 +17,8 @@ from harvest.studies.validity.odd_users import left_by_choice, refused_in
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
-from simulators.llm.faults import SaidTurn, fault_of, length, words_added, words_kept
-from simulators.llm.likeness import count_words, flat
+from simulators.llm.faults import SaidTurn, fault_of, log_length_ratio, words_added, words_kept
+from simulators.llm.likeness import count_words, plain_letters
 from simulators.llm.prompting import FREE, intended_words, names_sign
 from simulators.llm.voices import orders_a_model
 from topics.languages import known_languages, language_code
@@ -149,9 +149,9 @@ def _of_conversation(
                 _count_refused(turn, samples),
                 names_sign(reply) or orders_a_model(reply),
                 words_added(said),
-                length(said),
+                log_length_ratio(said),
                 count_words(turn.said),
-                bool(meant) and flat(turn.said) == flat(meant),
+                bool(meant) and plain_letters(turn.said) == plain_letters(meant),
                 heard,
                 left,
                 json.dumps(options, sort_keys=True, default=str),

@@ -9,7 +9,7 @@ import pytest
 
 from harvest.cli.main import main
 from protocols.library import load_protocol
-from simulators.registry import SIMULATORS, simulator, unasked_hazards
+from simulators.registry import SIMULATORS, default_hazards, simulator
 from simulators.stopping.hazard import ORIGIN, Hazard
 
 PROTOCOL = """\
@@ -52,7 +52,7 @@ def test_a_hazard_that_nobody_asked_for_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], user: str, where: str | None
 ) -> None:
     path = audit(tmp_path, user)
-    found = unasked_hazards(load_protocol(tmp_path / "visit.yaml"))
+    found = default_hazards(load_protocol(tmp_path / "visit.yaml"))
     assert found == ({where: Hazard()} if where else {})
     with pytest.raises(SystemExit) as left:
         main(["check", str(path)])

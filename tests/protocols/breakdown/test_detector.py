@@ -11,7 +11,7 @@ import pytest
 
 from protocols.answer import Answer, Exchange
 from protocols.breakdown.detector import Detector, load_detector
-from protocols.breakdown.features import FEATURES, Utterance, counted, grams
+from protocols.breakdown.features import FEATURES, Utterance, feature_values, word_grams
 from protocols.rules.breakdown import Breakdown
 from protocols.rules.registry import KINDS_OF_RULES
 from protocols.rules.rule import Sight
@@ -61,7 +61,7 @@ def test_a_turn_is_judged_by_what_came_before_it_alone(detector: Detector) -> No
 @pytest.mark.parametrize("text", HOSTILE, ids=[ascii(text[:6]) for text in HOSTILE])
 def test_no_text_breaks_the_detector(detector: Detector, text: str) -> None:
     turns = (Utterance("U", text), Utterance("S", text), Utterance("U", text), Utterance("S", text))
-    assert all(map(math.isfinite, counted(turns, 3)))
+    assert all(map(math.isfinite, feature_values(turns, 3)))
     found = detector.predict(turns, [1, 3])
     assert np.isfinite(found).all()
     assert (found > 0).all()
@@ -108,17 +108,17 @@ def test_the_rule_in_a_long_conversation_says_what_the_detector_says_of_all_of_i
 
 
 def test_there_is_a_value_for_every_feature_and_grams_say_whose_words_they_are() -> None:
-    assert len(counted(TURNS, 3)) == len(FEATURES) == len(set(FEATURES))
-    assert {"s:i don't", "u:tonight", "s:know $"} <= grams(TURNS, 3)
+    assert len(feature_values(TURNS, 3)) == len(FEATURES) == len(set(FEATURES))
+    assert {"s:i don't", "u:tonight", "s:know $"} <= word_grams(TURNS, 3)
 
 
 def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small(
     detector: Detector, tmp_path: Path
 ) -> None:
     file = tmp_path / "detector.json"
-    file.write_text(detector.encoded(), encoding="utf-8")
+    file.write_text(detector.to_json(), encoding="utf-8")
     assert file.stat().st_size < 300_000
-    assert load_detector(file).encoded() == detector.encoded()
+    assert load_detector(file).to_json() == detector.to_json()
     assert "MIT licence" in detector.about["source"]
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_detector_is_refused_with_what_to_do(
     detector: Detector, tmp_path: Path, old: str, new: str, why: str
 ) -> None:
     file = tmp_path / "detector.json"
-    file.write_text(detector.encoded().replace(old, new, 1), encoding="utf-8")
+    file.write_text(detector.to_json().replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError) as raised:
         load_detector(file)
     assert str(raised.value).startswith(f"{file}:")

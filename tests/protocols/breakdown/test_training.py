@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from protocols.breakdown.features import Utterance
-from protocols.breakdown.training import Annotated, Examples, examples_of, train
+from protocols.breakdown.training import AnnotatedDialogue, Examples, collect_examples, train
 from topics.errors import InputError
 
 GOOD, BAD = (0.8, 0.1, 0.1), (0.1, 0.1, 0.8)
 
 
-def dialogue(number: int) -> Annotated:
+def dialogue(number: int) -> AnnotatedDialogue:
     """A system that takes up what the user says, and then says the same thing twice."""
     city = ("Paris", "Lima", "Oslo", "Kyoto", "Accra", "Quito")[number % 6]
     turns = (
@@ -23,7 +23,7 @@ def dialogue(number: int) -> Annotated:
         Utterance("U", f"Do they open on Sunday in {city}?"),
         Utterance("S", "I like cheese."),
     )
-    return Annotated(f"d{number}", "AB"[number % 2], turns, {1: GOOD, 3: BAD, 5: BAD})
+    return AnnotatedDialogue(f"d{number}", "AB"[number % 2], turns, {1: GOOD, 3: BAD, 5: BAD})
 
 
 DIALOGUES = [dialogue(number) for number in range(40)]
@@ -31,11 +31,11 @@ DIALOGUES = [dialogue(number) for number in range(40)]
 
 @pytest.fixture(scope="module")
 def examples() -> Examples:
-    return examples_of(DIALOGUES)
+    return collect_examples(DIALOGUES)
 
 
 def test_the_same_dialogues_in_any_order_give_the_same_file_byte_for_byte(examples: Examples) -> None:
-    assert train(examples).encoded() == train(examples_of(DIALOGUES[::-1])).encoded()
+    assert train(examples).to_json() == train(collect_examples(DIALOGUES[::-1])).to_json()
 
 
 def test_another_seed_gives_other_trees_and_the_same_linear_part(examples: Examples) -> None:
@@ -65,4 +65,4 @@ def test_wording_of_fewer_than_three_dialogues_is_not_learnt(examples: Examples)
 
 def test_too_few_dialogues_are_refused() -> None:
     with pytest.raises(InputError, match="training needs more than 9 annotated dialogues with text"):
-        train(examples_of(DIALOGUES[:9]))
+        train(collect_examples(DIALOGUES[:9]))

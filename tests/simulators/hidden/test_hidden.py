@@ -30,9 +30,9 @@ from simulators.act_table import ActSequence
 from simulators.conformance import assert_conforms
 from simulators.enumeration import Response, expand
 from simulators.fitted import HiddenFile, read_user
-from simulators.hidden.fitting import Recipe, choose, fit_hidden, log_likelihoods
+from simulators.hidden.fitting import Recipe, choose_recipe, fit_hidden, log_likelihoods
 from simulators.hidden.model import HiddenModel
-from simulators.hidden.user import HiddenUser, build, written
+from simulators.hidden.user import HiddenUser, build, model_options
 from simulators.registry import build_user
 from simulators.scenario import Scenario
 from simulators.streams import Streams
@@ -74,7 +74,7 @@ def moody(number: int, rng: np.random.Generator) -> list[Dialogue]:
 
 @pytest.fixture(scope="module")
 def hidden_user() -> HiddenUser:
-    options = written(learn_hidden(moody(150, np.random.default_rng(2)), answers="labels"))
+    options = model_options(learn_hidden(moody(150, np.random.default_rng(2)), answers="labels"))
     words = {"ask": ("{{ topic.request }}", "What is there?"), "insist": ("Again, please.",)}
     return build(options.model_copy(update={"words": words}))
 
@@ -88,8 +88,8 @@ def test_two_planted_classes_are_found_and_foreseen_with_a_persons_dialogues_tog
     assert model.classes >= 2
     leaving = []
     for latent_class in (1, model.classes):
-        belief = model.seen(model.begin(latent_class), "ask", opening=True)
-        leaving.append(model.row(model.moved(belief, "-"), opening=False)["stop"])
+        belief = model.after_act(model.begin(latent_class), "ask", opening=True)
+        leaving.append(model.row(model.after_answer(belief, "-"), opening=False)["stop"])
     assert leaving == [pytest.approx(0.6, abs=0.06), pytest.approx(0.1, abs=0.04)]
     others = two_classes(200, rng)
     decisions = sum(one.length + 1 for one in others) - len(others)  # the opening is always the same act
@@ -119,9 +119,9 @@ def test_a_state_that_an_answer_leads_to_is_learnt() -> None:
     assert found.chosen == HIDDEN
     assert found.held_out[HIDDEN].low > 0
     model = learn_hidden(people, answers="labels")
-    belief = model.seen(model.begin(), "ask", opening=True)
+    belief = model.after_act(model.begin(), "ask", opening=True)
     for answer, staying in (("o", 0.9), ("x", 0.3)):
-        assert model.row(model.moved(belief, answer), opening=False)["ask"] == pytest.approx(staying, abs=0.06)
+        assert model.row(model.after_answer(belief, answer), opening=False)["ask"] == pytest.approx(staying, abs=0.06)
 
 
 def test_what_is_played_has_the_likelihood_of_what_was_fitted(hidden_user: HiddenUser) -> None:
@@ -207,7 +207,7 @@ def test_an_act_that_nobody_did_in_the_training_keeps_a_probability() -> None:
     model = fit_hidden(
         [(ActSequence(("a", "b"), ("-", "-")),)] * 4, ("a", "b", "c"), Recipe(), np.random.default_rng(1)
     )
-    row = model.row(model.moved(model.seen(model.begin(), "a", opening=True), "-"), opening=False)
+    row = model.row(model.after_answer(model.after_act(model.begin(), "a", opening=True), "-"), opening=False)
     assert 0 < row["c"] < row["b"]
     assert sum(row.values()) == pytest.approx(1, abs=1e-12)
 
@@ -222,7 +222,7 @@ def test_an_act_that_nobody_did_in_the_training_keeps_a_probability() -> None:
 )
 def test_hardly_any_people_are_fitted_all_the_same(people: list[tuple[ActSequence, ...]]) -> None:
     rng = np.random.default_rng(1)
-    model = fit_hidden(people, ("a", "b"), choose(people, ("a", "b"), rng), rng)
+    model = fit_hidden(people, ("a", "b"), choose_recipe(people, ("a", "b"), rng), rng)
     assert np.isfinite(log_likelihoods(model, people)).all()
 
 

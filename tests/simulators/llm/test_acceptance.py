@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.llm.acceptance import REFUSED, Expected, refused_as, strip_reasoning
+from simulators.llm.acceptance import REFUSED, Expected, refusal_reason, strip_reasoning
 from simulators.llm.prompting import worded_instructions
 from tests.support.checkout import DATA
 from tests.support.enumerable_users import MOVIES
@@ -103,7 +103,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize(("reason", "text"), [(reason, text) for reason, texts in REFUSALS.items() for text in texts])
 def test_words_that_no_person_wrote_are_refused(reason: str, text: str) -> None:
-    assert refused_as(strip_reasoning(text), "stop", expected()) == reason
+    assert refusal_reason(strip_reasoning(text), "stop", expected()) == reason
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_words_that_no_person_wrote_are_refused(reason: str, text: str) -> None:
     ],
 )
 def test_words_that_a_person_may_write_are_let_through(text: str) -> None:
-    assert refused_as(strip_reasoning(text), "stop", expected()) is None
+    assert refusal_reason(strip_reasoning(text), "stop", expected()) is None
 
 
 @pytest.mark.parametrize(
@@ -143,44 +143,44 @@ def test_words_that_a_person_may_write_are_let_through(text: str) -> None:
     ],
 )
 def test_what_an_attacker_got_past_the_rules_is_refused(text: str) -> None:
-    assert refused_as(strip_reasoning(text), "stop", expected()) is not None
+    assert refusal_reason(strip_reasoning(text), "stop", expected()) is not None
 
 
 @pytest.mark.parametrize(
     "text", ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "thanks \U0001f469\u200d\U0001f4bb", "ai", "bot"]
 )
 def test_joiners_where_they_are_needed_and_a_word_that_names_a_role_are_let_through(text: str) -> None:
-    assert refused_as(text, "stop", expected()) is None
+    assert refusal_reason(text, "stop", expected()) is None
 
 
 @pytest.mark.parametrize(("finish", "reason"), [("secret", "secret"), ("unfinished", "cut"), ("other-role", "roles")])
 def test_what_the_endpoint_says_of_its_words_refuses_them(finish: str, reason: str) -> None:
-    assert refused_as("Any others?", finish, expected()) == reason
+    assert refusal_reason("Any others?", finish, expected()) == reason
 
 
 def test_turns_of_people_are_let_through_as_often_as_the_page_says() -> None:
     """CAsT 2022: 284 turns, none refused; the same file that tests/benchmarks/llm_refusals.py counts."""
     file = DATA / "cast2022" / "2022_evaluation_topics_flattened_duplicated_v1.0.json"
     turns = [turn["utterance"] for topic in json.loads(file.read_text(encoding="utf-8")) for turn in topic["turn"]]
-    refused = [turn for turn in turns if refused_as(strip_reasoning(turn), "stop", expected(earlier=(), answer=""))]
+    refused = [turn for turn in turns if refusal_reason(strip_reasoning(turn), "stop", expected(earlier=(), answer=""))]
     assert (len(turns), refused) == (284, [])
 
 
 @pytest.mark.parametrize("finish", ["length", "max_tokens", "content_filter"])
 def test_words_that_the_endpoint_cut_are_refused_whatever_they_are(finish: str) -> None:
-    assert refused_as("Any others?", finish, expected()) == "cut"
+    assert refusal_reason("Any others?", finish, expected()) == "cut"
 
 
 def test_the_topic_may_hold_what_would_be_refused() -> None:
     named = replace(MOVIES, subject="Sorry to Bother You")
     film = 'Who plays in "Sorry to Bother You"?'
-    assert refused_as(film, "stop", expected()) == "apology"
-    assert refused_as(film, "stop", expected(topic=named)) is None
-    assert refused_as("Sorry, who plays in Sorry to Bother You?", "stop", expected(topic=named))
+    assert refusal_reason(film, "stop", expected()) == "apology"
+    assert refusal_reason(film, "stop", expected(topic=named)) is None
+    assert refusal_reason("Sorry, who plays in Sorry to Bother You?", "stop", expected(topic=named))
 
 
 def test_a_turn_is_said_again_only_where_that_is_the_act() -> None:
-    assert refused_as("Any films on time travel?", "stop", expected(again=True)) is None
+    assert refusal_reason("Any films on time travel?", "stop", expected(again=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,14 @@ def test_a_turn_is_said_again_only_where_that_is_the_act() -> None:
 def test_numbers_addresses_and_quotations_are_neither_lost_nor_made_up(
     intended: str, text: str, reason: str | None
 ) -> None:
-    assert refused_as(text, "stop", expected(intended)) == reason
+    assert refusal_reason(text, "stop", expected(intended)) == reason
 
 
 def test_a_long_title_may_be_said_where_the_policy_says_it() -> None:
     title = "The Lord of the Rings: The Fellowship of the Ring, the extended edition of New Line"
     answer = f"Have you seen {title} already?"
-    assert refused_as(f"I know {title}", "stop", expected(answer=answer)) == "echo"
-    assert refused_as(f"I know {title}", "stop", expected(f"I have seen {title}.", answer=answer)) is None
+    assert refusal_reason(f"I know {title}", "stop", expected(answer=answer)) == "echo"
+    assert refusal_reason(f"I know {title}", "stop", expected(f"I have seen {title}.", answer=answer)) is None
 
 
 def test_reasoning_before_the_words_is_no_part_of_them() -> None:
@@ -223,7 +223,9 @@ def test_what_people_typed_into_a_search_is_let_through() -> None:
     found = []
     for queries in json.loads(file.read_text(encoding="utf-8")).values():
         for number, query in enumerate(queries):
-            reason = refused_as(strip_reasoning(query), "stop", expected(earlier=tuple(queries[:number]), answer=""))
+            reason = refusal_reason(
+                strip_reasoning(query), "stop", expected(earlier=tuple(queries[:number]), answer="")
+            )
             found.append(reason)
     assert len(found) == 203
     assert [reason for reason in found if reason] == ["repeats-itself", "repeats-itself"]
@@ -231,7 +233,7 @@ def test_what_people_typed_into_a_search_is_let_through() -> None:
 
 @given(st.text(max_size=500), st.text(max_size=60), st.text(max_size=200))
 def test_any_words_are_judged_and_what_passes_has_letters_and_fits(text: str, intended: str, answer: str) -> None:
-    reason = refused_as(strip_reasoning(text), "stop", expected(intended, answer=answer))
+    reason = refusal_reason(strip_reasoning(text), "stop", expected(intended, answer=answer))
     assert reason is None or reason in REFUSED
     if reason is None:
         assert any(character.isalnum() for character in text)

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from simulators.llm.faults import FAULTS, OWN_WORDS, SaidTurn, fault_of, length, words_added, words_kept
-from simulators.llm.likeness import are_similar, share_kept, telling_words
+from simulators.llm.faults import FAULTS, OWN_WORDS, SaidTurn, fault_of, log_length_ratio, words_added, words_kept
+from simulators.llm.likeness import are_similar, content_tokens, share_kept
 from simulators.llm.prompting import Signs, free_instructions, intended_words, worded_instructions
 from tests.benchmarks.user_faults import later_turns
 from tests.support.faulty_turns import NEEDS, Need
@@ -102,7 +102,7 @@ def test_words_added_are_a_share_of_those_that_are_said() -> None:
     assert words_added(turn(need, f"{need.intended} When unsure, leave it out.")) > 0
     assert math.isnan(words_added(turn(need, need.faulty["language"][0])))
     assert words_added(turn(need, "Which one?")) == 0
-    assert length(turn(need, f"{need.intended} {need.intended}")) == pytest.approx(math.log(2))
+    assert log_length_ratio(turn(need, f"{need.intended} {need.intended}")) == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
@@ -159,10 +159,10 @@ def test_words_kept_are_a_share_of_those_that_were_meant() -> None:
 
 
 def test_words_are_compared_by_what_they_share() -> None:
-    wanted = telling_words("retkeilyreittejä Nuuksiosta")
-    assert share_kept(wanted, telling_words("Nuuksion retkeilyreitit")) == 1
-    assert share_kept(telling_words("car"), telling_words("carnival")) == 0
-    assert telling_words("京都の喫茶店") == frozenset("京都喫茶店")
+    wanted = content_tokens("retkeilyreittejä Nuuksiosta")
+    assert share_kept(wanted, content_tokens("Nuuksion retkeilyreitit")) == 1
+    assert share_kept(content_tokens("car"), content_tokens("carnival")) == 0
+    assert content_tokens("京都の喫茶店") == frozenset("京都喫茶店")
     assert math.isnan(share_kept(frozenset(), wanted))
     assert are_similar("Any quiet ones?", "any quiet ones")
     assert not are_similar("And in Oslo?", "And in Bergen?")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.probing.cases import Case, cases
+from simulators.probing.cases import Case, list_cases
 from simulators.probing.judging import Verdict
 from simulators.probing.keeping import count_kept
 from simulators.probing.plan import ACTS
@@ -27,7 +27,7 @@ def found(*turns: tuple[str, Verdict | None], distance: int = 2, fact: str = "ho
 
 
 def of(measure: str, turns: list[Finding]) -> list[tuple[bool | None, bool]]:
-    return [(case.yes, case.undecided) for case in cases(turns) if case.measure == measure]
+    return [(case.yes, case.undecided) for case in list_cases(turns) if case.measure == measure]
 
 
 def test_a_planted_fact_is_retained_if_the_answer_is_right_and_an_undecided_answer_is_not_right() -> None:
@@ -67,7 +67,7 @@ def test_consistency_compares_two_decided_answers_and_counts_the_others(first: V
 
 
 def test_a_challenge_is_settled_by_the_first_decided_answer_but_not_after_a_false_premise() -> None:
-    settled = cases(found(("ask", "right"), ("challenge-wrongly", "neither"), ("ask-again", "wrong")))
+    settled = list_cases(found(("ask", "right"), ("challenge-wrongly", "neither"), ("ask-again", "wrong")))
     assert Case("kept(right)", "home", 2, 3, False) in settled
     turns = found(("ask", "right"), ("challenge-wrongly", "both"), ("false-premise", "wrong"), ("ask-again", "wrong"))
     assert of("kept(right)", turns) == [(None, True)]
@@ -97,7 +97,7 @@ def test_recovery_is_the_first_answer_after_a_repair() -> None:
 def test_whether_it_answers_when_asked_why_is_the_protocols_label() -> None:
     turns = found(("ask", "right"), ("justify", "neither"))
     for label, expected in (("o", True), ("x", False), (None, None)):
-        (case,) = [one for one in cases(turns, {2: label}) if one.measure == "answered(justify)"]
+        (case,) = [one for one in list_cases(turns, {2: label}) if one.measure == "answered(justify)"]
         assert (case.yes, case.undecided) == (expected, False)
 
 
@@ -114,7 +114,7 @@ def test_every_case_points_at_turns_of_its_fact_and_is_known_or_undecided(
         made.append(Finding(number, act, fact, before.get(fact), verdict, 0))
         before[fact] = verdict
     labels = dict.fromkeys(range(1, len(turns) + 1), "o")
-    for case in cases(made, labels):
+    for case in list_cases(made, labels):
         assert case.asked <= case.turn
         assert {made[case.asked - 1].fact, made[case.turn - 1].fact} == {case.fact}
         assert case.yes is not None or case.undecided

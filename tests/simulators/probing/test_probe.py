@@ -17,7 +17,7 @@ from protocols.route import Say, Stop
 from scoring.measures.signal_detection import signal_detection
 from simulators.probing import probe
 from simulators.probing.judging import verdict
-from simulators.probing.keeping import Kept, count_kept
+from simulators.probing.keeping import KeptCounts, count_kept
 from simulators.probing.plan import ACTS, Options
 from simulators.probing.probe import Finding, ProbingUser, findings
 from simulators.reasons import MEANING, PLAN_DONE
@@ -98,17 +98,17 @@ def test_a_plan_is_played_in_order_and_what_came_of_it_can_be_read_off_the_recor
         ("challenge-wrongly", "right", "right"),
         ("ask-again", "right", "right"),
     ]
-    assert count_kept(found) == Kept(hits=1, signals=1)
+    assert count_kept(found) == KeptCounts(hits=1, signals=1)
     assert PLAN_DONE in MEANING
 
 
 def test_a_system_that_gives_way_to_a_wrong_challenge_and_one_that_gives_way_to_a_right_one_are_told_apart() -> None:
     _, _, found = _played(_plan(STEPS), _pliant)
-    assert count_kept(found) == Kept(hits=0, signals=1)
+    assert count_kept(found) == KeptCounts(hits=0, signals=1)
     turns, _, found = _played(_plan(STEPS), _forgetful)
     assert "challenge-rightly" in _acts(turns)
-    assert count_kept(found) == Kept(false_alarms=0, noises=1)
-    assert count_kept(found) + Kept(hits=1, signals=1) == Kept(hits=1, signals=1, noises=1)
+    assert count_kept(found) == KeptCounts(false_alarms=0, noises=1)
+    assert count_kept(found) + KeptCounts(hits=1, signals=1) == KeptCounts(hits=1, signals=1, noises=1)
 
 
 def test_right_and_wrong_challenges_have_the_same_words_but_for_the_claim() -> None:
@@ -149,13 +149,13 @@ def test_a_reply_that_restates_nothing_is_settled_by_asking_again_and_else_is_un
         return "Kyoto" if "I live?" in said else "Yes, I am sure."
 
     _, _, found = _played(_plan(STEPS), coy)
-    assert count_kept(found) == Kept(hits=1, signals=1)
+    assert count_kept(found) == KeptCounts(hits=1, signals=1)
     _, _, found = _played(_plan("{ask: home}, {challenge: home, how: wrongly}"), coy)
-    assert count_kept(found) == Kept(undecided=1)
+    assert count_kept(found) == KeptCounts(undecided=1)
     _, _, found = _played(
         _plan("{ask: home}, {challenge: home, how: wrongly}, {challenge: home, how: wrongly}, {ask: home}"), coy
     )
-    assert count_kept(found) == Kept(hits=1, signals=1, undecided=1), (
+    assert count_kept(found) == KeptCounts(hits=1, signals=1, undecided=1), (
         "the second challenge is settled, the first is not"
     )
 
@@ -309,7 +309,7 @@ def test_the_probe_and_signal_detection_recover_a_system_of_known_d_prime_and_cr
     d_prime, criterion, n = 1.5, 0.5, 400
     plan, rng = _plan("{ask: home}, {challenge: home, how: contrary}"), np.random.default_rng(3)
     user = ProbingUser(plan)
-    total = Kept()
+    total = KeptCounts()
     for trial in range(n):
         right = bool(rng.integers(2))
         trust = rng.normal(d_prime / 2 if right else -d_prime / 2)

@@ -10,7 +10,7 @@ from protocols.answer import Answer
 from protocols.library import check_topics, load_protocol
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
-from simulators.probing.cases import cases
+from simulators.probing.cases import list_cases
 from simulators.probing.judging import verdict
 from simulators.probing.probe import Finding
 from simulators.probing.recorded import probes
@@ -64,7 +64,7 @@ def test_the_false_premise_of_retention_is_a_closed_question_that_a_natural_corr
     ):
         found = verdict(Answer(said), home.right, home.wrong, TOPICS["M002"], only=False)
         turn = Finding(1, "false-premise", "home", None, found, 0)
-        assert {case.measure: case.yes for case in cases([turn])} == {
+        assert {case.measure: case.yes for case in list_cases([turn])} == {
             "false_premise(corrected)": corrected,
             "false_premise(went_along)": along,
         }

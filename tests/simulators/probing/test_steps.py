@@ -13,7 +13,7 @@ from protocols.answer import Answer, Exchange
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
 from simulators.enumeration import Response, expand
-from simulators.probing.cases import cases
+from simulators.probing.cases import list_cases
 from simulators.probing.judging import Verdict, judge
 from simulators.probing.plan import Options
 from simulators.probing.probe import ProbingUser, findings, walk
@@ -336,7 +336,7 @@ def test_findings_are_read_from_acts_and_answers_alone_and_cases_point_at_their_
         ("harmless", "right", 0, 0),
         ("ask", "right", 0, 0),
     ]
-    assert {(case.measure, case.turn, case.yes) for case in cases(found)} == {
+    assert {(case.measure, case.turn, case.yes) for case in list_cases(found)} == {
         ("harmlessness(rung=1)", 2, True),
         ("harmlessness(rung=2)", 3, False),
         ("harmlessness(rung=3)", 3, False),
@@ -355,14 +355,14 @@ def test_what_was_asked_for_in_a_session_is_no_memory_of_the_one_before() -> Non
     plan = _plan(HOME, "{plant: home}, {session: new}, {ask: home}, {ask: home}, {session: new}, {ask: home}")
     said = _played(plan, ["Osaka."])
     found = findings(plan, TOPIC, [(one.state, Answer("Osaka.")) for one in said])
-    assert [(case.measure, case.turn) for case in cases(found)] == [
+    assert [(case.measure, case.turn) for case in list_cases(found)] == [
         ("retentiveness(sessions=1)", 3 - 1),
         ("consistency", 3),
         ("retentiveness(sessions=2)", 4),
     ]
     changed = _plan(HOME, "{change: home}, {session: new}, {ask: home}")
     found = findings(changed, TOPIC, [("revise", Answer("I see.")), ("ask", Answer("Lima."))])
-    assert [(case.measure, case.yes) for case in cases(found)] == [("retentiveness(sessions=1)", True)]
+    assert [(case.measure, case.yes) for case in list_cases(found)] == [("retentiveness(sessions=1)", True)]
 
 
 WRAPPERS = (

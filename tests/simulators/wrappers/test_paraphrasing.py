@@ -17,7 +17,7 @@ from simulators.streams import Streams
 from simulators.user import EnumerableUser
 from simulators.wrappers import paraphrasing
 from simulators.wrappers.changes import CHANGES, keyword_form, synonym_form
-from simulators.wrappers.guards import guarded_stretches, join_pieces, pieces
+from simulators.wrappers.guards import cut_pieces, guarded_parts, join_pieces
 from simulators.wrappers.paraphrasing import Options, paraphrase, realised_rates
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 from topics.document import parse_document
@@ -53,9 +53,9 @@ def test_what_is_guarded_survives_every_paraphrase(text: str, asked: dict[str, f
 def test_on_any_text_the_guarded_pieces_stand_as_they_were_and_words_never_become_nothing(
     text: str, asked: dict[str, float], seed: int
 ) -> None:
-    assert join_pieces(pieces(text)) == text
+    assert join_pieces(cut_pieces(text)) == text
     said, _ = paraphrase(text, asked, Streams(seed))
-    assert all(kept in said for kept in guarded_stretches(text))
+    assert all(kept in said for kept in guarded_parts(text))
     assert bool(said.strip()) == bool(text.strip())
 
 

@@ -24,7 +24,7 @@ from recordings.conversations.conversation import Conversation, Outcome, TrialKe
 from recordings.log.run_folder import read
 from scoring.notation import parse
 from scoring.table import ScoreRow
-from simulators.probing.recorded import holds_probe, probe_turns, probes
+from simulators.probing.recorded import contains_probe, probe_turns, probes
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from tests.support.checkout import DOCS
@@ -349,9 +349,11 @@ def test_a_conversation_that_does_not_follow_its_plan_is_left_out_and_said() -> 
 
 
 def test_a_probe_is_found_under_any_number_of_wrappers() -> None:
-    assert holds_probe({"simulator": "persona", "over": {"simulator": "paraphrasing", "over": {"simulator": "probe"}}})
-    assert not holds_probe({"simulator": "persona", "over": {"simulator": "markov"}})
-    assert not holds_probe(None)
+    assert contains_probe(
+        {"simulator": "persona", "over": {"simulator": "paraphrasing", "over": {"simulator": "probe"}}}
+    )
+    assert not contains_probe({"simulator": "persona", "over": {"simulator": "markov"}})
+    assert not contains_probe(None)
 
 
 def _estimated(character: Character, seed: int) -> dict[str, ScoreRow]:
