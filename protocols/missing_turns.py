@@ -27,8 +27,8 @@ def fewest_turns_onward(
     """Return the number of user turns, at least 0, that were certain to follow user turn `turn`, said in `state`.
 
     `used` counts the topic's turns that each state had said by then. `target` is the state chosen to speak next, or
-    "" if none was chosen, as in a breakdown; then every edge of `state` that continues is considered. Returns 1 for a
-    state that is not in the protocol, because another protocol was recorded.
+    "" if none was chosen, as in a breakdown; then every edge of `state` that continues is considered. Returns 1 if
+    the protocol has no such state, which means that another protocol was recorded.
     """
     if state not in protocol.states or (target and target not in protocol.states):
         return 1

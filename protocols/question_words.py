@@ -14,7 +14,7 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Regular expressions for the phrases of one language; "" adds nothing.
+    """Regular expressions for the phrases of one language. An empty one adds nothing.
 
     requests: asks to be told something, with or without a question mark.
     meant: asks what the user meant.

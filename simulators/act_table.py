@@ -162,7 +162,7 @@ class ActTable:
         return found
 
     def count(self, after: Sequence[str], answer: str = UNKNOWN) -> int:
-        """Return how often exactly this context was seen."""
+        """Return the number of times that this exact context was seen."""
         return self._levels.get(_context(after, answer, self.order), Counter()).total()
 
     def as_json(self) -> dict[str, object]:

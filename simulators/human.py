@@ -42,7 +42,8 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the person's words. Raises WordsWanted if they are missing, and ValueError if empty or out of turn."""
+        """Return the person's words. Raises WordsWanted if they are missing, and ValueError if they are empty or out
+        of turn."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)

@@ -39,7 +39,7 @@ M = TypeVar("M", bound=Memory)
 @dataclass(frozen=True, slots=True)
 class Move(Generic[M]):
     """A possible act, with its probability given that the user stays. `item` is what the act is about, or "".
-    `memory` is the memory after the act, except for the turn, which is counted when it is said."""
+    `memory` is the memory after the act, but its turn is increased only when the act is said."""
 
     probability: float
     act: str
@@ -73,7 +73,7 @@ class Plan(Generic[M]):
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
     def choice(self, done: Say | Stop) -> Choice:
-        """Return how likely the action was, in any words."""
+        """Return the record of this action: its probability, in any words, and the options of the plan."""
         leaving: dict[str, float] = {}
         for reason, probability in self.exits:
             if probability > _LEAST:

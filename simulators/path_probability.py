@@ -19,7 +19,7 @@ from simulators.user import EnumerableUser
 # The outcome of a user that leaves.
 LEAVES = "user-stopped"
 
-_LEAST = 1e-12  # less is rounding
+_LEAST = 1e-12  # smaller probabilities are rounding errors
 
 # A decision as a system sees it: `say`, or `come back` in a new session, with the words; or the outcome by which
 # the user's side ends.

@@ -161,7 +161,7 @@ def _not_built(document: Document, name: str, how: str) -> InputError:
 
 
 def build_users(protocol: Protocol) -> dict[str, User]:
-    """Build the simulated users of the protocol, by name. Raises the errors of `build_user`."""
+    """Build the simulated users of the protocol, by name. Raises InputError as `build_user` does."""
     return {name: build_user(user.document) for name, user in protocol.users.items()}
 
 

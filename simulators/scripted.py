@@ -43,7 +43,7 @@ def add_choice(user: User, state: State, observation: Observation | None, action
 
 
 def judge_unlabelled(topic: Topic, answer: Answer) -> str:
-    """Judge an answer without a label: every answer counts except an empty one, an error page and a refusal."""
+    """Classify an answer without a label as `empty`, `error-page`, `refusal` or otherwise `answered`."""
     sight = Sight(topic, (Exchange("", answer),))
     judged = {"empty": Empty().judge, "error-page": ErrorPage().judge, "refusal": Refusal().judge}
     return next((name for name, judge in judged.items() if judge(sight).holds), "answered")

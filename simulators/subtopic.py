@@ -55,7 +55,7 @@ class Requery(StrictModel):
 
 
 class Matrices(StrictModel):
-    """Transition matrices. Rows are the current subtopic, columns the next; rows sum to 1."""
+    """Transition matrices. Rows are the current subtopic and sum to 1; columns are the next subtopic."""
 
     useful: tuple[tuple[Probability, ...], ...] = Field(description="M⁺, used after a useful answer")
     useless: tuple[tuple[Probability, ...], ...] = Field(description="M⁻, after a useless one")

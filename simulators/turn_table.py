@@ -20,7 +20,7 @@ from simulators.act_table import ANY, START, STOP, UNKNOWN, ActSequence, Context
 
 _ENOUGH = 50  # decisions at a turn; fewer are grouped with those before
 
-# The first user turn after which it holds, and how often each act (or `stop`) followed, by context.
+# A stretch: the first user turn after which it holds, and how often each act (or `stop`) followed, by context.
 Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
 
 

@@ -18,8 +18,8 @@ __all__ = ["EnumerableUser", "User", "route_by"]
 class User(Protocol):
     """A participant that takes the user's side of a conversation.
 
-    The caller passes streams that are already at the turn about to be taken (`rng.at(turn)`, from 1; 0 for the
-    start). A user calls each stream at most once in a decision.
+    The caller passes streams that are already at the turn about to be taken: `rng.at(turn)`, from 1, or `rng.at(0)`
+    for the start. A user calls each stream at most once in a decision.
     """
 
     @property

@@ -24,7 +24,7 @@ from topics.identity import generator
 Floats = npt.NDArray[np.float64]
 
 _TREES = 300  # rounds of boosting
-_TREES_SHARE = 0.45  # rounds of boosting
+_TREES_SHARE = 0.45  # weight of the trees; the linear part has the rest
 _RIDGE = 3.0  # penalty of the linear part
 _FEATURE_SCALE = 0.1  # against n-grams, which are 0 or 1
 _LEAST_DIALOGUES = 3  # an n-gram in fewer dialogues is a name or a slip

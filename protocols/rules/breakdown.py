@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -11,9 +11,6 @@ from protocols.breakdown.features import WINDOW, Utterance
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.decimals import decimal
-
-if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
-    pass
 
 _FEATURES_SHOWN = 5  # features named as evidence
 _QUOTED = re.compile("^system says “(.*)”$")
@@ -32,6 +29,7 @@ class Breakdown(AnswerRule):
     above: float = Field(ge=0, lt=1, allow_inf_nan=False)
 
     def judge(self, sight: Sight) -> Verdict:
+        # Imported here, because numpy takes 0.2 s to import and most protocols detect nothing.
         from protocols.breakdown.detector import load_detector
 
         turns = [

@@ -58,7 +58,7 @@ GROUP = "harvest.rules"
 _COMPOSED = ("any", "all", "not", "thoughts")
 _ATTRIBUTES = ("version", "needs", "judge", "unfit")
 
-# Finds a named rule of the same file; the place is that of the name.
+# Finds a rule of the same file by its name, which is at the position `Loc`.
 NamedRule = Callable[[str, Loc], Rule]
 
 

@@ -17,7 +17,7 @@ from topics.topic import Topic
 __all__ = ["Rule", "Sight", "Verdict", "absence", "limit_evidence", "span"]
 
 _LONGEST_QUOTE = 300  # characters of evidence
-_MOST_PIECES = 100  # of evidence
+_MOST_PIECES = 100  # pieces of evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 A person has the same class in all their dialogues, so the posterior of the class uses all of them; given the class,
 dialogues are independent. One EM step is a Baum–Welch step with each dialogue weighted by that posterior.
-Pseudo-observations keep every row above 0: one of the overall distribution of acts for an emission; for transitions
-after one answer, five of the transitions after any answer; and one uniform observation for all other rows.
+Pseudo-observations keep every row above 0. An emission gets one of the overall distribution of acts. Transitions
+after one answer get five of the transitions after any answer. All other rows get one uniform observation.
 
 EM finds a local maximum that depends on its start, and the true number of states is unknown. Therefore a mixture of
 models of several sizes is played, each fitted from several random starts with equal weights. The weights of the sizes

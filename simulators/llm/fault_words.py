@@ -15,7 +15,7 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Regular expressions for the phrases of one language; "" adds nothing.
+    """Regular expressions for the phrases of one language. An empty one adds nothing.
 
     serves: offers, recommends or delivers, as an assistant does.
     leaks: mentions instructions, a test or a role.

@@ -170,7 +170,7 @@ class SaidTurn:
         return any(not (self.intended and meant and likeness.are_similar(self.intended, meant)) for meant in alike)
 
     def denies_need(self) -> bool:
-        """Return whether only one of the turn and the policy's words negates the sentence with the need."""
+        """Return whether exactly one of the turn and the policy's words negates the sentence that states the need."""
         wanted = self.words_to_keep()
         if not wanted:
             return False
@@ -240,7 +240,7 @@ def log_length_ratio(turn: SaidTurn) -> float:
 
 
 def _says_part_of_order(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
-    """Return whether two consecutive new words of an order are consecutive in the turn."""
+    """Return whether the turn repeats two consecutive words of an order that were not given to the user."""
 
     def is_new(word: str) -> bool:
         own = likeness.content_tokens(word)

@@ -45,7 +45,8 @@ _KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 
 def content_tokens(text: str) -> frozenset[str]:
-    """Return the content words of a text; in languages without spaces, runs of Katakana and single Han characters."""
+    """Return the content words of a text. In languages without spaces, these are runs of Katakana and single Han
+    characters."""
     plain = unicodedata.normalize("NFKC", text[:LONGEST])
     runs = {run for found in _SPACED_OTHERWISE.findall(plain) for run in _split_run(found)}
     rest = _KANA.sub(" ", plain)
@@ -70,7 +71,8 @@ def _is_hangul(word: str) -> bool:
 
 
 def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """Return the share in [0, 1] of the wanted words that occur, exactly or by their stem; NaN without wanted words."""
+    """Return the share in [0, 1] of the wanted words that occur, exactly or by their stem. NaN if no words are
+    wanted."""
     if not wanted:
         return math.nan
     return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)
@@ -99,7 +101,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """Count the words of a text; in languages without spaces, the characters."""
+    """Count the words of a text, or its characters in languages without spaces."""
     return len(_tokens(text))
 
 

@@ -45,7 +45,8 @@ class Then(StrictModel):
 
     right: Words = Field(min_length=1, description="phrases of an answer that follows the change")
     wrong: Words | None = Field(
-        default=None, description="phrases of one that does not; default: what was right before and is not right now"
+        default=None,
+        description="phrases of an answer that does not follow it; default: what was right before and no longer is",
     )
 
     @model_validator(mode="after")
@@ -95,7 +96,7 @@ class Instruction(StrictModel):
     try_: Words = Field(
         alias="try", min_length=1, description="questions whose answers are judged by the rule, each asked once"
     )
-    rule: Any = Field(description="a rule of protocols on the answer alone: the answer follows the instruction")
+    rule: Any = Field(description="a rule, as in protocols, that holds if the answer follows; it sees no other answer")
     breaks: Any = Field(default=None, description="a rule for answers that break it; default: the rule does not hold")
 
     @model_validator(mode="after")
@@ -107,7 +108,7 @@ class Instruction(StrictModel):
     @cached_property
     def rules(self) -> tuple[Rule, Rule | None]:
         """Return the rules for answers that follow the instruction and for answers that break it. The second is None
-        if every answer breaks it that does not follow it."""
+        if every answer that does not follow the instruction breaks it."""
         return _parse_rule(self.rule), None if self.breaks is None else _parse_rule(self.breaks)
 
 

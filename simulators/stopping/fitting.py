@@ -88,7 +88,7 @@ class Fit:
 
 
 def fit_geometric(stays: Iterable[Stay]) -> Fit:
-    """Estimate `p` of `Geometric`; NaN if nobody left or everybody left at once."""
+    """Estimate `p` of `Geometric`. The estimate is NaN if nobody left, or if everybody left at once."""
     stays = tuple(stays)
     chances, leavings = _count_chances(stays, "ox-")
     return Fit({"p": _leaving_share(stays, "ox-")}, _binomial(leavings, chances), chances)

@@ -15,13 +15,13 @@ ORIGIN = "fitted to 223 search sessions of a public log; not to conversations wi
 
 
 class Hazard(StrictModel):
-    """A logistic hazard that grows with the turn and with the share of the need met.
+    """A user with a logistic hazard that grows with the turn and with the share of the need met.
 
     logit h(t) = constant + turn·t + coverage·c, where t is the user turn (from 1) and c the share of the need met.
     The default coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
     geometric patience or two-α (AIC 1048 against 1130 and 1132); they describe that log, not your users: fit them to
-    your own data (`simulators.stopping.fitting.fit_hazard`). Reason: `satisfied` once the whole need is met (c = 1),
-    else `patience`.
+    your own data (`simulators.stopping.fitting.fit_hazard`). The reason for leaving is `satisfied` once the whole
+    need is met (c = 1), and `patience` before.
     """
 
     model: Literal["hazard"] = "hazard"
@@ -42,8 +42,8 @@ class Hazard(StrictModel):
 
 
 class Geometric(StrictModel):
-    """A constant hazard after every answer: h(t) = p, so lengths are geometric with mean 1/p. The default is
-    illustrative. Reason: `patience`."""
+    """A user with the constant hazard h(t) = p after every answer, so lengths are geometric with mean 1/p. The
+    default is illustrative. The reason for leaving is `patience`."""
 
     model: Literal["geometric"] = "geometric"
     p: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")
@@ -60,8 +60,8 @@ class TwoAlpha(StrictModel):
 
     This is the user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I
     Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An
-    unjudged answer counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer,
-    `frustrated` after a useless one, and either, each with its share, after an unjudged one.
+    unjudged answer counts as useful with probability `unjudged`. The reason for leaving is `satisfied` after a useful
+    answer and `frustrated` after a useless one. After an unjudged answer it is either, each with its share.
     """
 
     model: Literal["two-alpha"] = "two-alpha"

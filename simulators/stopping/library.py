@@ -24,10 +24,10 @@ from topics.suggestions import did_you_mean
 
 
 class Frustration(StrictModel):
-    """A user that leaves after too many useless answers: n of them, in total or in a row.
+    """A user that leaves after too many useless answers, in total or in a row.
 
-    h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
-    illustrative. Reason: `frustrated`.
+    With n such answers, the hazard is 0 for n = 0. Otherwise it is a step from 0 to 1 at n = `after` if the width is
+    0, or else logistic((n - after) / width). The defaults are illustrative. The reason for leaving is `frustrated`.
     """
 
     model: Literal["frustration"] = "frustration"
@@ -44,8 +44,11 @@ class Frustration(StrictModel):
 
 
 class Satiation(StrictModel):
-    """A user that leaves after enough useful answers: n of them. h = 0 for n = 0; else 1 if n ≥ after and 0 below
-    (width 0), or logistic((n - after) / width). Defaults are illustrative. Reason: `satisfied`."""
+    """A user that leaves after enough useful answers.
+
+    With n such answers, the hazard is 0 for n = 0. Otherwise it is a step from 0 to 1 at n = `after` if the width is
+    0, or else logistic((n - after) / width). The defaults are illustrative. The reason for leaving is `satisfied`.
+    """
 
     model: Literal["satiation"] = "satiation"
     after: float = Field(default=3, gt=0, le=1000, description="number of useful answers that is enough")
@@ -60,8 +63,8 @@ class Satiation(StrictModel):
 
 
 class PatienceBudget(StrictModel):
-    """A user that leaves (h = 1, before that 0) when its budget of turns taken or words read is used up, whichever
-    comes first. Reason: `patience`."""
+    """A user that leaves when its budget of turns taken or words read is used up, whichever comes first. The hazard
+    is then 1, and 0 before. The reason for leaving is `patience`."""
 
     model: Literal["patience"] = "patience"
     turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; default: no limit")
@@ -90,11 +93,12 @@ class RateOfGain(StrictModel):
     the last `window` turns (or all, if fewer), the gain G is the increase in the share of the need met, and the time
     T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
 
-        h = 1 where r ≤ elsewhere, else 0 (width 0);  h = logistic((elsewhere - r) / width) else.
+        h = 1 if r ≤ elsewhere, else 0               for width 0
+        h = logistic((elsewhere - r) / width)        for other widths
 
     Nobody leaves before turn `least`. The defaults are illustrative, except `reading`: M. Brysbaert, "How many words
-    do we read per minute?", Journal of Memory and Language 109, 2019 (English non-fiction, silent reading). Reason:
-    `satisfied` if anything was found in the conversation, else `frustrated`.
+    do we read per minute?", Journal of Memory and Language 109, 2019 (English non-fiction, silent reading). The
+    reason for leaving is `satisfied` if anything was found in the conversation, and `frustrated` if not.
     """
 
     model: Literal["rate-of-gain"] = "rate-of-gain"

@@ -1,8 +1,8 @@
 """The paraphrasing user: it says what the wrapped user would say, in other words.
 
-Acts and the end are the inner user's. Only words change, by the rules of `simulators.wrappers.changes`, each with its
-own rate. Numbers, names, URLs, quotations and the format that the topic asks for stay exactly as they are
-(`simulators.wrappers.guards`).
+The acts and the end of the conversation are the inner user's. Only words change, by the rules of
+`simulators.wrappers.changes`, each with its own rate. Numbers, names, URLs, quotations and the format that the topic
+asks for stay exactly as they are (`simulators.wrappers.guards`).
 
 At the start one number is drawn from the stream `paraphrasing` and kept in the memory. It determines the words of
 every turn together with the turn and the inner user's words, with one stream for each kind of change. So trials

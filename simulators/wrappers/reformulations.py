@@ -63,8 +63,8 @@ _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The probability of each act. `rows` are by label, and each row sums to 1. `after` has the rows that replace
-    them after an act. `origin` describes the source of the numbers for a report."""
+    """A table of the probabilities of each act. `rows` are by label, and each row sums to 1. `after` has the rows
+    that replace them after an act. `origin` describes the source of the numbers for a report."""
 
     rows: Mapping[str, Mapping[str, float]]
     after: Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -142,7 +142,7 @@ def test_what_cannot_be_played_is_refused_at_its_place(tmp_path: Path, changes: 
     ("changes", "words"),
     [
         ({"topics": {"M001": {"ask": "a"}}}, "topic 'M002' has no words for the state 'ask'"),
-        ({"states": {"more": "Encore ?"}}, "in the state 'insist'"),
+        ({"states": {"more": "Encore ?"}}, "for the state 'insist'"),
         ({"states": {**WORDS["states"], "mroe": "x"}}, "has no words of its own in a state 'mroe'"),  # type: ignore[dict-item]
         ({"format": "harvest-wordings/2"}, "harvest-wordings/1"),
         ({"topics": {"M001": {"ask": "  "}, "M002": {"ask": "b"}}}, "a text with words"),

@@ -472,7 +472,7 @@ def test_a_free_model_leaves_when_its_turns_are_spent() -> None:
     [{"turns": 3}, {"mode": "free", "acts": {"ask": "asks"}}, {"mode": "free", "again": ("ask",)}],
 )
 def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> None:
-    with pytest.raises(ValueError, match="no effect"):
+    with pytest.raises(ValueError, match="cannot be given in the mode"):
         Options.model_validate(options)
 
 
@@ -489,7 +489,7 @@ def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> N
         ("simulator: llm\nagain: [insits]\nover: {simulator: agenda}", "no act 'insits': did you mean 'insist'"),
         ("simulator: llm\nagain: [sing]\nover: {simulator: random, leave: 0.1}", "no act 'sing'"),
         ("simulator: llm\nacts: {fly: x}\nover: {simulator: reformulating, over: {simulator: agenda}}", "no act 'fly'"),
-        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "reworded twice"),
+        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "reword its words twice"),
         ("simulator: llm\nover: {simulator: paraphrasing, typos: 0.1, over: {simulator: llm, mode: free}}", "worded"),
         ("simulator: llm\nlanguage: zz\nover: {simulator: agenda}", "unknown language"),
         ("simulator: llm\nlanguage: Germna\nover: {simulator: agenda}", "did you mean 'German'"),

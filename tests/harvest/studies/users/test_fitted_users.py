@@ -286,7 +286,7 @@ def test_rows_may_be_left_out_of_a_file_and_counts_may_not(tmp_path: Path) -> No
     with pytest.raises(InputError, match="the row for the counts after"):
         read_user(_written(tmp_path, file.model_copy(update={"rows": file.rows[:-1]}).text()))
     bare = file.model_copy(update={"rows": (), "options": markov.Options.model_validate({})})
-    with pytest.raises(InputError, match="no counts"):
+    with pytest.raises(InputError, match="without counts"):
         read_user(_written(tmp_path, bare.text()))
 
 
