@@ -70,14 +70,14 @@ class Attachment:
 class Answer:
     """One system turn as a user sees it.
 
-    text: the whole reply with its links written out (Markdown keeps `[anchor](href)`).
-    links: the links of the reply in order, with their anchors (for plain text, the URL), followed by the links of its
-        sources. Only the first `MOST_LINKS` are kept.
-    links_left_out: the number of links beyond that limit, as counted by `find_links`.
-    sources: the sources in the system's order.
-    thoughts: the reasoning that preceded the answer, or "".
-    refused: True if the system marked its answer as a refusal in a separate field.
-    refusal: the content of that field if there is also a text; otherwise the content is in `text`.
+    - `text`: the whole reply with its links written out (Markdown keeps `[anchor](href)`).
+    - `links`: the links of the reply in order, with their anchors (for plain text, the URL), followed by the links of
+      its sources. Only the first `MOST_LINKS` are kept.
+    - `links_left_out`: the number of links beyond that limit, as counted by `find_links`.
+    - `sources`: the sources in the system's order.
+    - `thoughts`: the reasoning that preceded the answer, or "".
+    - `refused`: True if the system marked its answer as a refusal in a separate field.
+    - `refusal`: the content of that field if there is also a text; otherwise the content is in `text`.
     """
 
     text: str

@@ -14,10 +14,10 @@ from topics.topic import Topic
 class Protocol:
     """What a user says, and how the next turn depends on the answer.
 
-    version: the version number chosen by the author.
-    turn_limit: the largest number of user turns, or None if the graph itself ends.
-    no_match: the label of an answer that matches no edge, or None if that cannot happen.
-    users: the simulated users that speak in some of the states, by name.
+    - `version`: the version number chosen by the author.
+    - `turn_limit`: the largest number of user turns, or None if the graph itself ends.
+    - `no_match`: the label of an answer that matches no edge, or None if that cannot happen.
+    - `users`: the simulated users that speak in some of the states, by name.
     """
 
     name: str

@@ -87,13 +87,14 @@ class Route:
 class Say:
     """The user's next words.
 
-    route: the decision about the previous answer, or None for the opening turn.
-    state: the state of the protocol, or the user's act if no protocol is played.
-    user, act: the name of a simulated user in the protocol and its act; both are "" if the protocol itself speaks.
-    worded: the reason why the source that was asked to word the turn did not supply these words, otherwise "".
-    choice: the draw of a simulated user. Comparisons of turns ignore it.
-    new_session: True if the same person returns and these words open a new session of the system, which then
-        remembers only what it stores about a person.
+    - `route`: the decision about the previous answer, or None for the opening turn.
+    - `state`: the state of the protocol, or the user's act if no protocol is played.
+    - `user`, `act`: the name of a simulated user in the protocol and its act; both are "" if the protocol itself
+      speaks.
+    - `worded`: the reason why the source that was asked to word the turn did not supply these words, otherwise "".
+    - `choice`: the draw of a simulated user. Comparisons of turns ignore it.
+    - `new_session`: True if the same person returns and these words open a new session of the system, which then
+      remembers only what it stores about a person.
     """
 
     text: str

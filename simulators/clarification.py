@@ -4,11 +4,13 @@ Patience and cooperativeness follow A. Salle, S. Malmasi, O. Rokhlenko, E. Agich
 Conversational Search Refinement Through User Simulation", ECIR 2021. Rules recognise a clarifying question
 (`protocols.questions`). A text covers the hidden facet of the need if share(facet, text) ≥ `overlap`.
 
-| the answer | what the user does | |---|---| | is a question that names the facet | `confirm` | | is a closed
-question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` | | is an open
-question | `tell` (says the facet) with probability cooperativeness, else `dismiss` | | covers the facet, and was not
-judged useless | leaves: `satisfied` | | anything else | `redirect` (says the facet) with probability initiative, else
-`insist` |
+| the answer | what the user does |
+|---|---|
+| is a question that names the facet | `confirm` |
+| is a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
+| is an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
+| covers the facet, and was not judged useless | leaves: `satisfied` |
+| anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
 More than `patience` clarifying questions end the conversation (`patience`), as do more than `tries` other answers
 that miss the facet (`frustrated`).

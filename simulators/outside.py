@@ -5,7 +5,7 @@ A user is a pure function, but such words take time. The user treats them like a
 with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing is
 decided twice, and wrappers, protocols and tests around such a user need not know about it.
 
-    respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── there ──► words, to be judged by it
+    respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── found ──► words, to be judged by it
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 

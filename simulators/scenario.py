@@ -18,9 +18,9 @@ State: TypeAlias = Any
 class Scenario:
     """The information that a user is given before the conversation.
 
-    topic: the need as a user knows it, without anything about right answers.
-    traits: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`.
-        Each simulator documents the traits that it reads.
+    - `topic`: the need as a user knows it, without anything about right answers.
+    - `traits`: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`.
+      Each simulator documents the traits that it reads.
     """
 
     topic: Topic

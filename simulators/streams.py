@@ -31,11 +31,11 @@ class Streams:
 
     Call it with the name of a decision, such as `rng("stop")`, to get a numpy Generator.
 
-    seed: the seed of the audit.
-    names: what the streams are for, from the general to the specific.
-    holders: the kinds of the users that wrap the one who draws, the outermost first.
-    tries: the number of times the trial was lost before. A user draws the same numbers in every attempt; words from
-        outside are requested with new seeds (`simulators.outside`).
+    - `seed`: the seed of the audit.
+    - `names`: what the streams are for, from the general to the specific.
+    - `holders`: the kinds of the users that wrap the one who draws, the outermost first.
+    - `tries`: the number of times the trial was lost before. A user draws the same numbers in every attempt; words
+      from outside are requested with new seeds (`simulators.outside`).
     """
 
     seed: int
