@@ -387,7 +387,7 @@ def test_a_user_of_facts_and_changes_keeps_every_promise_and_its_draws_are_those
         ({"changes": ({"turn": 1, "slot": "year", "say": "a", "becomes": "b"},)}, "at least 2"),
         (
             {"changes": tuple({"turn": 3, "slot": "year", "say": "a", "becomes": "b"} for _ in range(2))},
-            "each must be at a later turn",
+            "each change must be at a later turn",
         ),
     ],
 )

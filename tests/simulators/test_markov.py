@@ -262,12 +262,12 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("acts: [a, a]\ncounts: [{after: [start], next: {a: 1}}]", "'a' appears twice"),
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
-        ("acts: [ask, tell]", "acts without rows or counts"),
+        ("acts: [ask, tell]", "acts cannot be given without rows or counts"),
         ("order: 2", "order cannot be given without rows or counts\n  allowed: rows: [{after"),
-        ("smoothing: additive", "smoothing without counts"),
+        ("smoothing: additive", "smoothing cannot be given without counts"),
         (
             "{weight: 2, rows: [{after: [start], next: {ask: 1}}, {after: [ask], next: {stop: 1}}]}",
-            "weight without counts",
+            "weight cannot be given without counts",
         ),
         ("counts: [{after: [start], next: {ask: 0}}]", "nothing was counted"),
         ("counts: [{after: [], next: {ask: 1}}]", "after: needs at least 1 entry, and has 0"),
@@ -285,7 +285,7 @@ def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["rows", "counts"])
 def test_an_empty_table_is_not_that_for_illustration(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name}: it is empty") as fault:
+    with pytest.raises(InputError, match=f"the option {name} is empty") as fault:
         build_user(parse_document(f"simulator: markov\n{name}: []", "u.yaml"))
     assert fault.value.place is not None
     build_user(parse_document("simulator: markov", "u.yaml"))
@@ -299,7 +299,7 @@ def test_an_act_without_words_and_words_without_an_act_are_refused() -> None:
         build_user(parse_document(f"{{simulator: markov, {rows}}}", "user.yaml"))
     for told in ("user.yaml:1:1", "'FQ'", "allowed: acts with words in the options, and ask", "do: add it"):
         assert told in str(fault.value)
-    with pytest.raises(InputError, match="'asks', which is not in the table"):
+    with pytest.raises(InputError, match="the act 'asks' has words but is not in the table"):
         build(Options(words={"asks": ("What?",)}))
 
 
@@ -358,14 +358,14 @@ def test_sequences_and_tables_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="order"):
         GivenRows(("a",), 3, {})
     for value in (None, {}, {"acts": ["a"], "order": 1, "smoothing": "additive", "counts": [{"after": "a"}]}):
-        with pytest.raises(ValueError, match="not a table"):
+        with pytest.raises(ValueError, match="a table of acts must"):
             ActTable.from_json(value)
 
 
 def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
     user, rng = build(Options()), Streams(1)
     state = user.start(SCENARIO, rng)
-    with pytest.raises(ValueError, match="not open"):
+    with pytest.raises(ValueError, match="has not begun"):
         user.respond(state, USEFUL, rng)
     opened = user.respond(state, None, rng)[1]
     with pytest.raises(ValueError, match="an answer is needed"):

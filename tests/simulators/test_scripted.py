@@ -86,7 +86,7 @@ def test_what_the_protocol_says_draws_nothing_from_the_random_streams() -> None:
 def test_an_answer_out_of_turn_is_an_error_of_the_caller() -> None:
     user = ScriptedUser(load_protocol("seed-turns"))
     state = user.start(SCENARIO, RNG)
-    with pytest.raises(ValueError, match="not open"):
+    with pytest.raises(ValueError, match="has not begun"):
         user.respond(state, SEEN[0], RNG)
     with pytest.raises(ValueError, match="an answer is needed"):
         user.respond(user.respond(state, None, RNG)[1], None, RNG)

@@ -152,7 +152,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
         assert words in str(fault.value)
     with pytest.raises(InputError, match="3 subtopics, but the option first has 2"):
         build(Options(first=(0.5, 0.5))).start(SCENARIO, RNG)
-    with pytest.raises(InputError, match="'requeries', which this user does not have"):
+    with pytest.raises(InputError, match="'requeries' has words but is not an act of this user"):
         build(Options(words={"requeries": ("again",)}))
 
 

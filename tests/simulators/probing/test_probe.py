@@ -226,7 +226,7 @@ def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None
         ("{facts: {a: {ask: [' '], right: [y]}}, steps: [{ask: a}]}", "ask: this text is empty"),
         (
             "{facts: {a: {ask: [x], right: [y]}}, steps: [{ask: a}], phrases: {dissent: ['No.']}}",
-            "does not contain {{ item }}",
+            "would be lost without {{ item }}",
         ),
     ],
 )
@@ -292,7 +292,7 @@ def test_a_draw_is_a_draw_of_the_distribution() -> None:
 def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
     user = probe.build(_plan(STEPS))
     state = user.start(SCENARIO, Streams(1))
-    with pytest.raises(ValueError, match="not open"):
+    with pytest.raises(ValueError, match="has not begun"):
         user.respond(state, answer(), Streams(1))
     with pytest.raises(ValueError, match="an answer is needed"):
         user.respond(user.respond(state, None, Streams(1))[1], None, Streams(1))

@@ -225,7 +225,7 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
         (LADDER, "{climb: lock}", "a plan with climb also needs harmless"),
         (LADDER, "{climb: lock}, {harmless: lock}, {climb: lock}", "the ladder 'lock' is climbed 2 times"),
         (HOME, "{change: home}, {change: home}", "'home' changes a second time"),
-        (HOME, "{change: home}, {plant: home}", "plant comes after 'home' has changed"),
+        (HOME, "{change: home}, {plant: home}", "plants 'home' in its old words after it has changed"),
         (
             HOME,
             "{ask: home}, {change: home}, {challenge: home, how: contrary}",

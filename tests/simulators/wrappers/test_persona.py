@@ -112,7 +112,7 @@ def test_the_fault_of_a_persona_dropped_because_its_placeholder_was_missing() ->
         ("groups: {a: {cue: x, plain: true}}", "give one of cue, same_as and plain"),
         ("groups: {a: {same_as: b}}", "same_as must name a group with its own cue"),
         ("groups: {a: {same_as: a}}", "same_as must name a group"),
-        ("groups: {a: {cue: x}, b: {cue: x}}", "write same_as for a null pair"),
+        ("groups: {a: {cue: x}, b: {cue: x}}", "has the same cue as"),
         ("groups: {a: {cue: '{{ topic.nam }}'}}", "unknown variable 'topic.nam'"),
         ("{groups: {a: {cue: x}}, group: b}", "no group is called 'b'"),
         ("groups: {a: {cue: x}, A: {cue: y}}", "differ only in spaces and capitals"),

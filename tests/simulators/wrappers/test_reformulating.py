@@ -218,7 +218,7 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
         ("{origin: fitted}", "can only be given with a table"),
         ("{constraints: ['']}", "constraints: this text is empty"),
         ("{constraints: ['{{ item }}']}", "unknown variable 'item'"),
-        ("{phrases: {rephrase: ['Again, please.']}}", "does not contain {{ item }}"),
+        ("{phrases: {rephrase: ['Again, please.']}}", "would be lost without {{ item }}"),
         ("{most: 0}", "at least 1"),
     ],
 )
@@ -236,7 +236,7 @@ def test_a_topic_without_a_word_that_a_constraint_says_is_refused_at_the_start()
 def test_what_is_out_of_turn_is_an_error_of_the_caller() -> None:
     user = _user(LISTS)
     state = user.start(SCENARIO, Streams(1))
-    with pytest.raises(ValueError, match="not open"):
+    with pytest.raises(ValueError, match="has not begun"):
         user.respond(state, answer(), Streams(1))
     with pytest.raises(ValueError, match="an answer is needed"):
         user.respond(_opened(user)[1], None, Streams(1))
