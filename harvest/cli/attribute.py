@@ -1,4 +1,4 @@
-"""`harvest attribute`: split the difference of a figure between two runs into shares of its causes."""
+"""`harvest attribute`: attribute the difference between two runs to its causes."""
 
 from pathlib import Path
 

@@ -105,7 +105,7 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
 
 
 def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
-    """Yield, for each conversation, the keys common to its lines, its turns, and the index of each system turn by
+    """Yield for each conversation its name and system as a dict, its turns, and the index of each system turn by
     number."""
     for path in paths:
         if is_run(path):

@@ -220,8 +220,8 @@ def _echo(text: str) -> None:
 
 
 def _opening_lines(audit: Audit) -> Iterator[str]:
-    """Yield the first and last words of the first turn and of the seed turns on some topics. They let people notice
-    text that a file lost, or that was split into several turns."""
+    """Yield lines with the first and last words of opening turns and seed turns, for the first topics. They let people
+    notice text that a file lost, or that was split into several turns."""
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):

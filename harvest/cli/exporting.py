@@ -105,7 +105,7 @@ def command(
 
 
 def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
-    """Describe the parts of answers that a format cannot represent, and how many answers have them; "" if none do."""
+    """Describe the parts of answers that a format cannot represent, with the number of answers that contain each."""
     kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
     of = Counter(
         name

@@ -45,7 +45,7 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
 
 
 def _origin_with_note(origin: str) -> str:
-    """Return an origin, with a note if its host is not ASCII, because such a host may look like another one."""
+    """Return an origin, with a note if its host contains characters that may look like others."""
     return f"{origin} ({note})" if (note := host_note(origin)) else origin
 
 

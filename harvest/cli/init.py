@@ -40,7 +40,6 @@ def command(folder: str, driver: str) -> None:
 
 
 def _check_folder(name: str) -> Path:
-    """Return `name` as a path. Raises InputError if no audit can be created there."""
     folder = Path(name)
     if not name.strip():
         raise InputError(f"{name!r} is not the name of a folder", allowed="the path of a folder, or . for this one")

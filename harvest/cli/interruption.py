@@ -121,7 +121,7 @@ def _handled_signals() -> list[signal.Signals]:
 
 
 def _ignore_at_exit() -> None:
-    """Ignore signals during exit, when Python has restored their defaults and one more would change the exit code."""
+    """Ignore signals while Python exits, because it restores their defaults and a signal would change the exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -109,8 +109,8 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """Return the audit with the number of trials with which the run in `folder` was begun. That number may be larger
-    than the one in the audit's file."""
+    """Return the audit with the number of trials of the run in `folder`, which may exceed the number in the audit's
+    file."""
     if not is_run(folder):
         return audit
     begun = read_header(folder).audit

@@ -20,7 +20,7 @@ _ADDRESS_GIVEN = (
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers that rejects NaN, which Click does not find outside any range, and infinities."""
+    """A range of numbers that rejects NaN and infinities. Click itself accepts NaN, which is not outside any range."""
 
     name = "number"  # "float range" is no word for people
 

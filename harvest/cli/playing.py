@@ -1,4 +1,4 @@
-"""Play of an audit from the command line, with messages before and during it."""
+"""Playing an audit from the command line, with messages before and during play."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

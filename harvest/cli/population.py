@@ -18,7 +18,6 @@ from scoring.notation import Term
 
 
 def _read_weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Parse `patient=.5,hasty=.5` as a mapping. Returns None if the option is not given."""
     if value is None:
         return None
     found: dict[str, float] = {}

@@ -51,7 +51,7 @@ class _Revised:
         return self.path.outcome
 
     def label(self, turn: int) -> tuple[str, str]:
-        """Return the recorded and today's label of a turn, as "-" if there is none."""
+        """Return the recorded label of a turn and its label today, each "-" if there is none."""
         was = self.conversation.label(turn)
         now = self.path.routes.get(turn)
         return was, now.label if now is not None else was

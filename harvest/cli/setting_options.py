@@ -33,7 +33,6 @@ class _Choice(click.Choice[str]):
 
 
 def _read_pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
-    """Parse values such as `L1=0.5` and `RATINGS=2` as a mapping. Returns None if the option is not given."""
     found: dict[str, float] = {}
     for value in values:
         name, _, number = value.partition("=")

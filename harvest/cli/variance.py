@@ -1,4 +1,4 @@
-"""`harvest variance`: show how much trials vary, and what more of them would gain."""
+"""`harvest variance`: show how much trials vary, and how much more trials would help."""
 
 from pathlib import Path
 from typing import Any

@@ -205,7 +205,6 @@ class _FindingWriter:
 
     @property
     def _common_topics(self) -> str:
-        """Return a phrase for the topics compared, or "" if all topics are."""
         topics = self.one.topics
         return f"the {pluralize(len(topics), 'topic')} in common" if self.one.left_out and topics else ""
 
@@ -247,15 +246,15 @@ class _FindingWriter:
         return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
 
     def _loss_words(self, pair: Pair) -> list[str]:
-        """Return the lost trials of both systems in words if the losses prevent a verdict, else nothing. More topics
-        would not help, as they would lose as many trials."""
+        """Describe the lost trials of both systems, if their loss prevents a verdict. More topics would lose as
+        many."""
         if pair.bounds is None:
             return []
         said = [(finding.safe_name(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
         return [f"{name}: {words}" for name, words in said if words]
 
     def _cause_advice(self, pair: Pair) -> str:
-        """Return advice about trials whose loss, or whose users, depend on the system. Returns "" if there are none."""
+        """Return advice if lost trials, or differing users, depend on the system, else ""."""
         found = self.found
         names = [name for name in (pair.first, pair.second) if name in found.dependent]
         if not names:
@@ -278,7 +277,6 @@ class _FindingWriter:
         return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
 
     def _size_advice(self, pair: Pair) -> str:
-        """Return how many more topics or trials would settle the question, depending on the estimand."""
         like = self.found.estimand == "like-these"
         wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
         what = "topics like these" if like else "trials of each topic"

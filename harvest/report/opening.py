@@ -83,7 +83,7 @@ def _track_end(values: Sequence[float], measure: str) -> float:
 
 
 def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
-    """Yield a bar for the difference between two systems, around zero. Yields nothing for more systems."""
+    """Yield a bar for the difference between two systems, around zero. Yields nothing if more systems are compared."""
     one = compared_measure(found)
     if one is None or len(found.systems) != 2 or not one.pairs:
         return

@@ -45,7 +45,7 @@ _MOST_POINTS = 2000  # of a scatter plot
 def figure_blocks(
     material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
-    """Yield the figures as `harvest score` prints them, all variants in a part to open, and their notes."""
+    """Yield the figures as `harvest score` prints them, all variants in a part that is closed at first, and notes."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
@@ -209,7 +209,7 @@ _ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')
 
 
 def without_style(svg: str) -> str:
-    """Return a picture without its styles, which the page has once and whose repetition its policy forbids."""
+    """Return a picture without its style sheet, because the page's policy allows only the style sheet of the page."""
     return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
 
 

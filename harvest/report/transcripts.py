@@ -144,7 +144,6 @@ def transcripts(
 
 
 def _conversation_scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:
-    """Return the printed measures of single conversations by system, topic and trial, without variants."""
     shown = {row.measure for row in printed_rows(scored.joint, every=False)}
     judged = (row for row in scored.single("conversation") if row.scorers) if assessed is not None else ()
     labels = {(row.measure, row.system, row.topic, row.trial): row.label for row in judged}
@@ -161,7 +160,6 @@ def _conversation_scores(scored: ScoreTable, assessed: Assessed | None) -> dict[
 
 
 def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
-    """Return a line about each entity that an answer names, by system, topic and trial, then by turn."""
     found: dict[tuple[str, str, int], dict[int, list[str]]] = {}
     titles = {(entry.topic, entry.entity): entry.title for entry in material.gold or ()}
     for own in scored.each:

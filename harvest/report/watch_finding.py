@@ -79,7 +79,7 @@ def watched_finding(found: Watched, material: Material, run: Path) -> Finding:
 
 
 def most_serious(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
-    """Return the system with the most serious verdict, and the figure behind it."""
+    """Return the system with the most serious verdict, and the figure that caused the verdict."""
     words = list(_WORDS)
     first = min(found.systems, key=lambda system: words.index(_system_word(system)))
     figures = (one for one in first.figures if one.gated)
@@ -108,7 +108,6 @@ def _system_word(system: WatchedSystem) -> str:
 
 
 def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
-    """Return the finding in one sentence or a few. `turns` is the denominator of ave%useful in words."""
     name = safe_name(system.name)
     if system.incomparable:
         return f"{name} could not be measured against the baseline: {system.incomparable}."

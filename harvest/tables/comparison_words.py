@@ -38,7 +38,7 @@ def difference_words(one: Difference, *, share: bool) -> str:
 
 
 def found_word(one: Difference) -> str:
-    """Return `yes` for a significant difference, `no` otherwise, `?` if undecided, or `n/a` if there are no pairs."""
+    """Return `yes` if a difference is significant, `no` if not, `?` if undecided, or `n/a` if there are no pairs."""
     return {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
 
 

@@ -135,7 +135,6 @@ def _unlabelled_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
-    """Explain the names of measures, and which end of each measure is good."""
     found = {name: one for name in dict.fromkeys(row.measure for row in rows) if (one := declared(name)) is not None}
     there = [one for one in measures() if one in found.values()]
     said = [f"{one.name}: {one.legend}" for one in there if one.legend and one.good != "neither"]
@@ -251,7 +250,6 @@ def _no_interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], str]:
-    """Return a function that names rows by label, and also by system if a label occurs in several groups."""
     labels = Counter(name for found in groups for name in {row.label for row in found})
     return lambda row: row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
 

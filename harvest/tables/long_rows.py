@@ -35,7 +35,8 @@ class Tabled(Protocol):
 
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
-    """Return rows as CSV, with the keys of `as_json` as its header. Undefined and inapplicable values are empty."""
+    """Return rows as CSV, with the keys of `as_json` as its header. Undefined and inapplicable values are empty, and
+    text that looks like a formula gets an apostrophe in front."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -293,7 +294,7 @@ class _Cells:
 
     @staticmethod
     def replace_signs(words: str) -> str:
-        """Write signs that plain LaTeX cannot print in math mode. Other such characters need XeLaTeX or LuaLaTeX."""
+        """Replace signs that plain LaTeX cannot print by commands of math mode. Others need XeLaTeX or LuaLaTeX."""
         text = latex_text(words)
         for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
             text = text.replace(sign, command)

@@ -42,11 +42,11 @@ def outline(
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> Iterator[OutlineLine]:
-    """Return the lines of a tree of N nodes, in pre-order, `width` columns wide.
+    """Yield the lines of a tree of N nodes in pre-order, each `width` columns wide.
 
-    `figures` has N figures of the branch into each node, and `stops` N figures of the conversations that end there (by
-    default their number). `notes` has N notes on the branches of a node, or "". The ends of a node in `ends` are listed
-    by kind, each with its figures on a line of its own; other nodes have one line for all ends.
+    `figures` has the figures of each node's incoming edge, (N,), and `stops` those of the conversations that end at
+    each node, by default their number. `notes` has a note on each node's branches, or "". For a node in `ends`, each
+    kind of end has a line of its own; other nodes have one line for all ends.
     """
     apart = ends or {}
     own = (figure for lines in apart.values() for _, figure in lines)

@@ -324,7 +324,6 @@ def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
 
 
 def _trial_count(words: Words) -> int:
-    """Return the number of trials from the label of an edge, such as `3/10`."""
     return int(words[1].partition("/")[0])
 
 
@@ -333,5 +332,4 @@ def _row(words: Words) -> str:
 
 
 def _short_label(note: str) -> str:
-    """Return a label without its counts, which the title of the element shows."""
     return note.partition(" (")[0]
