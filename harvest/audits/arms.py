@@ -47,12 +47,9 @@ class ArmEntry(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm, ready to be played.
-
-    `protocol` is the audit's protocol with the simulated users of this arm. `user` plays the protocol, including any
-    rewording. `rewords` is True if the protocol's own turns may be reworded. `definition` identifies the arm. `levels`
-    has the level of each factor if the arm is a combination of levels.
-    """
+    """An arm, ready to be played. `protocol` is the audit's protocol with the simulated users of this arm. `user` plays
+    the protocol, including any rewording. `rewords` is True if the protocol's own turns may be reworded. `definition`
+    identifies the arm. `levels` has the level of each factor if the arm is a combination of levels."""
 
     name: str
     protocol: Protocol
@@ -109,11 +106,9 @@ def read_arm(
     *,
     grouped: bool = False,
 ) -> Arm:
-    """Read one arm, which is one way to play the protocol. `loc` is its location in the audit.
-
-    If `grouped`, the users belong to groups, so `check_groups` checks later that every topic has the values that they
-    need. Raises InputError, with its place in the audit, if the arm cannot be played.
-    """
+    """Read one arm, which is one way to play the protocol. `loc` is its location in the audit. If `grouped`, the users
+    belong to groups, so `check_groups` checks later that every topic has the values that they need. Raises InputError,
+    with its place in the audit, if the arm cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import with_given_words
 

@@ -187,10 +187,8 @@ class Audit:
 
     def _fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the defaults of the systems' drivers that the audit does not set, and a hash of each of their files.
-
         They are stored in the header of a run, so that it is not resumed with another program, function, certificate or
-        site under the old name. Older headers do not have them, and their runs are resumed without this check.
-        """
+        site under the old name. Older headers do not have them, and their runs are resumed without this check."""
         defaults: dict[str, Any] = {}
         files: dict[str, Any] = {}
         for system in self.systems:

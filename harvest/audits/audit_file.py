@@ -84,12 +84,9 @@ def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int)
 
 
 class Threshold(StrictModel):
-    """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`.
-
-    `judge` says whether the figure's `interval` (the default) or its point `estimate` is compared with the bound.
-    `estimand` says whether the interval is for topics `like-these` or for `these`; by default, the audit's scoring
-    decides.
-    """
+    """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`. `judge` says whether
+    the figure's `interval` (the default) or its point `estimate` is compared with the bound. `estimand` says whether
+    the interval is for topics `like-these` or for `these`; by default, the audit's scoring decides."""
 
     measure: str
     system: str | None = None

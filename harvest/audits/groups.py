@@ -52,11 +52,8 @@ def check_groups(
     document: Document, groups: Sequence[str], protocol: Protocol, users: Mapping[str, User], topics: Sequence[Topic]
 ) -> None:
     """Refuse an audit in which a group would have no effect, before anything is sent. `groups` is () if the audit has
-    none.
-
-    Raises InputError, with its place in the audit, for a group that is listed twice, groups that no persona describes,
-    a persona with a fixed group, and a topic without a value that a group's users need.
-    """
+    none. Raises InputError, with its place in the audit, for a group that is listed twice, groups that no persona
+    describes, a persona with a fixed group, and a topic without a value that a group's users need."""
     if not groups:
         _check_topics(document, ("protocol",), users, topics, "")
         return

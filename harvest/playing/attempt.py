@@ -36,10 +36,8 @@ from topics.identity import derived_seed
 
 class Lease:
     """A session that is opened on first use, so that a failure to open it counts as a failure of the first attempt.
-
     `openings` limits the openings of sessions with its system. `name` is its name in the recording. `place` is the
-    number of conversations so far. A user who comes back within a conversation continues in a new session.
-    """
+    number of conversations so far. A user who comes back within a conversation continues in a new session."""
 
     def __init__(self, driver: Driver, opening: Opening, openings: OpeningQueue, name: str, place: int) -> None:
         self._driver, self._opening, self._openings = driver, opening, openings
@@ -65,7 +63,7 @@ class Lease:
                     self._session = await self._driver.open(self._opening)
         return self._session
 
-    async def renew(self, turns: int) -> str:
+    async def start_new_session(self, turns: int) -> str:
         """Close the session, so that the next turn opens a new one without history, and return its name. `turns` is the
         number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
         await self.settle()
@@ -181,7 +179,7 @@ class Player:
                 carried.clear()
             renewed = ""
             if action.new_session and played.exchanges:
-                renewed, begun = await lease.renew(action.turn - 1), len(played.exchanges)
+                renewed, begun = await lease.start_new_session(action.turn - 1), len(played.exchanges)
             session = await lease.session(played.exchanges[begun:]) if known is None else None
             await self.writer.append(
                 *played.routes,

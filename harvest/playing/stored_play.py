@@ -49,11 +49,9 @@ async def play_stored(
     watching: Watching = lambda plan, damage: nullcontext(SilentWatcher()),
     gates: Gates = local_gate,
 ) -> Path | None:
-    """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`.
-
-    Raises the errors of `play_audit`, StoreFault if the store fails, and TakenOver if another worker takes over the
-    run, alone or in an exception group (see `first_error`). In each case the complete recording is in `folder`.
-    """
+    """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`. Raises the errors of
+    `play_audit`, StoreFault if the store fails, and TakenOver if another worker takes over the run, alone or in an
+    exception group (see `first_error`). In each case the complete recording is in `folder`."""
     check_worker(worker)  # before the run is taken up, which would shut out its current worker
     header = audit.header()
 

@@ -24,7 +24,7 @@ class Copies:
     fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
     unbegun: list[str] = field(default_factory=list)
 
-    def named(self, text: str) -> str:
+    def to_addresses(self, text: str) -> str:
         """Replace local folders in a sentence with the original addresses, and add the object that has a named line."""
         for folder, (run, stints) in self.fetched.items():
 
@@ -49,7 +49,7 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
                 advice="repeat the command once it has recorded something",
             )
         try:
-            merged = merge(copies.folders, out, salvage=salvage, named=copies.named)
+            merged = merge(copies.folders, out, salvage=salvage, named=copies.to_addresses)
         except InputError as fault:
             if not copies.fetched:
                 raise
@@ -60,13 +60,13 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
 
 def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
     place, advice = fault.place, fault.advice
-    if advice and copies.named(advice) != advice:  # as advice to salvage a folder that will be gone
+    if advice and copies.to_addresses(advice) != advice:  # as advice to salvage a folder that will be gone
         few = runs if len(runs) < 5 else ("RUN", "RUN", "…")
         again = f"harvest merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
         advice = f"{again}\n      saves every readable attempt in a new run; the store is not changed"
     return RunError(
-        copies.named(fault.what),
-        place=place and Place(copies.named(place.path), place.line, place.column),
+        copies.to_addresses(fault.what),
+        place=place and Place(copies.to_addresses(place.path), place.line, place.column),
         allowed=fault.allowed,
         advice=advice,
     )

@@ -16,8 +16,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from topics.errors import HarvestError, InputError, Place
 
-_A = TypeVar("_A")
-_B = TypeVar("_B")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 _SCHEMES = ("s3", "gs", "az", "file")
 _PATIENCE = timedelta(seconds=60)
@@ -124,12 +124,9 @@ def is_url(text: str) -> bool:
 
 
 def open_store(url: str, *, reading: bool = False) -> Store:
-    """Return the store at `url`, without contacting it.
-
-    With `reading`, nothing will be written, so the folder of a `file:` address is not created. Credentials come only
-    from the environment (see docs/commands.md). Raises InputError for an invalid address, an address with credentials,
-    and a missing folder to read.
-    """
+    """Return the store at `url`, without contacting it. With `reading`, nothing will be written, so the folder of a
+    `file:` address is not created. Credentials come only from the environment (see docs/commands.md). Raises InputError
+    for an invalid address, an address with credentials, and a missing folder to read."""
     parts = _check_url(url)
     try:
         from obstore.store import LocalStore, from_url
@@ -184,7 +181,7 @@ def _in_words(fault: Exception) -> str:
     return ", ".join(said) or type(fault).__name__.removesuffix("Error")
 
 
-def run_concurrently(work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
+def run_concurrently(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
     """Apply `work` to the items in several threads, and return the results in order. Raises the first error."""
     waiting = list(items)
     if len(waiting) < 2:

@@ -66,7 +66,7 @@ class Dialogues:
     left_out: Sequence[tuple[str, int]] = ()
 
 
-def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
+def extract_dialogue(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
     """Return the acts in a recorded conversation, or None if it is invalid or has no user turn.
 
     The act of a turn is the act of the protocol's simulated user if there was one, else the protocol state of the turn.
@@ -95,9 +95,9 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
     )
 
 
-def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
+def extract_dialogues(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
     """Return one dialogue for each trial. If a trial has several attempts, the first valid one is used, or without one
-    the last that was cut off. `seed` is passed on to `dialogue_of`."""
+    the last that was cut off. `seed` is passed on to `extract_dialogue`."""
     best: dict[TrialKey, Dialogue] = {}
     lost: dict[TrialKey, str] = {}
     finished: set[TrialKey] = set()
@@ -105,7 +105,7 @@ def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None)
         key = conversation.key
         if key in finished:
             continue
-        found = dialogue_of(conversation, seed)
+        found = extract_dialogue(conversation, seed)
         if found is None:
             lost[key] = "no user turn" if conversation.valid else "no valid attempt: failed or interrupted"
             continue

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal
 
-from recordings.acts.dialogue import ActTurn, Dialogue, Dialogues, dialogues_of
+from recordings.acts.dialogue import ActTurn, Dialogue, Dialogues, extract_dialogues
 from recordings.files.json_text import Json, line, read_lines
 from recordings.log.run_folder import is_run, read
 from topics.errors import InputError, Place
@@ -207,7 +207,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
             raise InputError("this is a folder, but not a run folder", place=place, allowed=_KINDS)
         run = read(where)
         # Without a protocol it is an import or a chat: a different person had each conversation.
-        found = dialogues_of(run.conversations, None if run.header.protocol is None else run.header.seed)
+        found = extract_dialogues(run.conversations, None if run.header.protocol is None else run.header.seed)
     elif fspath(path).endswith(".jsonl"):
         found = Dialogues(read_act_lines(path))
     else:

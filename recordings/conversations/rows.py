@@ -74,11 +74,8 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
     """Return the rows as a DataFrame of `library`, which is `pandas` or `polars`; "" uses the first of them that is
-    installed.
-
-    Lone surrogates, which a system can send but no data frame can store, become U+FFFD. Raises ValueError for another
-    library, and ImportError if no suitable library is installed.
-    """
+    installed. Lone surrogates, which a system can send but no data frame can store, become U+FFFD. Raises ValueError
+    for another library, and ImportError if no suitable library is installed."""
     if library and library not in DATA_FRAME_LIBRARIES:
         raise ValueError(f"unknown data frame library {library!r}; allowed: {', '.join(DATA_FRAME_LIBRARIES)}")
     found = [name for name in (library, *DATA_FRAME_LIBRARIES) if name and find_spec(name)]

@@ -217,11 +217,9 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 
 
 class Attempts:
-    """Collects the attempts of a run while its files are read one after the other.
-
-    With `keep_rows`, the lines of each attempt are kept for copying. `turns_of` lists the systems whose ended attempts
-    keep their turns; None means all. With `spoken`, ended attempts keep only the text of their turns.
-    """
+    """Collects the attempts of a run while its files are read one after the other. With `keep_rows`, the lines of each
+    attempt are kept for copying. `turns_of` lists the systems whose ended attempts keep their turns; None means all.
+    With `spoken`, ended attempts keep only the text of their turns."""
 
     def __init__(
         self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False

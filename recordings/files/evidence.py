@@ -47,8 +47,8 @@ _EXTENSIONS = {
     "text/xml": "xml",
 }
 _COMPRESSED = frozenset({"xhtml"})
-_SMALL = 1024  # bytes; to compress less is not worth it
-_LARGEST = 256 * 1024 * 1024  # bytes that a compressed exhibit may come to
+_LEAST_COMPRESSED = 1024  # bytes; to compress less is not worth it
+_MOST_UNCOMPRESSED = 256 * 1024 * 1024  # bytes that a compressed exhibit may come to
 
 
 def _digest(data: bytes) -> str:
@@ -59,7 +59,7 @@ def _kept_as(data: bytes, media_type: str) -> tuple[bytes, str]:
     kind = media_type.partition(";")[0].strip().lower()
     plain = "json" if kind.endswith("+json") else "txt" if kind.startswith("text/") else "bin"
     extension = _EXTENSIONS.get(kind, plain)
-    if extension not in _COMPRESSED or len(data) < _SMALL:
+    if extension not in _COMPRESSED or len(data) < _LEAST_COMPRESSED:
         return data, extension
     return gzip.compress(data, mtime=0), f"{extension}.gz"  # without the time: the same page is kept once
 
@@ -112,7 +112,7 @@ def refuse_links(run: Path) -> None:
             inner_folder(run, f"evidence/{entry.name}", "evidence")
 
 
-def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
+def read_exhibit(run: Path, address: str, *, largest: int = _MOST_UNCOMPRESSED) -> bytes:
     """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or if its
     content does not match its name."""
     path = run / address
@@ -135,7 +135,7 @@ def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
     return plain
 
 
-def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
+def evidence_fault(run: Path, address: str, *, largest: int = _MOST_UNCOMPRESSED) -> str:
     """Return a description of the error in the exhibit at `address`, or "" if its content matches its name."""
     try:
         read_exhibit(run, address, largest=largest)

@@ -92,11 +92,8 @@ BLOCK = 2**17
 
 def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
     """Yield the complete lines of a file in blocks of about `size` bytes: the number of the first line, the number of
-    line ends, and the lines with their line ends.
-
-    A last line without a line end, left by a killed writer, is a block of its own. No link below `folder` is followed.
-    Raises RunError if the file cannot be read.
-    """
+    line ends, and the lines with their line ends. A last line without a line end, left by a killed writer, is a block
+    of its own. No link below `folder` is followed. Raises RunError if the file cannot be read."""
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []

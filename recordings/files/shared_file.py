@@ -67,12 +67,9 @@ class SharedFile:
 
 @contextmanager
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
-    """Open the file at `path`, which need not exist, so that no other process can write to it.
-
-    Waits up to `patience` seconds for other writers. A new file to which nothing was written is removed. Raises Locked
-    if the wait was in vain, RunError if the path is not a regular file, and StoreError if it cannot be written or
-    locked.
-    """
+    """Open the file at `path`, which need not exist, so that no other process can write to it. Waits up to `patience`
+    seconds for other writers. A new file to which nothing was written is removed. Raises Locked if the wait was in
+    vain, RunError if the path is not a regular file, and StoreError if it cannot be written or locked."""
     descriptor = _lock_file(path, patience)
     try:
         file = SharedFile(path, descriptor)

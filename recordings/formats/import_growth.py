@@ -17,7 +17,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import content_hash
 
-Known = Literal["number", "id", "time", "file"]
+IdentifiedBy = Literal["number", "id", "time", "file"]
 # The user's words and the answer of each turn; None for no answer.
 Words = Sequence[tuple[str, str | None]]
 
@@ -28,7 +28,7 @@ class Draft:
     the time that identifies it, or "" if it has neither."""
 
     conversation: Conversation
-    known: Known
+    known: IdentifiedBy
     record: Record
     name: str = ""
 
@@ -53,7 +53,7 @@ def identity_of(system: str, topic: str, *names: str, words: Words = ()) -> str:
     return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": list(map(list, words))})
 
 
-def words_of(conversation: Conversation) -> Words:
+def spoken_words(conversation: Conversation) -> Words:
     return [(turn.said, None if turn.reply is None else turn.reply.answer.text) for turn in conversation.turns]
 
 
@@ -78,7 +78,7 @@ class RecordedImports:
             if one.turns:
                 self._begun[one.key.system, one.key.topic, one.turns[0].said].append(one)
             if one.started_at and normalise_time(one.started_at) != one.started_at:  # by which earlier versions knew it
-                about, words = _topic_key(one), words_of(one)
+                about, words = _topic_key(one), spoken_words(one)
                 if identity_of(*about, "time", one.started_at, words=words) == one.trial_id:
                     now = identity_of(*about, "time", normalise_time(one.started_at), words=words)
                     self._same_time[now] = one.trial_id
@@ -93,7 +93,7 @@ class RecordedImports:
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
         if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
-            words = self._identity.cleaned(words_of(one))
+            words = self._identity.cleaned(spoken_words(one))
             if earlier := self._beginning(draft, words):
                 grown = self._as_next_attempt(one, words, earlier)
                 if grown is None:
@@ -109,7 +109,7 @@ class RecordedImports:
             else:
                 of_this_id = list(self._of_this_id(draft, words))
                 for other in of_this_id:
-                    if _is_beginning(words, words_of(other)):
+                    if _is_beginning(words, spoken_words(other)):
                         self.counts["shorter"] += 1
                         return replace(draft, conversation=other)
                 self.counts["other words"] += draft.known == "id" and bool(of_this_id)
@@ -150,7 +150,7 @@ class RecordedImports:
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)
         for known in earlier:
-            if list(words_of(known)) == list(words):
+            if list(spoken_words(known)) == list(words):
                 return replace(one, attempt=known.attempt)
         if any(known.valid for known in earlier):
             return None
@@ -166,7 +166,7 @@ class RecordedImports:
             names = {draft.name, other.started_at} if draft.known == "time" else {draft.name}
             if draft.known == "time" and normalise_time(other.started_at) != draft.name:
                 continue
-            said = words_of(other)
+            said = spoken_words(other)
             if any(identity_of(*about, draft.known, name, words=said) == other.trial_id for name in names):
                 yield other
 
@@ -183,8 +183,10 @@ def drop_beginnings(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
     for places in named.values():
         if len(places) == 1:
             continue
-        begun = {tuple(shorter) for at in places for shorter in _beginnings(list(words_of(several[at].conversation)))}
-        gone |= {at for at in places if tuple(words_of(several[at].conversation)) in begun}
+        begun = {
+            tuple(shorter) for at in places for shorter in _beginnings(list(spoken_words(several[at].conversation)))
+        }
+        gone |= {at for at in places if tuple(spoken_words(several[at].conversation)) in begun}
     return [draft for at, draft in enumerate(several) if at not in gone], len(gone)
 
 

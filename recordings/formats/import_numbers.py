@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.files.times import normalise_time
-from recordings.formats.import_growth import Draft, Known, RecordedImports, drop_beginnings
+from recordings.formats.import_growth import Draft, IdentifiedBy, RecordedImports, drop_beginnings
 from recordings.formats.message_shapes import record_place
 from recordings.secrets.redaction import Redactor
 from topics.counting import pluralize
 from topics.errors import InputError
 
-_EQUAL_CONTENT: dict[Known, str] = {
+_EQUAL_CONTENT: dict[IdentifiedBy, str] = {
     "number": "the trial number and all other content of others",
     "id": "the id and the words of others",
     "time": "the time and the words of others",
@@ -49,7 +49,7 @@ def number_drafts(
     run = RecordedImports(recorded)
     kept: dict[tuple[str, int], Draft] = {}
     places: dict[tuple[TrialKey, int], Draft] = {}
-    repeated: Counter[Known] = Counter()
+    repeated: Counter[IdentifiedBy] = Counter()
     named: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for draft in drafts:
         one = draft.conversation

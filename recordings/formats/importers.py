@@ -83,7 +83,7 @@ class Found:
     left_out: tuple[InputError, ...] = ()
 
 
-Read: TypeAlias = Callable[[Request], Found]
+ImportFunction: TypeAlias = Callable[[Request], Found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Importer:
     (`trial` or `topic` of a `Request`). `annotated` is True if `counts` and `breakdown` have an effect.
     """
 
-    read: Read
+    read: ImportFunction
     about: str = ""
     unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     annotated: bool = False
@@ -125,7 +125,7 @@ def find_importer(name: str) -> Importer:
 _FUNCTION = "a function from a recordings.formats.importers.Request to Found"
 
 
-def _load_importer(entry: EntryPoint, read: Read) -> Importer:
+def _load_importer(entry: EntryPoint, read: ImportFunction) -> Importer:
     if not callable(read):
         raise TypeError("the entry point is not a function")
 

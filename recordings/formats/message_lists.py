@@ -65,11 +65,9 @@ def is_part_name(*names: str | int) -> bool:
 
 
 def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the record as an object with `messages`, or None if it has no messages.
-
-    Values next to the messages, and in the objects on the path to them, become its members, so that it keeps the
-    record's id. Raises InputError, without a place, if it is unclear which list is the conversation.
-    """
+    """Return the record as an object with `messages`, or None if it has no messages. Values next to the messages, and
+    in the objects on the path to them, become its members, so that it keeps the record's id. Raises InputError, without
+    a place, if it is unclear which list is the conversation."""
     every = [one for one in find_message_lists(record) if one.said]
     if len(every) > _MOST_LISTS:
         every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MOST_LISTS]

@@ -27,7 +27,7 @@ from recordings.conversations.conversation import Conversation, SystemTurn, Tria
 from recordings.events.event_lines import with_parts
 from recordings.files.times import Now, normalise_time, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
-from recordings.formats.import_growth import Draft, Identity, Known
+from recordings.formats.import_growth import Draft, IdentifiedBy, Identity
 from recordings.formats.import_numbers import number_drafts
 from recordings.formats.imports import MOST_TURNS_ALLOWED, check_system_name
 from recordings.formats.message_metadata import Metadata
@@ -109,12 +109,9 @@ _MOST_PLACED = 20
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The content of the imported files.
-
-    `prompts` has the system prompts by (system, topic, trial). `most_turns` is the protocol's maximum number of user
-    turns by (system, topic), if a file gives it. `warnings` are sentences for the person who imports. `left_out` has
-    the error of each conversation that could not be read.
-    """
+    """The content of the imported files. `prompts` has the system prompts by (system, topic, trial). `most_turns` is
+    the protocol's maximum number of user turns by (system, topic), if a file gives it. `warnings` are sentences for the
+    person who imports. `left_out` has the error of each conversation that could not be read."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
@@ -285,7 +282,7 @@ class _Reading:
         given = told.values.get("trial") is not None
         trial = told.count("trial", 1, least=first) + 1 - first if given else 0
         own, began = told.text("id"), told.time("started_at") or told.began
-        known: Known = "number" if given else "id" if told.name else "time" if began else "file"
+        known: IdentifiedBy = "number" if given else "id" if told.name else "time" if began else "file"
         name = {"id": told.name, "time": normalise_time(began)}.get(known, "")
         if given:
             identity = own or trial_identity(None, self.known.get(topic, topic), {"name": system}, trial)

@@ -41,9 +41,10 @@ def percent_encode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The content of such a line. `own` has all its values by name. `links` has the links of answers, by turn, if their
-    text does not contain them. `speakers` has the simulated user of each turn and its act. `choices` has the user's
-    choice at each turn, and under 0 its choice when it left. `judged` is the entity in a line of gold."""
+    """The content of a line that begins with `######`. `own` has all its values by name. `links` has the links of
+    answers, by turn, if their text does not contain them. `speakers` has the simulated user of each turn and its act.
+    `choices` has the user's choice at each turn, and under 0 its choice when it left. `judged` is the entity in a line
+    of gold."""
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)

@@ -175,12 +175,9 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 
 
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
-    """Return the topics of both headers.
-
-    With `keep_order`, the topics of `one` come first, then the additions of `two`, in the clusters of `two`. Otherwise
-    unequal topic sets are sorted by id, and two topics are in one cluster if they are in either set, so that the order
-    of the runs does not matter.
-    """
+    """Return the topics of both headers. With `keep_order`, the topics of `one` come first, then the additions of
+    `two`, in the clusters of `two`. Otherwise unequal topic sets are sorted by id, and two topics are in one cluster if
+    they are in either set, so that the order of the runs does not matter."""
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
         return one.topics if after is None else two.topics

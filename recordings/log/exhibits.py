@@ -10,7 +10,7 @@ from recordings.files.evidence import keep_exhibit, stored_address
 from recordings.secrets.redaction import Redactor, marks_in
 
 # Total bytes of exhibits below which redaction takes less time than waiting for a thread.
-_SMALL = 2**14
+_FEW_BYTES = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ async def keep_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[
     thread is used if all were written before, as most headers were."""
     if not exhibits:
         return []
-    if sum(len(data) for _, _, data in exhibits) >= _SMALL:
+    if sum(len(data) for _, _, data in exhibits) >= _FEW_BYTES:
         return await asyncio.to_thread(lambda: _write_exhibits(run, _redact_exhibits(redactor, exhibits)))
     clean = _redact_exhibits(redactor, exhibits)
     kept = []

@@ -33,7 +33,7 @@ from topics.topic import Topic, TopicSet
 DISTRIBUTION = "conversation-harvest"
 
 # Distributions whose version can change what a system is sent or how an answer is read.
-_NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
+_RECORDED_LIBRARIES = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
 
 
 def software() -> dict[str, str]:
@@ -44,7 +44,7 @@ def software() -> dict[str, str]:
 @cache
 def _versions() -> Mapping[str, str]:
     found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
-    for name in (DISTRIBUTION, *_NAMED):
+    for name in (DISTRIBUTION, *_RECORDED_LIBRARIES):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -78,7 +78,7 @@ FORMAT = "harvest-run/1"
 _Part = TypeVar("_Part")
 
 
-def _no_values() -> Mapping[str, Any]:
+def _empty_mapping() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
@@ -101,13 +101,13 @@ class Header:
     seed: int
     hashes: Mapping[str, Any]
     created_at: str = ""
-    software: Mapping[str, str] = field(default_factory=_no_values)
+    software: Mapping[str, str] = field(default_factory=_empty_mapping)
     audit_commit: str = ""
     source: Json = None
-    redaction: Mapping[str, Any] = field(default_factory=_no_values)
+    redaction: Mapping[str, Any] = field(default_factory=_empty_mapping)
     changes: tuple[Json, ...] = ()
     parts: tuple[Json, ...] = ()
-    extra: Mapping[str, Json] = field(default_factory=_no_values)
+    extra: Mapping[str, Json] = field(default_factory=_empty_mapping)
     path: str = field(default="run.json", compare=False)
 
     def as_json(self) -> dict[str, Json]:

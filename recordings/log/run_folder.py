@@ -155,12 +155,9 @@ def event_file_sizes(run: str | PathLike[str]) -> dict[str, int]:
 
 
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
-    """Add the events of a file to `attempts`, reading `block_size` bytes at a time.
-
-    Lines that cannot be read are passed to `attempts`. Other errors are returned as sentences: an incomplete last line,
-    an empty file, unknown events. Raises RunError if the file cannot be read, if it has an unknown version, or if
-    `attempts` raises it.
-    """
+    """Add the events of a file to `attempts`, reading `block_size` bytes at a time. Lines that cannot be read are
+    passed to `attempts`. Other errors are returned as sentences: an incomplete last line, an empty file, unknown
+    events. Raises RunError if the file cannot be read, if it has an unknown version, or if `attempts` raises it."""
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines

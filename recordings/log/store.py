@@ -77,10 +77,8 @@ def read_header(run: Path) -> Header:
 
 class RunWriter:
     """Writes one run. Make a writer with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
-
     `header` is the current content of `run.json`. `worker` is the name in this process's file of events. `redactor`
-    redacts everything that is written; secrets that become known later can be added to it.
-    """
+    redacts everything that is written; secrets that become known later can be added to it."""
 
     def __init__(
         self, run: Path, header: Header, lock: Lock, journal: Journal, chain: Chain, worker: str, redactor: Redactor

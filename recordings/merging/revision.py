@@ -86,11 +86,8 @@ def write_revision(
     clock: Now = utc_now,
 ) -> list[str]:
     """Write `run` with its revisions into the new folder `out`, which appears completely or not at all. Returns
-    sentences on errors in exhibits and files.
-
-    `told` has additional values for the header's `source`. Raises RunError if `out` exists or is inside the run, and
-    StoreError if it cannot be written.
-    """
+    sentences on errors in exhibits and files. `told` has additional values for the header's `source`. Raises RunError
+    if `out` exists or is inside the run, and StoreError if it cannot be written."""
     target = Path(out)
     check_target(run, target)
     redactor = Redactor()  # secrets that an older Harvest did not recognise must not spread

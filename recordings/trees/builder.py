@@ -21,12 +21,9 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(frozen=True, slots=True)
 class MergeKey:
-    """The key by which turns of one speaker are distinguished.
-
-    `function` returns the key of a turn; for the system's side it is called only with turns that have a reply.
-    `version` changes whenever the function may return another key. `reason` is a clause on why turns with equal keys
-    are one branch.
-    """
+    """The key by which turns of one speaker are distinguished. `function` returns the key of a turn; for the system's
+    side it is called only with turns that have a reply. `version` changes whenever the function may return another key.
+    `reason` is a clause on why turns with equal keys are one branch."""
 
     name: str
     version: str

@@ -58,10 +58,8 @@ class FoldedTrial:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The trials in a tree: sorted names of systems and topics, and content hashes of protocols ("" for an import).
-
     `invalid` and `interrupted` count conversations that were left out because the infrastructure failed or because the
-    recording breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt.
-    """
+    recording breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt."""
 
     systems: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()

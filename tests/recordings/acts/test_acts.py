@@ -11,7 +11,7 @@ import pytest
 
 from protocols.answer import Answer
 from protocols.route import Route
-from recordings.acts.dialogue import ActTurn, Dialogue, dialogue_of, dialogues_of
+from recordings.acts.dialogue import ActTurn, Dialogue, extract_dialogue, extract_dialogues
 from recordings.acts.reading import query_act, read_act_lines, read_dialogues, read_iard, read_queries, write_act_lines
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from scoring.simulation.act_model import START, STOP, decisions_of
@@ -38,7 +38,7 @@ def conversation(
 
 
 def test_acts_are_the_states_of_user_turns_and_answers_their_labels() -> None:
-    found = dialogue_of(conversation(Outcome("user-stopped", "satisfied"), "xo-"))
+    found = extract_dialogue(conversation(Outcome("user-stopped", "satisfied"), "xo-"))
     assert found is not None
     assert found.turns == (ActTurn("ask", "x"), ActTurn("more", "o"), ActTurn("more"))
     assert (found.ended, found.score, found.system, found.topic) == (True, 0.5, "B1", "M002")
@@ -59,7 +59,7 @@ def test_acts_are_the_states_of_user_turns_and_answers_their_labels() -> None:
     ],
 )
 def test_only_a_user_who_chose_to_leave_has_ended_a_dialogue(outcome: Outcome | None, ended: bool) -> None:
-    found = dialogue_of(conversation(outcome))
+    found = extract_dialogue(conversation(outcome))
     assert found is not None
     assert found.ended is ended
     decisions = list(decisions_of(found))
@@ -68,7 +68,7 @@ def test_only_a_user_who_chose_to_leave_has_ended_a_dialogue(outcome: Outcome | 
 
 def test_an_invalid_attempt_tells_nothing_of_users_and_is_counted_where_no_other_is_valid() -> None:
     failed = Outcome("invalid", "timeout")
-    found = dialogues_of(
+    found = extract_dialogues(
         [
             conversation(failed, trial=1),
             conversation(Outcome("completed"), trial=1, attempt=2),
@@ -81,7 +81,7 @@ def test_an_invalid_attempt_tells_nothing_of_users_and_is_counted_where_no_other
 
 
 def test_a_trial_is_one_dialogue_however_many_attempts_it_took() -> None:
-    found = dialogues_of([conversation(None, "x"), conversation(Outcome("completed"), "xo", attempt=2)])
+    found = extract_dialogues([conversation(None, "x"), conversation(Outcome("completed"), "xo", attempt=2)])
     assert [(one.length, one.ended) for one in found.kept] == [(2, True)]
 
 
@@ -220,7 +220,7 @@ def test_a_fault_in_a_data_set_is_named_with_its_dialogue_and_place(tmp_path: Pa
 def test_an_act_is_what_a_simulated_user_did_and_else_the_protocols_state() -> None:
     told = conversation(Outcome("completed"), "xo")
     first, second = told.turns
-    found = dialogue_of(replace(told, turns=(replace(first, user="visitor", act="refine"), second)))
+    found = extract_dialogue(replace(told, turns=(replace(first, user="visitor", act="refine"), second)))
     assert found is not None
     assert [turn.act for turn in found.turns] == ["refine", "more"]
 
@@ -234,19 +234,19 @@ def test_each_kind_of_file_is_told_by_what_is_in_it() -> None:
 def test_a_simulated_user_is_one_wherever_it_was_played_and_people_are_each_another() -> None:
     one = conversation(Outcome("completed"))
     other = replace(one, key=replace(one.key, system="B2 [older]"))
-    played = dialogues_of([one, other, replace(one, key=replace(one.key, trial=2))], seed=7).kept
+    played = extract_dialogues([one, other, replace(one, key=replace(one.key, trial=2))], seed=7).kept
     assert len({found.unit for found in played}) == 2
     for change in (replace(one, user="visitor"), replace(one, key=replace(one.key, topic="M003"))):
-        (there,) = dialogues_of([change], seed=7).kept
+        (there,) = extract_dialogues([change], seed=7).kept
         assert there.unit != played[0].unit
-    assert dialogues_of([one], seed=8).kept[0].unit != played[0].unit, "another seed draws another user"
-    assert len({found.unit for found in dialogues_of([one, other]).kept}) == 2, "an import"
+    assert extract_dialogues([one], seed=8).kept[0].unit != played[0].unit, "another seed draws another user"
+    assert len({found.unit for found in extract_dialogues([one, other]).kept}) == 2, "an import"
     chats = [replace(one, user="human"), replace(other, user="human")]
-    assert len({found.unit for found in dialogues_of(chats, seed=7).kept}) == 2, "a chat"
+    assert len({found.unit for found in extract_dialogues(chats, seed=7).kept}) == 2, "a chat"
 
 
 def test_whose_a_simulated_dialogue_is_stands_in_a_file_of_acts(tmp_path: Path) -> None:
-    kept = dialogues_of([conversation(Outcome("completed"))], seed=7).kept
+    kept = extract_dialogues([conversation(Outcome("completed"))], seed=7).kept
     write_act_lines(tmp_path / "acts.jsonl", kept)
     assert read_act_lines(tmp_path / "acts.jsonl") == kept
 

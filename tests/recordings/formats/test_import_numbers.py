@@ -262,11 +262,11 @@ def test_the_same_time_in_another_notation_is_the_same(tmp_path: Path, key: str)
 
 
 def test_a_time_by_which_an_earlier_version_knew_a_conversation_is_still_known(tmp_path: Path) -> None:
-    from recordings.formats.import_growth import identity_of, words_of
+    from recordings.formats.import_growth import identity_of, spoken_words
 
     found = read_messages(write(tmp_path / "x.jsonl", talk("a", created_at=SAME_TIMES[1])))
     (one,) = found.conversations
-    old = identity_of("desk", "hours", "time", str(SAME_TIMES[1]), words=words_of(one))
+    old = identity_of("desk", "hours", "time", str(SAME_TIMES[1]), words=spoken_words(one))
     earlier = replace(one, trial_id=old)
     again = read_messages(write(tmp_path / "y.jsonl", talk("a", created_at=SAME_TIMES[0])), recorded=[earlier])
     assert list(again.conversations) == [earlier]
