@@ -113,7 +113,7 @@ class Declaration:
     criterion: the one criterion that a measure of judgments depends on, as the schema names it; None for all.
     of_values: True if it depends on the values that things were given, not on scores.
     weighting: the weighting of a mean of the scores of one criterion, so that people's judgments can correct models'.
-    swan: for a mean over criteria, which of them enter it.
+    swan: the criteria that enter a mean over criteria.
     of_sets: True if the form also includes criteria that are scored once for a topic.
     """
 

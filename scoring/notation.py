@@ -35,8 +35,7 @@ _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A name with its arguments, in order, and its (name, value) parameters, sorted by name so that equal terms are
-    equal.
+    """A name with its arguments, in order, and its (name, value) parameters, sorted so that terms can be compared.
 
     The name consists of letters, digits, `_`, `-` and `%`, and may end in `*` before `,` or `)`. A product is called
     `*`.

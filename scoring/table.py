@@ -150,7 +150,7 @@ class Late:
 
     @cached_property
     def values(self) -> tuple[ScoreRow, ...]:
-        """Return the rows without notes about intervals and without intervals, which take most of the time."""
+        """Return the rows without intervals, which take most of the time, and without notes about intervals."""
         return self.rows if self.of == "conversation" else tuple(self.make(False))
 
 

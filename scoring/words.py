@@ -55,7 +55,10 @@ _UNSEEN = frozenset({"Mn", "Mc", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
-    """Return the unit for these texts together: `choice`, or by script the unit whose text takes longer to read."""
+    """Return the unit for these texts together.
+
+    It is `choice` or, if the script decides, the unit whose text takes longer to read.
+    """
     if choice != "by-script":
         return choice
     several = tuple(texts)

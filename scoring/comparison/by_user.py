@@ -39,8 +39,8 @@ class ByUser:
     first, second: the systems A and B.
     apart: A - B in each arm, for topics like these.
     these: A - B in each arm, for these topics.
-    interactions: by arm except the control, for topics like these. Empty if the figures are ratios of sums over all
-        conversations, whose difference is not a mean over trials.
+    interactions: the interaction of each arm but the control, for topics like these. Empty if the figures are ratios of
+        sums over all conversations, whose difference is not a mean over trials.
     """
 
     first: str

@@ -39,7 +39,7 @@ class Pair:
     """Two systems compared in one measure.
 
     value: the first system's figure minus the second's; NaN if undefined.
-    interval, p: for this difference alone.
+    interval, p: the interval and the p of this difference alone.
     corrected: p with one error probability over all pairs of the measure.
     outside: the smallest error probability, over all pairs, at which the interval excludes 0; NaN without an interval.
     least: the smallest p possible with this number of topics; NaN if any p is possible.

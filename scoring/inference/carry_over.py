@@ -55,9 +55,9 @@ class CarryOver:
 
     slope: change of the value from one position to the next; with fresh conversations, of the difference from them.
     interval: the interval of the slope, clustered by session and by topic.
-    p: for the slope, corrected by Holm's method if the loss is tested too.
+    p: the p of the slope, corrected by Holm's method if the loss is tested too.
     lost, interval_lost: the mean over topics of continued minus fresh; NaN without fresh conversations.
-    p_lost: for the loss; NaN without fresh conversations or with too few.
+    p_lost: the p of the loss; NaN without fresh conversations or with too few.
     exchanged, units: the kind of units that are exchanged for p, and their number.
     sessions, topics, conversations: numbers of continued sessions, topics and conversations with a value.
     fresh: the number of fresh conversations.
@@ -227,7 +227,10 @@ def _fresh_test(own: Floats, place: Floats, alone: Floats, rng: np.random.Genera
 
 
 def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
-    """Return (draws, 2), losses and slope numerators, from (topics, draws, units) with continued units first."""
+    """Return (draws, 2): the loss and the numerator of the slope for each draw.
+
+    `drawn` is (topics, draws, units), with continued units first.
+    """
     sessions = place.shape[1]
     seen = ~np.isnan(drawn)
     inside, counts = np.where(seen, drawn, 0.0), seen.astype(np.float64)

@@ -235,7 +235,7 @@ SAME_SHARE = 0.7
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: in [-1, 1].
+    value: the difference, in [-1, 1].
     low, high: the interval, clipped to the possible range. NaN, with the reason in `note`, if the baseline has too few
         runs to show how much audits differ; `inner_low`, `inner_high` and `p` are then NaN too.
     inner_low, inner_high: the interval with `tail` on each side. It lies inside ±`matters` if audit and baseline are

@@ -41,7 +41,7 @@ class InTime:
     """The dependence of trials in time.
 
     lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies.
-    p: for all lags together; 1 if nothing varies.
+    p: the p of all lags together; 1 if nothing varies.
     inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
     drift, drift_p: correlation of trials with their time in the run, and its two-sided p.
     across: True if `lag` and `p` are those of the whole run, where neighbours may belong to different topics.

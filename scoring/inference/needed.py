@@ -53,7 +53,7 @@ def needed(
     """Estimate how many topics or trials would detect a true difference equal to the observed one.
 
     `noise` and `trials` are (T, 2) as in `compare_these`, so that the part of the variance due to trials is known.
-    `alpha` is that of the test, corrected for other pairs. `reach` and `guard` are as in `compare_like_these`.
+    `alpha` is the level of the test, corrected for other pairs. `reach` and `guard` are as in `compare_like_these`.
 
     For topics like these, the result is the fewest topics, and the fewest trials, for which the observed difference is
     at least `detectable_difference`, and a small enough p is possible. Without an unseen topic (`guard` none), the

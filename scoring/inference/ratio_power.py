@@ -74,8 +74,8 @@ def simulate_ratio_power(
 ) -> Power:
     """Simulate studies of a ratio, as `simulate_power` does for means.
 
-    `components` are those of r as a yes-or-no value; their mean is the ratio of both systems together. `coming` is (K,
-    m), the probabilities that a trial enters the ratio, for a pilot's topics and systems.
+    `components` are the components of r as a yes-or-no value; their mean is the ratio of both systems together.
+    `coming` is (K, m), the probabilities that a trial enters the ratio, for a pilot's topics and systems.
     """
     refuse_room(components, difference)
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)

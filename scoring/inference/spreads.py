@@ -180,7 +180,7 @@ def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[flo
 
 
 def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
-    """Return the positions of an unseen topic on the low and the high side; None if all topics are alike."""
+    """Return where an unseen topic may lie on the low and on the high side; None if all topics are alike."""
     if within.ends:
         return within.bottom, within.top
     middle = float(np.median(mean))

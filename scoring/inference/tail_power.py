@@ -45,7 +45,7 @@ class TailModel:
 
     @property
     def flat(self) -> tuple[Floats, Floats]:
-        """All scores and their weights; topics have equal weight."""
+        """All scores, and weights that sum to the same for each topic."""
         weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
         return np.concatenate(self.scores), np.concatenate(weights)
 
@@ -139,9 +139,9 @@ def simulate_tail(
     """Simulate studies of one system.
 
     beta, worst, called: as for `pooled_tail`.
-    distance: of the bounds from the true tail, above 0.
+    distance: the distance of the bounds from the true tail, above 0.
     level: the confidence level of the interval.
-    replications: for each interval; fewer than for a score, which makes its ends less stable and no wider.
+    replications: the number for each interval. Fewer than for a score make its ends less stable and no wider.
     studies: the number of studies; None for as many as take about a second.
     """
     many = studies or max(_FEWEST_STUDIES, min(_MOST_STUDIES, _WORK // (topics * trials * replications)))

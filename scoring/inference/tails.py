@@ -125,7 +125,7 @@ def pooled_tail(
 ) -> Tail:
     """Return the tail of all topics and trials together, in which bad topics count as much as bad luck.
 
-    values: (topics, trials) of at least 0, NaN for missing scores.
+    values: (topics, trials) scores of at least 0, NaN if missing.
     rng: one number is drawn from it.
     top: the highest possible score; infinite if unknown, as for R and latency.
     worst: whether CVaR is the mean of low or of high scores.

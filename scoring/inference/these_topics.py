@@ -7,9 +7,9 @@ at the ends of the measure, as for topics like these (`scoring.inference.unseen_
 differ, the interval is nearly Clopper and Pearson's. It is always at least as wide as it takes to allow for one topic
 whose few trials were alike by chance.
 
-Sources: as there; for trials within topics, E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998), 193-201, whose
-interval uses the effective number of answers instead; W. Hoeffding, Annals of Mathematical Statistics 27 (1956),
-713-721: answers whose rates differ vary less than answers of one rate.
+Sources: as in that module; for trials within topics, E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998),
+193-201, whose interval uses the effective number of answers instead; W. Hoeffding, Annals of Mathematical Statistics 27
+(1956), 713-721: answers whose rates differ vary less than answers of one rate.
 """
 
 import math

@@ -123,7 +123,10 @@ def compare_events(
 def effect_of_events(
     cases: Iterable[TurnCase], rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:
-    """Compare the usefulness of turns with and without the event within strata, over all turns even if it persists."""
+    """Compare the usefulness of turns with and without the event, within strata.
+
+    All turns of a conversation count, also those after the event began.
+    """
     faulty: dict[str, dict[str, tuple[int, int]]] = {}
     others: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:

@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 class Unseen:
     """The estimated probability of something new, as arrays of any shape (...).
 
-    estimate, low, high: in [0, 1], NaN for n = 0.
+    estimate, low, high: the estimate and its interval, in [0, 1]; NaN for n = 0.
     n: the number of trials.
     once, twice: the numbers of kinds seen exactly once and twice. Over topics, `once` is the number of trials whose
         kind no other topic showed.

@@ -124,7 +124,7 @@ def highest_low_end(units: int, level: float) -> float:
 
 
 def least_reach(units: int) -> float:
-    """Return the least ratio between an unseen topic and the best of `units` topics, for a measure without a top."""
+    """Return the smallest allowed ratio of an unseen topic to the best of `units`, for a measure without a top."""
     return 1 + 4 / math.sqrt(units)
 
 

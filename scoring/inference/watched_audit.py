@@ -25,7 +25,7 @@ class JudgingRules:
 
     matters: the smallest difference that matters.
     level: the confidence level of printed intervals.
-    looks, share: for the evidence (see `scoring.inference.drift.levels`).
+    looks, share: settings of the evidence (see `scoring.inference.drift.levels`).
     apart: the number of seconds before an audit can confirm another.
     """
 

@@ -129,8 +129,8 @@ class Realism:
     def verdict(self) -> str:
         """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`.
 
-        It is `undecided` if a measure with a value is. Otherwise `together` decides, since one p among several may be
-        chance.
+        It is `undecided` if any measure that has a value is. Otherwise `together` decides, since one p among several
+        may be chance.
         """
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:

@@ -186,9 +186,9 @@ def persistence(
     distinguish a failure that leads to the next from conversations that are worse than others of their topic
     throughout.
 
-    `labels` are (topics, trials, turns) codes as for `chain`, and `topics` are names. `design` is that of the intervals
-    of the two shares. Trials of one topic must be independent. Conversations of a continued session are, as long as it
-    has each topic once. The test is NaN with n = 0 if no topic has both kinds of trials.
+    `labels` are (topics, trials, turns) codes as for `chain`, and `topics` are names. `design` is the design of the
+    intervals of the two shares. Trials of one topic must be independent. Conversations of a continued session are, as
+    long as it has each topic once. The test is NaN with n = 0 if no topic has both kinds of trials.
     """
     grid = np.asarray(labels)
     if grid.ndim != 3 or len(grid) != len(topics):

@@ -170,7 +170,7 @@ def _finite(name: str, values: npt.ArrayLike) -> Floats:
 class SwanReadings:
     """Both readings of SWAN.
 
-    expected, pooled: in [0, 1]; NaN if no criterion is defined on any path.
+    expected, pooled: the two readings, in [0, 1]; NaN if no criterion is defined on any path.
     criteria: both readings of each WAN^c, with the probability that it is defined.
     defined, n: the probability and the number of paths on which any criterion of positive weight is defined.
     """

@@ -47,7 +47,7 @@ class NodeModel:
     """The model of topics, and the change to be found.
 
     tree: the tree of the pilot.
-    nodes, ways, titles: (J,) as in `BothSides`.
+    nodes, ways, titles: (J,) arrays as in `BothSides`.
     share: (J,) the share of each way among trials that come to its node, in (0, 1].
     alike: (N,) the concentration c of each node.
     way: the index in J of the way whose share becomes `changed`.

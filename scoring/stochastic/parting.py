@@ -246,7 +246,7 @@ class BothSides:
 class Parting:
     """The divergence of two sides and its parts, over the N nodes of their tree.
 
-    divergence: of whole paths, in bits, in [0, 1].
+    divergence: the divergence of whole paths, in bits, in [0, 1].
     n: (2,) numbers of trials.
     term: (N,) the node's part of the divergence, in bits.
     share: (N,) term/divergence; NaN if the divergence is 0.

@@ -52,9 +52,9 @@ class Transitions:
     """Transition probabilities over the N nodes of a tree, in [0, 1], NaN if nothing was observed.
 
     n: (N,) trials that the edge into the node is estimated from: the visits of its parent, or all trials for the root.
-    probability, low, high: (N,) of that edge. The root is always reached: its probability is 1, without interval (NaN).
+    probability, low, high: (N,) estimate and interval of that edge. The root has probability 1 and no interval (NaN).
     reach: (N,) the product of the probabilities from the root.
-    stop, stop_low, stop_high: (N,) of stopping, from the node's own visits.
+    stop, stop_low, stop_high: (N,) estimate and interval of stopping, from the node's own visits.
     branches: (N,) the number of different children.
     unseen: (N,) the mass beyond them; its n is the node's own visits.
     level, interval: the level and the name of the intervals, if trials are independent.

@@ -85,7 +85,7 @@ def test_a_key_that_keeps_topics_apart_and_systems_without_conversations_are_ref
     both = [*played("steady", "A"), *played("erratic", "B")]
     with pytest.raises(InputError, match="different topics are never the same"):
         parted_systems(both, ["A", "B"], merge="entities")
-    with pytest.raises(InputError, match="a path of its own"):
+    with pytest.raises(InputError, match="a separate path"):
         parted_systems([one for one in both if one.key.topic == "M002"], ["A", "B"], merge="exact")
     with pytest.raises(InputError, match="valid conversation"):
         parted_systems(both, ["C", "D"])
