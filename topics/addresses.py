@@ -26,11 +26,11 @@ AUTHORITY = re.compile(
 _URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
-_AROUND = "".join(map(chr, range(33)))  # browsers drop control characters and spaces around a URL
+_IGNORED_AROUND = "".join(map(chr, range(33)))  # browsers drop control characters and spaces around a URL
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _PRIVATE = frozenset({"localhost", "local", "internal", "lan", "test", "invalid", "onion", "arpa"})
-_LONG = 2048  # longer URLs are not kept in the cache
+_LONGEST_CACHED = 2048  # longer URLs are not kept in the cache
 _LONGEST_HOST = 253  # RFC 1035, section 2.3.4; longer ones are not worth a place in the cache
 
 
@@ -64,11 +64,11 @@ def canonical_url(url: str) -> str:
 
 def address(url: str) -> Address | None:
     """Return the parts of `url` as a browser would read them, or None if it is not an absolute http(s) URL."""
-    return _parse_address(url) if len(url) > _LONG else _cached_address(url)
+    return _parse_address(url) if len(url) > _LONGEST_CACHED else _cached_address(url)
 
 
 def _parse_address(url: str) -> Address | None:
-    cleaned = re.sub(r"[\t\r\n]", "", url.strip().strip(_AROUND))
+    cleaned = re.sub(r"[\t\r\n]", "", url.strip().strip(_IGNORED_AROUND))
     mark = cleaned.find("?")
     head, rest = (cleaned, "") if mark < 0 else (cleaned[:mark], cleaned[mark:])
     parts = _URL.fullmatch(head.replace("\\", "/") + rest)  # browsers read \ as /

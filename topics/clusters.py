@@ -19,10 +19,10 @@ _Item = TypeVar("_Item")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
 
 # The smallest share of words, without the frame, that nearly equal requests have in common.
-_SHARED = 0.6
+_SHARED_SHARE = 0.6
 
 # The smallest number of common words: requests of one or two words are more often about different things.
-_FEWEST = 3
+_FEWEST_SHARED = 3
 
 _MOST_NAMED = 3  # in a message
 
@@ -133,12 +133,12 @@ def _pairs_with_shared_words(members: Sequence[int], said: Sequence[frozenset[st
     for at, words in own.items():
         rarest = sorted(words, key=lambda word: (often[word], word))
         near: dict[int, None] = {}
-        for word in rarest[: len(words) - int(_SHARED * len(words)) + 1]:
+        for word in rarest[: len(words) - int(_SHARED_SHARE * len(words)) + 1]:
             near.update(dict.fromkeys(by_word[word]))
             by_word[word].append(at)
         for other in near:
             shared = len(words & own[other])
-            if shared >= _FEWEST and shared >= _SHARED * len(words | own[other]):
+            if shared >= _FEWEST_SHARED and shared >= _SHARED_SHARE * len(words | own[other]):
                 yield other, at
 
 

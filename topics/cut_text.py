@@ -41,11 +41,11 @@ _CLEAR_COMMENT = re.compile(r"#+(?:[ \t]|\Z)|#\W*\Z")
 # A key or an item that was commented out.
 _LEFT_OUT = re.compile(r"#[ \t]*(?:[A-Za-z_]+:(?:[ \t]|\Z)|-[ \t])|#[\"']")
 
-_ELSEWHERE = "a comment goes on a separate line above the key or the item, with a blank after its #"
+_COMMENT_ADVICE = "a comment goes on a separate line above the key or the item, with a blank after its #"
 _ADVICE = {
-    "": f"put the text in quotation marks; {_ELSEWHERE}",
-    '"': f"put all of the text inside the quotation marks; {_ELSEWHERE}",
-    "|": f"write all of the text below the first line, with the same indentation; {_ELSEWHERE}",
+    "": f"put the text in quotation marks; {_COMMENT_ADVICE}",
+    '"': f"put all of the text inside the quotation marks; {_COMMENT_ADVICE}",
+    "|": f"write all of the text below the first line, with the same indentation; {_COMMENT_ADVICE}",
 }
 
 

@@ -30,7 +30,7 @@ from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet
 
 _COLUMNS = ("topic", "entity", "grade", "title")
-_NOTHING: Mapping[str, GoldEntry] = MappingProxyType({})
+_NO_ENTRIES: Mapping[str, GoldEntry] = MappingProxyType({})
 _GRADE = re.compile(r"[Ll]?([0-9])(?:[.,]0+)?", re.ASCII)  # a data frame writes 2.0 if a grade of the column is missing
 # In bytes, as for every text file of Harvest.
 _LARGEST = 16 * 2**20
@@ -75,7 +75,7 @@ class GoldTable:
 
     def of(self, topic_id: str) -> Mapping[str, GoldEntry]:
         """Return the entries for a topic by canonical key; empty if there are none."""
-        return self._topics.get(topic_id, _NOTHING)
+        return self._topics.get(topic_id, _NO_ENTRIES)
 
     def entries(self, topic_id: str) -> tuple[GoldEntry, ...]:
         """Return all entries for a topic."""

@@ -17,7 +17,7 @@ from topics.late_pattern import late_pattern
 LEAST_CONFIDENCE = 0.7
 
 # Number of characters that are used; more do not make the result surer.
-_LOOKED_AT = 1_000
+_MOST_CHARACTERS = 1_000
 
 _LEAST_LETTERS = 8  # with fewer, languages in Latin letters cannot be distinguished
 # Code, addresses and marks.
@@ -35,7 +35,7 @@ class _Identifier(Protocol):
 def language_of(text: str) -> str:
     """Return the language of most of the text as a code of ISO 639-1, such as `de`. Returns "" if the text has too few
     words or could be in several languages. Code and addresses do not count."""
-    return _language(text[: 4 * _LOOKED_AT])
+    return _language(text[: 4 * _MOST_CHARACTERS])
 
 
 def known_languages() -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def known_languages() -> tuple[str, ...]:
 
 @lru_cache(maxsize=2**14)
 def _language(text: str) -> str:
-    words = _NO_WORDS.sub(" ", text)[:_LOOKED_AT]
+    words = _NO_WORDS.sub(" ", text)[:_MOST_CHARACTERS]
     if sum(map(str.isalpha, words)) < _LEAST_LETTERS and words.isascii():
         return ""
     language, probability = _identifier().classify(words)

@@ -57,8 +57,8 @@ _IN_DESTINATION = late_pattern(r"\\.|[()\s]")
 _LONGEST_URL = 2**15  # servers refuse longer ones; a text without blanks must not take quadratic time
 _LONGEST_PLAIN = 253  # host names are never longer
 _LONGEST_ALONE = 1024  # longer lines are read piece by piece
-_LONGEST = 4096  # characters of a link's destination, and
-_DEEPEST = 8  # brackets open in it: both keep the search linear in the text
+_LONGEST_DESTINATION = 4096  # characters of a link's destination, and
+_DEEPEST_BRACKETS = 8  # brackets open in it: both keep the search linear in the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,17 +309,17 @@ def _link_destination(text: str, start: int, www: bool) -> tuple[int, str]:
     while text.startswith((" ", "\t", "\n"), start):
         start += 1
     if text.startswith("<", start):
-        end = text.find(">", start, start + _LONGEST)
+        end = text.find(">", start, start + _LONGEST_DESTINATION)
         if end < 0 or "\n" in text[start:end]:
             return -1, ""
         target, end = text[start + 1 : end], end + 1
     else:
         end, depth = start, 0
-        for token in _IN_DESTINATION.finditer(text, start, start + _LONGEST):
+        for token in _IN_DESTINATION.finditer(text, start, start + _LONGEST_DESTINATION):
             end = token.start()
             if token[0] == "(":
                 depth += 1
-                if depth > _DEEPEST:
+                if depth > _DEEPEST_BRACKETS:
                     return -1, ""
             elif token[0] == ")" and depth:
                 depth -= 1

@@ -17,7 +17,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _FIRST_KEY = re.compile(r'\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:')
 _NEXT_INLINE = re.compile(r"[}\]][ \t\r\n]*,[ \t\r\n]*(?=[{\[])")
 _NEXT_ANYWHERE = re.compile(r"[,\n][ \t\r\n]*(?=[{\[])")
-_CUT = "the text is truncated: write the file again, or use a copy"
+_TRUNCATED_ADVICE = "the text is truncated: write the file again, or use a copy"
 
 
 def mend_records(
@@ -135,7 +135,7 @@ class _Mending:
                 self.edits = sorted([*self.edits, (comma, comma + 1, "")])
         if at == len(self.text):
             if not cut_in_record:
-                self.faults.append(self.fault("not valid JSON: the list is not closed", at, _CUT))
+                self.faults.append(self.fault("not valid JSON: the list is not closed", at, _TRUNCATED_ADVICE))
             self.ends += "]"
             return at
         return at + 1

@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 from topics.errors import InputError, Place
 
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
@@ -29,7 +29,7 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
     """Open the regular file at `path` for reading. Raises OSError as `read_regular` does."""
     # Opened without blocking: a pipe without a writer must not hang before its type is known.
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = os.open(path, _FILE_FLAGS)
     except OSError as fault:
         raise _explain_fault(fault, path, None) from None
     return _open_descriptor(descriptor, path)
@@ -48,13 +48,13 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
     if path.is_absolute() or not path.parts or ".." in path.parts:
         raise OSError(errno.EINVAL, "this path leads outside the folder", os.fspath(name))
     whole = Path(folder) / path
-    at = os.open(folder, _FOLDER)
+    at = os.open(folder, _FOLDER_FLAGS)
     try:
         for part in path.parts[:-1]:
-            below = _open_file(part, _FOLDER, at, whole)
+            below = _open_file(part, _FOLDER_FLAGS, at, whole)
             os.close(at)
             at = below
-        descriptor = _open_file(path.name, _FLAGS, at, whole)
+        descriptor = _open_file(path.name, _FILE_FLAGS, at, whole)
     finally:
         os.close(at)
     return _open_descriptor(descriptor, whole)

@@ -25,11 +25,11 @@ from topics.suggestions import nearest
 Counts = Literal["workshop", "revised"]
 Key = tuple[str, int]
 
-_KINDS = (
+_FILE_KINDS = (
     '{"dialogues": […]}, {"dialogue-id": …, "turns": […]} with "annotations" or "labels", '
     'or lines {"dialogue": …, "turn": …} with "counts" or "probabilities"'
 )
-_OURS = ("dialogue", "turn", "system", "counts", "probabilities", "label")
+_OUR_KEYS = ("dialogue", "turn", "system", "counts", "probabilities", "label")
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 
@@ -82,9 +82,11 @@ class _Collected:
             self._add_official(value, file, name)
         elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
             for key in value.keys():  # noqa: SIM118  no mapping
-                meant = None if key in _OURS else nearest(key, _OURS)
+                meant = None if key in _OUR_KEYS else nearest(key, _OUR_KEYS)
                 if meant is not None and not value.has(meant):
-                    raise value[key].error(f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OURS))
+                    raise value[key].error(
+                        f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OUR_KEYS)
+                    )
             dialogue, turn = value["dialogue"].text(), value["turn"].index()
             if value.has("counts"):
                 system = value["system"].text() if value.has("system") else ""
@@ -95,7 +97,7 @@ class _Collected:
                 label = value["label"].text(LABELS) if value.has("label") else None
                 self.add_prediction(value, name, dialogue, turn, _read_prediction(at, weights, label))
         else:
-            raise value.error("the file has neither annotations nor predictions of breakdown", allowed=_KINDS)
+            raise value.error("the file has neither annotations nor predictions of breakdown", allowed=_FILE_KINDS)
 
     def _add_compact(self, value: JsonValue, file: Path) -> None:
         system = value["subset"].text() if value.has("subset") else file.stem
@@ -159,7 +161,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
     if not collected.gold:
         raise InputError(
             "there is no annotated turn in " + ", ".join(str(path) for path in paths),
-            allowed=_KINDS,
+            allowed=_FILE_KINDS,
             advice="add the files of annotations, because predictions alone cannot be evaluated",
         )
     notes: list[str] = []

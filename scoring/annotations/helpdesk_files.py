@@ -24,7 +24,7 @@ Row = tuple[float, ...]
 SIDES = ("customer", "helpdesk")
 LEVELS = ("2", "1", "0", "-1", "-2")
 
-_KINDS = (
+_FILE_KINDS = (
     '{"dialogues": […]}, objects with "id", "turns" and "annotations", or objects with "id" and "nugget" or "quality"'
 )
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
@@ -92,7 +92,9 @@ class _Collected:
                 raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
             self.claims.setdefault(path.stem, []).append(value)
         else:
-            raise value.error("the file has neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
+            raise value.error(
+                "the file has neither annotations nor predictions of helpdesk dialogues", allowed=_FILE_KINDS
+            )
 
     def add_annotation(self, at: JsonValue, dialogue: AnnotatedDialogue) -> None:
         if dialogue.name in self.gold:
@@ -114,7 +116,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     if not collected.gold:
         raise InputError(
             "there is no annotated dialogue in " + ", ".join(str(path) for path in paths),
-            allowed=_KINDS,
+            allowed=_FILE_KINDS,
             advice="add the files of annotations, because predictions alone cannot be evaluated",
         )
     submissions, notes = [], []

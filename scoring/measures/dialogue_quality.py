@@ -42,7 +42,7 @@ def _declare(name: str, by: str, formula: str) -> Declaration:
     )
 
 
-_BY: Mapping[Declaration, Divergence] = MappingProxyType(
+_DIVERGENCES: Mapping[Declaration, Divergence] = MappingProxyType(
     {
         _declare("NMD", "by cumulated shares", "Σ abs(cumP - cumQ) / (L - 1)"): nmd,
         _declare("RSNOD", "by the distance of levels, both ways", "√((OD(p,q) + OD(q,p)) / 2 / (L - 1))"): rsnod,
@@ -52,10 +52,10 @@ _BY: Mapping[Declaration, Divergence] = MappingProxyType(
     }
 )
 # The official ones first.
-QUALITY = tuple(_BY)
+QUALITY = tuple(_DIVERGENCES)
 
 # By printed name.
-QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
+QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _DIVERGENCES.items()})
 
 
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:

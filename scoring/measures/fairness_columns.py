@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 # A sum of shares this close to 1 is 1 to nine decimals, however its last bits were rounded.
-_SURE = 4e-10
+_NEGLIGIBLE = 4e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def fairness_columns(
 
 def _uncertain_rows(certain: Floats) -> Counts:
     """Return the rows whose sum differs from 1 in nine decimals because the groups of some entities are unknown."""
-    near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)
+    near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _NEGLIGIBLE)
     kept = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
     unsure: Counts = near[np.array(kept, dtype=bool)]
     return unsure

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recordings.conversations.conversation import Conversation, SystemTurn
     from scoring.material import Material
 
-_MIDDLE = (0.05, 0.95)  # quantiles of the turns: the beginning and the end of a run are left out
+_MIDDLE_QUANTILES = (0.05, 0.95)  # quantiles of the turns: the beginning and the end of a run are left out
 
 
 def _mean_figure(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:
@@ -37,7 +37,7 @@ def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
     for system, spans in sorted(times.items()):
         begins, ends = np.sort(np.array(spans), axis=0).T
         under_way = np.searchsorted(begins, begins, side="right") - np.searchsorted(ends, begins, side="right")
-        low, high = (int(np.quantile(under_way, share, method="nearest")) for share in _MIDDLE)
+        low, high = (int(np.quantile(under_way, share, method="nearest")) for share in _MIDDLE_QUANTILES)
         if high > 1:
             many = str(high) if low == high else f"{low} to {high}"
             yield f"{system}: {many} turns under way at a time, for 90% of them; how long one takes depends on that."

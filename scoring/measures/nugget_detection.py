@@ -43,12 +43,12 @@ def _declare(name: str, by: str) -> Declaration:
     )
 
 
-_BY: Mapping[Declaration, Divergence] = MappingProxyType(
+_DIVERGENCES: Mapping[Declaration, Divergence] = MappingProxyType(
     {_declare("RNSS", "by squared differences"): rnss, _declare("JSD", "by information, in bits"): jsd}
 )
-NUGGETS = tuple(_BY)
+NUGGETS = tuple(_DIVERGENCES)
 # By printed name.
-NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
+NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _DIVERGENCES.items()})
 
 
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:

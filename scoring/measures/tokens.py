@@ -16,9 +16,9 @@ from scoring.measure import Declaration, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
-_IN, _OUT = "prompt", "completion"
+_PROMPT_TOKENS, _COMPLETION_TOKENS = "prompt", "completion"
 # The number of tokens that a price refers to.
-_PRICED = 1_000_000
+_TOKENS_PER_PRICE = 1_000_000
 
 
 def _sum_tokens(material: Material, kind: str) -> tuple[float, int]:
@@ -32,8 +32,8 @@ def _score_cost(material: Material, measure: Measure) -> Figure:
     to_read, to_write = material.settings.input_prices.get(system), material.settings.output_prices.get(system)
     if to_read is None or to_write is None:
         return Figure(measure.name, math.nan, 0, note=f"no price is given for {system}")
-    (read, n), (written, counted) = _sum_tokens(material, _IN), _sum_tokens(material, _OUT)
-    return Figure(measure.name, (read * to_read + written * to_write) / _PRICED, min(n, counted))
+    (read, n), (written, counted) = _sum_tokens(material, _PROMPT_TOKENS), _sum_tokens(material, _COMPLETION_TOKENS)
+    return Figure(measure.name, (read * to_read + written * to_write) / _TOKENS_PER_PRICE, min(n, counted))
 
 
 _of_tokens = partial(
@@ -52,7 +52,7 @@ TOKENS_IN = _of_tokens(
     undefined="the system reports no count for one of the turns",
     example="tokens_in",
     called=("shortest", "longest"),
-    score=lambda material, measure: Figure(measure.name, *_sum_tokens(material, _IN)),
+    score=lambda material, measure: Figure(measure.name, *_sum_tokens(material, _PROMPT_TOKENS)),
 )
 TOKENS_OUT = _of_tokens(
     name="tokens_out",
@@ -62,7 +62,7 @@ TOKENS_OUT = _of_tokens(
     undefined="the system reports no count for one of the turns",
     example="tokens_out",
     called=("shortest", "longest"),
-    score=lambda material, measure: Figure(measure.name, *_sum_tokens(material, _OUT)),
+    score=lambda material, measure: Figure(measure.name, *_sum_tokens(material, _COMPLETION_TOKENS)),
 )
 COST = _of_tokens(
     name="cost",

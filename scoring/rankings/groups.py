@@ -25,7 +25,7 @@ Scale = Literal["ordinal", "nominal"]
 
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # 0.333333 three times is off by 1e-6 and a rounding
 _NAME = re.compile(r"[^\W\d][\w%-]*")
-_KNOWN: Mapping[str, Scale] = {  # the attribute sets of NTCIR FairWeb-1 and -2, and of NTCIREVAL's own example
+_KNOWN_SCALES: Mapping[str, Scale] = {  # the attribute sets of NTCIR FairWeb-1 and -2, and of NTCIREVAL's own example
     "RATINGS": "ordinal",
     "HINDEX": "ordinal",
     "SUBSCS": "ordinal",
@@ -105,7 +105,7 @@ def read_groups(
     found = []
     for name in sorted(golds):
         gold = _read_gold(golds[name])
-        scale = scales.get(name, _KNOWN.get(name.rpartition("-")[2]))
+        scale = scales.get(name, _KNOWN_SCALES.get(name.rpartition("-")[2]))
         rows = _read_memberships(memberships[name], len(gold), fspath(golds[name]))
         found.append(DocumentGroups(name, scale, np.array(gold), rows))
     return tuple(found)

@@ -170,7 +170,7 @@ def assess(
             if opinion.equals and _takes_precedence(opinion, ruled.get(item))
         )
         scored[one.name] = _choose_scores(items[one.name], kept, ruled)
-        if judgments.beside:
+        if judgments.opinions_by_kind:
             checks[one.name] = _list_checks(conversation, one, items[one.name], judgments, ruled)
         told = {entry.item for entry in scored[one.name]}
         absent = {item for item, opinion in kept.items() if opinion.absent} - told
@@ -265,7 +265,7 @@ def _list_checks(
     ruled: _RuleVerdicts,
 ) -> tuple[Check, ...]:
     where = (conversation.trial_id, conversation.attempt)
-    people, models = (judgments.beside[kind].get(where, {}) for kind in ("human", "model"))
+    people, models = (judgments.opinions_by_kind[kind].get(where, {}) for kind in ("human", "model"))
     found = []
     for item in items:
         key = Target(*where, item.turn, item.speaker, item.start, item.end), criterion.name

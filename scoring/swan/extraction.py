@@ -209,9 +209,9 @@ _FUNCTION_WORDS = frozenset(
 )
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CODE = re.compile(r"https?://\S+|`[^`\n]*`")
-_LOOK = 4000  # characters, enough to recognise a language
-_FEW = 4
-_ONE_IN = 12
+_MOST_CHARACTERS = 4000  # characters, enough to recognise a language
+_FEW_WORDS = 4
+_COMMON_WORD_RATE = 12
 
 
 def is_english(text: str) -> bool:
@@ -220,7 +220,7 @@ def is_english(text: str) -> bool:
     For up to four words, Latin letters without accents are enough. `Hola amigo` therefore passes, but its nuggets are
     claims in any language.
     """
-    words = _TOKEN.findall(_CODE.sub(" ", text[:_LOOK]))
+    words = _TOKEN.findall(_CODE.sub(" ", text[:_MOST_CHARACTERS]))
     if not words:
         return True
     letters = "".join(words)
@@ -228,4 +228,4 @@ def is_english(text: str) -> bool:
     if 20 * ascii_letters < 19 * len(letters):
         return False
     known = sum(word.lower().replace("’", "'").partition("'")[0] in _FUNCTION_WORDS for word in words)
-    return len(words) <= _FEW or known * _ONE_IN >= len(words)
+    return len(words) <= _FEW_WORDS or known * _COMMON_WORD_RATE >= len(words)

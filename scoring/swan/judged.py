@@ -63,7 +63,7 @@ class Judgments:
     schema does not let their source (a model, or a rule that it does not name) score the criterion. `unknown` lists the
     criteria that have judgments but are not in the schema. `unplaced` counts judgments whose target is not of the level
     that their criterion scores. `unjudged` counts the items that a model was asked about and did not judge, by author
-    and reason. `beside` has, if models are used, the opinions of people and of models by kind (`human`, `model`),
+    and reason. `opinions_by_kind` has, if models are used, the opinions of people and of models (`human`, `model`),
     whatever the precedence. The schema's own rules are run again with the current settings and gold, so their scores
     are not read.
     """
@@ -76,7 +76,7 @@ class Judgments:
     unknown: tuple[str, ...] = ()
     unplaced: int = 0
     unjudged: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    beside: Mapping[str, Mapping[tuple[str, int], Mapping[Key, Opinion]]] = field(default_factory=dict)
+    opinions_by_kind: Mapping[str, Mapping[tuple[str, int], Mapping[Key, Opinion]]] = field(default_factory=dict)
 
     @staticmethod
     def from_layers(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
@@ -127,7 +127,7 @@ class Judgments:
                         _record_opinion(sets, (system, topic, judgment.criterion), by, given)
                     case _:
                         unplaced += counts and (target is None or criterion.level == "set")
-        beside = {
+        opinions_by_kind = {
             kind: {trial: _opinions_by_kind(here, kind, chosen.folding) for trial, here in opinions.items()}
             for kind in (("human", "model") if chosen.uses("model") else ())
         }
@@ -140,12 +140,12 @@ class Judgments:
             tuple(sorted(unknown)),
             unplaced,
             dict(unjudged),
-            beside,
+            opinions_by_kind,
         )
 
     def lacks_nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
         """Return whether nothing can be scored because no layer has the requested nuggets for this text."""
-        if self.precedence.nuggets in ("", *_BY_RULES):
+        if self.precedence.nuggets in ("", *_RULE_EXTRACTORS):
             return False
         known = self.layers.get((trial, attempt))
         return known is None or known.said not in ("", words_hash(exchanged))
@@ -186,12 +186,12 @@ class Judgments:
         return tuple(sorted(found, key=lambda one: (one.turn, one.speaker == "system", one.start, one.end)))
 
 
-_BY_RULES = (RULES, RULES.partition("/")[0])
+_RULE_EXTRACTORS = (RULES, RULES.partition("/")[0])
 
 
 def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
     name = precedence.nuggets
-    if name in _BY_RULES:
+    if name in _RULE_EXTRACTORS:
         return {}
     if name:
         chosen = [one for one in layers if one.kind != "gold" and name in (one.author, f"{one.author}/{one.version}")]
@@ -227,7 +227,7 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
     if name and not versions:
         raise InputError(
             f"there is no layer with nuggets of {name!r}",
-            allowed=", ".join(sorted(_nugget_versions(layers) | {_BY_RULES[1]})),
+            allowed=", ".join(sorted(_nugget_versions(layers) | {_RULE_EXTRACTORS[1]})),
             advice="extract nuggets with a model: harvest annotate RUN --extract FILE",
         )
     return found

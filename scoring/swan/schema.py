@@ -26,16 +26,16 @@ from topics.suggestions import did_you_mean
 from topics.text_file import decode
 from topics.yaml_values import Loc
 
-_STEERING = re.compile(r"[(),=*]")
+_RESERVED_CHARACTERS = re.compile(r"[(),=*]")
 _VALUE = re.compile(r"[^\W\d][\w%-]{0,39}\*?")
 Level = Literal["nugget", "turn", "dialogue", "set"]
 # Levels without a position in a conversation: each thing weighs 1.
 PLACELESS = ("dialogue", "set")
 JUDGES = ("human", "model")
-_NO_VALUES = ("unsure", "na", "all")
+_RESERVED_VALUES = ("unsure", "na", "all")
 _MOST_VALUES = 9  # each has a key on the annotation page
 # `--criterion all`; what judgments that are no scores are called
-_RESERVED = ("all", "extraction", "gold", "held", "nugget", "wanted")
+_RESERVED_NAMES = ("all", "extraction", "gold", "held", "nugget", "wanted")
 
 # The conversations that a criterion needs, by the word in schema files.
 SAMPLINGS: Mapping[str, str] = MappingProxyType(
@@ -175,11 +175,11 @@ def read_schema(document: Document) -> Schema:
         loc = ("criteria", i, "name")
         if one.name != one.name.strip() or one.name.isdecimal():
             raise document.error(loc, "name: the name is a number or has white space around it")
-        if one.name.casefold() in _RESERVED:
+        if one.name.casefold() in _RESERVED_NAMES:
             raise document.error(
                 loc, f"name: {one.name!r} has another meaning in judgments", advice="choose another name"
             )
-        if not one.name.isprintable() or _STEERING.search(one.name):
+        if not one.name.isprintable() or _RESERVED_CHARACTERS.search(one.name):
             raise document.error(
                 loc,
                 "name: the name cannot be written on one line in measures such as WAN(Correctness)",
@@ -287,7 +287,7 @@ def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
             (*loc, "values"), "values: two values differ only in capitals", advice="give one of them another name"
         )
     for name in one.values:
-        if not _VALUE.fullmatch(name) or name.casefold() in _NO_VALUES:
+        if not _VALUE.fullmatch(name) or name.casefold() in _RESERVED_VALUES:
             raise document.error(
                 (*loc, "values", name),
                 f"values: {name[:40]!r} cannot be the name of a value",

@@ -122,7 +122,7 @@ _OPEN_END = re.compile(
 )
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|^[bcdfghjklmnpqrstvwxz]{4,}$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
-_LEAST = 6  # words of a turn that may be cut off
+_FEWEST_WORDS = 6  # words of a turn that may be cut off
 _AGAIN = 4  # repetitions of a sentence that are reported
 
 
@@ -137,7 +137,7 @@ def find_flaws(text: str) -> Iterator[Flag]:
     if text.count("```") % 2:
         yield Flag("cut off", text.rfind("```"), len(text))
     end = _OPEN_END.search(plain.rstrip())
-    if end is not None and len(plain.split()) >= _LEAST:
+    if end is not None and len(plain.split()) >= _FEWEST_WORDS:
         yield Flag("cut off", end.start(), len(plain.rstrip()))
     whole = [(plain[one.start : one.end].casefold(), one) for one in sentences(plain) if one.shape == "prose"]
     counts = Counter(words for words, _ in whole)

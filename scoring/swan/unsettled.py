@@ -14,7 +14,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 # Number of places listed in the message.
-_LISTED = 5
+_MOST_LISTED = 5
 
 
 def refuse_unsettled(
@@ -72,8 +72,8 @@ def _disagreement_error(found: list[_Unsettled], judgments: Judgments) -> RunErr
     counts = Counter(one.criterion for one in found)
     listed = ", ".join(f"{name} {count}" for name, count in counts.most_common())
     things = "one and the same thing" if len(found) == 1 else f"the same {pluralize(len(found), 'thing')}"
-    places = "; ".join(one.where for one in found[:_LISTED])
-    places += f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    places = "; ".join(one.where for one in found[:_MOST_LISTED])
+    places += f"; and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
     first, *others = sorted(found[0].opinion.equals, key=lambda one: (str(one.place), str(one.by)))
     second = next(one for one in others if one.value != first.value)
     rest = [str(part) for part in str(judgments.precedence).split(",")]

@@ -21,8 +21,8 @@ from scoring.swan.item import Scored
 from scoring.swan.weighting import Places, Weighting
 
 Floats = npt.NDArray[np.float64]
-_OUTSIDE = "a score for {} is {!r}, which is not in [0, 1]"
-_AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many small steps
+_OUTSIDE_RANGE = "a score for {} is {!r}, which is not in [0, 1]"
+_ITEMS_AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many small steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
     weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]
     for one in scored:
         if not 0 <= one.value <= 1:
-            raise ValueError(_OUTSIDE.format(criterion, one.value))
+            raise ValueError(_OUTSIDE_RANGE.format(criterion, one.value))
     return Wan(
         criterion,
         math.fsum(weight * one.value for weight, one in zip(weights, scored, strict=True)),
@@ -94,7 +94,7 @@ def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting,
     counts = np.array([len(scored) for scored in each], dtype=np.int64)
     values = np.array([one.value for one in flat], dtype=np.float64)
     for value in values[~((values >= 0) & (values <= 1))][:1].tolist():
-        raise ValueError(_OUTSIDE.format(criterion, value))
+        raise ValueError(_OUTSIDE_RANGE.format(criterion, value))
     shares = np.array([one.share for one in flat], dtype=np.float64)
     above, below = weighted_sums(
         counts, Places.from_items([one.item for one in flat]), values, weighting, shares=shares
@@ -115,7 +115,7 @@ def weighted_sums(
     ends = np.concatenate([[0], np.cumsum(counts)])
     first = 0
     while first < len(counts):
-        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _AT_ONCE, side="right")) - 1)
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _ITEMS_AT_ONCE, side="right")) - 1)
         part = slice(ends[first], ends[last])
         weights = weighting.weights(places[part])
         if shares is not None:

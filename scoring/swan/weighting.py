@@ -181,7 +181,7 @@ class Product:
 
 
 _FACTOR = re.compile(r"\s*([a-z_]+)\s*(?:\(([^()]*)\))?\s*")
-_GIVEN = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.eE+-]+)\s*")
+_PARAMETER = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.eE+-]+)\s*")
 _ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several with * between them"
 
 
@@ -194,7 +194,7 @@ def parse_weighting(text: str) -> Weighting:
 def _parse_factor(part: str, whole: str) -> Weighting:
     match = _FACTOR.fullmatch(part)
     name, inside = match.groups() if match else ("", None)
-    parts = [_GIVEN.fullmatch(one) for one in inside.split(",")] if inside and inside.strip() else []
+    parts = [_PARAMETER.fullmatch(one) for one in inside.split(",")] if inside and inside.strip() else []
     given = {one[1]: one[2] for one in parts if one}
     if len(given) < len(parts):
         name = ""

@@ -61,7 +61,7 @@ _ORDINALS = late_pattern(
     re.IGNORECASE,
 )
 _JOINT = late_pattern(r"\s*(?:,\s*(?:and|or)\s+|,\s+|;\s+|\s+(?:and|or)\s+)", re.IGNORECASE)
-_LONGEST = 6  # words of one thing in an enumeration
+_LONGEST_ENTRY = 6  # words of one thing in an enumeration
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _longest_enumeration(sentence: str) -> int:
     best = run = 0
     for place, piece in enumerate(pieces):
         words = len(piece.split())
-        run = run + 1 if 0 < words <= _LONGEST else 1 if place == 0 else 0
+        run = run + 1 if 0 < words <= _LONGEST_ENTRY else 1 if place == 0 else 0
         best = max(best, run)
     return best if best > 1 else 0
 

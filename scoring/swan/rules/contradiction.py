@@ -14,12 +14,12 @@ _REASON = late_pattern(r"\b(?:as|because|since)\s+(?=(?:the|it|this|that|there|h
 _LISTED = late_pattern(r"^(?P<of>.{6,120}?)\s+(?:are|were|include)\s+(?P<list>[^.!?]{3,300})[.!?]?$", re.IGNORECASE)
 _BETWEEN = late_pattern(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _YES_NO = late_pattern(r"^\W*(yes|no|yeah|nope)\b", re.IGNORECASE)
-_LONGEST = 400  # characters of a claim that is compared
-_LEAST = 3  # words of a predicate
+_LONGEST_CLAIM = 400  # characters of a claim that is compared
+_FEWEST_WORDS = 3  # words of a predicate
 
 
 # A score, the reason, and the earlier nugget that contradicts or agrees.
-_Found = tuple[float, str, Nugget]
+_Comparison = tuple[float, str, Nugget]
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
@@ -29,7 +29,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     New claims get no score.
     """
     items = {(one.turn, one.start, one.end): one for one in sight.items}
-    earlier = _Earlier(sight)
+    earlier = _EarlierClaims(sight)
     given = _repeated_answers(sight)
     for nugget in sight.nuggets:
         if nugget.speaker != "system" or nugget.type == "E":
@@ -57,7 +57,7 @@ CONTRADICTION = Rule(
 
 
 def _claim_texts(nugget: Nugget) -> Iterator[str]:
-    if nugget.rule == "code" or len(nugget.text) > _LONGEST:
+    if nugget.rule == "code" or len(nugget.text) > _LONGEST_CLAIM:
         return
     if nugget.type == "F":
         yield nugget.text
@@ -76,14 +76,14 @@ def _list_items(text: str) -> tuple[str, frozenset[str]] | None:
 
 
 @dataclass(slots=True)
-class _Earlier:
+class _EarlierClaims:
     sight: Sight
     claims: Claims[Nugget] = field(default_factory=Claims)
     subjects: dict[tuple[str, ...], dict[tuple[str, ...], int]] = field(default_factory=dict)
     lists: dict[str, tuple[frozenset[str], Nugget]] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
 
-    def compare(self, text: str, nugget: Nugget) -> list[_Found]:
+    def compare(self, text: str, nugget: Nugget) -> list[_Comparison]:
         form, listed = claim_form(text), _list_items(text)
         found = [_compared_claim(agree, before) for agree, before in self.claims.compare(form)]
         if not found and form.by_pronoun:
@@ -96,7 +96,7 @@ class _Earlier:
         self.words |= content_words(text)
         return found
 
-    def _against_list(self, of: str, things: frozenset[str], nugget: Nugget) -> list[_Found]:
+    def _against_list(self, of: str, things: frozenset[str], nugget: Nugget) -> list[_Comparison]:
         before = self.lists.setdefault(of, (things, nugget))
         if before[1] is nugget:
             return []
@@ -109,14 +109,14 @@ class _Earlier:
     def _by_pronoun(self, form: ClaimForm, turn: int) -> Iterator[tuple[bool, Nugget]]:
         """Compare a claim about a pronoun, if exactly one thing had its predicate and the user named no other since."""
         subjects = self.subjects.get(form.predicate, {})
-        if len(subjects) != 1 or len(form.predicate) < _LEAST or not form.values:
+        if len(subjects) != 1 or len(form.predicate) < _FEWEST_WORDS or not form.values:
             return
         ((subject, before),) = subjects.items()
         if subject and not any(content_words(self.sight.said(at)) - self.words for at in range(before + 1, turn + 1)):
             yield from self.claims.compare(replace(form, words=(*subject, *form.predicate), subject=len(subject)))
 
 
-def _compared_claim(agree: bool, before: Nugget) -> _Found:
+def _compared_claim(agree: bool, before: Nugget) -> _Comparison:
     where = f"turn {before.turn}"
     return (1.0, f"as in {where}", before) if agree else (0.0, f"otherwise than in {where}", before)
 

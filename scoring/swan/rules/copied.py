@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
-_RUN = 5  # words in a row that count as a copy
-_LEAST = 8  # words of a nugget that are enough to judge
+_RUN_LENGTH = 5  # words in a row that count as a copy
+_FEWEST_WORDS = 8  # words of a nugget that are enough to judge
 
 
 def _find_words(text: str) -> list[str]:
@@ -17,9 +17,9 @@ def _find_words(text: str) -> list[str]:
 def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
     """Return the share of `words` that lie in one of the five-word `runs`; 0 for fewer than five words."""
     covered = [False] * len(words)
-    for place in range(len(words) - _RUN + 1):
-        if tuple(words[place : place + _RUN]) in runs:
-            covered[place : place + _RUN] = [True] * _RUN
+    for place in range(len(words) - _RUN_LENGTH + 1):
+        if tuple(words[place : place + _RUN_LENGTH]) in runs:
+            covered[place : place + _RUN_LENGTH] = [True] * _RUN_LENGTH
     return sum(covered) / len(words) if words else 0.0
 
 
@@ -37,10 +37,10 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         said = _add_runs(runs, turn.said) or said
         for item in items.get(turn.number, ()):
             words = _find_words(sight.text(item))
-            if len(words) < _LEAST or not said or rules.get((item.turn, item.start)) == "code":
+            if len(words) < _FEWEST_WORDS or not said or rules.get((item.turn, item.start)) == "code":
                 continue
             share = copied_share(words, runs)
-            yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN} or more")
+            yield Verdict(item, 1 - share, f"{share:.0%} of its words stand earlier in runs of {_RUN_LENGTH} or more")
         if turn.reply is not None:
             said = _add_runs(runs, turn.reply.answer.text) or said
 
@@ -58,5 +58,5 @@ COPIED = Rule(
 
 def _add_runs(runs: set[tuple[str, ...]], text: str) -> bool:
     words = _find_words(text)
-    runs.update(tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1))
-    return len(words) >= _LEAST
+    runs.update(tuple(words[place : place + _RUN_LENGTH]) for place in range(len(words) - _RUN_LENGTH + 1))
+    return len(words) >= _FEWEST_WORDS

@@ -24,7 +24,7 @@ _GIVES_WAY = late_pattern(
 )
 # The opening of an answer to "are you sure?" does not answer the question before.
 _SURE = late_pattern(r"^\W*yes\b", re.IGNORECASE)
-_LONGEST = 30  # words of a claim whose names are compared
+_LONGEST_CLAIM = 30  # words of a claim whose names are compared
 _NAME = late_pattern(r"(?<![\w'])[A-Z][a-z]+")
 _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 
@@ -125,7 +125,7 @@ def _around_names(nugget: Nugget) -> Iterator[tuple[tuple[str, ...], str]]:
     Claims of fewer than 3 or more than 30 words are skipped.
     """
     words = re.findall(r"\w+", own_words(nugget.text))
-    if not 3 <= len(words) <= _LONGEST:
+    if not 3 <= len(words) <= _LONGEST_CLAIM:
         return
     lower = [word.lower() for word in words]
     for place, word in enumerate(words):

@@ -17,13 +17,13 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Sight
 from topics.late_pattern import late_pattern
 
-_ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
+_REFUSALS = frozenset({"REJECT", "HEDGE", "APOLOGY"})
 _COURTESY = frozenset({"CONVENTIONAL-OPENING", "CONVENTIONAL-CLOSING", "THANKING", "ACKNOWLEDGE"})
 _NAME = late_pattern(r"(?<![\w'])[A-ZÀ-ÖØ-Þ][\w'’-]*[^\W\d_][\w-]*")
 _ANSWERS = {"YES-ANSWER": "yes", "NO-ANSWER": "no"}
 _NO_NAMES = frozenset({"I", "I'm", "I'd", "I've", "I'll"})
 _GAP = late_pattern(r"\s+")
-_MOST = 400  # values of a conversation that are compared with those of another
+_MOST_VALUES = 400  # values of a conversation that are compared with those of another
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Information:
             if nugget.rule == "code":
                 names.add(_GAP.sub(" ", nugget.text))
                 continue
-            if nugget.act in _ENDS or nugget.act in _COURTESY:
+            if nugget.act in _REFUSALS or nugget.act in _COURTESY:
                 continue
             if nugget.act in _ANSWERS:
                 names.add(_ANSWERS[nugget.act])
@@ -62,8 +62,8 @@ class Information:
             claims.append(form)
             values.update(dict.fromkeys(form.values))
             names.update(_capitalised_names(nugget))
-        refused = bool(own) and all(one.act in _ENDS for one in own)
-        return Information(frozenset(names), tuple(values)[:_MOST], tuple(claims), refused)
+        refused = bool(own) and all(one.act in _REFUSALS for one in own)
+        return Information(frozenset(names), tuple(values)[:_MOST_VALUES], tuple(claims), refused)
 
     @property
     def size(self) -> int:

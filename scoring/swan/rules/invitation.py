@@ -8,7 +8,7 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
-_INVITES = frozenset(
+_INVITING_ACTS = frozenset(
     {
         "OFFER",
         "OPEN-QUESTION",
@@ -19,10 +19,10 @@ _INVITES = frozenset(
         "CONVENTIONAL-OPENING",
     }
 )
-_ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY", "CONVENTIONAL-CLOSING"})
-_BARE = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATION"})
+_CLOSING_ACTS = frozenset({"REJECT", "HEDGE", "APOLOGY", "CONVENTIONAL-CLOSING"})
+_CONTENTLESS_ACTS = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATION"})
 # Words of a turn without content of its own.
-_FEW = 3
+_FEW_WORDS = 3
 
 # A sentence that only says what the system cannot do, know or tell.
 _CANNOT = late_pattern(
@@ -43,7 +43,7 @@ _CANNOT_ELSEWHERE = late_pattern(
 )
 # “No idea could be simpler” is praise of an idea, not a dead end.
 _MORE_THAN = late_pattern(r"\b(?:better|simpler|easier|more|less|nicer|safer|\w{3,}er\s+than)\b", re.IGNORECASE)
-_ON = late_pattern(
+_ASKS_TO_CONTINUE = late_pattern(
     r"\b(?:tell|send|show|give|ask|write)\s+me\b|\blet\s+me\s+know\b|\b(?:just|feel\s+free\s+to)\s+ask\b", re.IGNORECASE
 )
 _REPORTED = late_pattern(
@@ -65,8 +65,10 @@ def judge(sight: Sight) -> Iterator[Verdict]:
     for item in sight.items:
         here = own.get(item.turn, [])
         # Pieces that invite the user to go on, among the last two of the turn.
-        asks = [one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ON.search(own_words(one.text))]
-        bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
+        asks = [
+            one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ASKS_TO_CONTINUE.search(own_words(one.text))
+        ]
+        bare = len(sight.text(item).split()) <= _FEW_WORDS or all(one.act == "ACKNOWLEDGE" for one in here)
         if not sight.text(item).strip():
             yield Verdict(item, 0.0, "nothing is said")
         elif here and _is_invitation(here[-1]):
@@ -75,7 +77,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
             yield Verdict(item, 1.0, "asks the user for something", (asks[0].span,))
         elif here and all(map(_is_dead_end, here)):
             yield Verdict(item, 0.0, "ends the matter", tuple(one.span for one in here))
-        elif here and bare and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
+        elif here and bare and all(one.act in _CONTENTLESS_ACTS for one in here) and "?" not in sight.said(item.turn):
             yield Verdict(item, 0.0, "a bare acknowledgement", tuple(one.span for one in here))
 
 
@@ -91,7 +93,7 @@ INVITATION = Rule(
 
 
 def _is_invitation(last: Nugget) -> bool:
-    asks = last.act in _INVITES or last.rule == "question-mark"
+    asks = last.act in _INVITING_ACTS or last.rule == "question-mark"
     said = own_words(last.text)
     if last.act == "OFFER" and re.search(r":\s*\w", said):
         return False  # the thing offered follows immediately
@@ -102,4 +104,4 @@ def _is_dead_end(one: Nugget) -> bool:
     said = own_words(one.text)
     if _MORE_THAN.search(said):
         return False
-    return one.act in _ENDS or any(pattern.fullmatch(said) for pattern in (_CANNOT, _CANNOT_ELSEWHERE))
+    return one.act in _CLOSING_ACTS or any(pattern.fullmatch(said) for pattern in (_CANNOT, _CANNOT_ELSEWHERE))

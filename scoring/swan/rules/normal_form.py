@@ -195,14 +195,14 @@ def _read_value(found: re.Match[str], rounded: bool) -> Value | None:
 
 _T = TypeVar("_T")
 _PREPOSITIONS = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
-_LEAST = 3  # words of a claim: "Room 1" and "Room 2" do not contradict each other
-_MOST = 50  # claims with the same words that are kept
+_FEWEST_WORDS = 3  # words of a claim: "Room 1" and "Room 2" do not contradict each other
+_MOST_CLAIMS = 50  # claims with the same words that are kept
 
 
 def compare_claims(one: ClaimForm, other: ClaimForm) -> bool | None:
     """Return whether two claims of the same words agree, or None if they cannot be compared. It cannot compare claims
     of fewer than three words, with a condition, in reported speech, or with two or more differing values."""
-    if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
+    if one.words != other.words or len(one.words) < _FEWEST_WORDS or one.shaded or other.shaded:
         return None
     apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
     if one.negated != other.negated:
@@ -226,7 +226,7 @@ class Claims(Generic[_T]):
 
     def add(self, form: ClaimForm, of: _T) -> None:
         same = self.known.setdefault(form.words, {})
-        if len(same) < _MOST:
+        if len(same) < _MOST_CLAIMS:
             same.setdefault(form, of)
 
     def compare(self, form: ClaimForm) -> Iterator[tuple[bool, _T]]:

@@ -19,8 +19,8 @@ _PLEASANTRY = late_pattern(
     r"|in\s+(?:summary|conclusion))",
     re.IGNORECASE,
 )
-_LEAST = 8  # words of padding below which the rule is silent
-_SHORT = 3  # words that may be repeated: a refrain, "Yes."
+_FEWEST_WORDS = 8  # words of padding below which the rule is silent
+_SHORT_NUGGET = 3  # words that may be repeated: a refrain, "Yes."
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
@@ -32,7 +32,9 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         if one.speaker != "system" or one.type == "E":
             continue
         form = same_text(one.text).rstrip(".!?…:;,。！？")
-        again = (one.turn, form) in said and _length_in_words(form, unit_of((form,), sight.settings.unit)) > _SHORT
+        again = (one.turn, form) in said and _length_in_words(
+            form, unit_of((form,), sight.settings.unit)
+        ) > _SHORT_NUGGET
         said.add((one.turn, form))
         if again or _PLEASANTRY.match(one.text.replace("’", "'")):
             found.setdefault(one.turn, []).append(one)
@@ -40,7 +42,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         idle = found.get(item.turn, [])
         text = sight.text(item)
         unit = unit_of((text,), sight.settings.unit)
-        if sum(_length_in_words(one.text, unit) for one in idle) >= _LEAST:
+        if sum(_length_in_words(one.text, unit) for one in idle) >= _FEWEST_WORDS:
             count, whole = sum(length(one.text, unit) for one in idle), length(text, unit)
             because = f"{count} of {whole} {unit} are pleasantries or said twice"
             yield Verdict(item, max(0.0, 1 - count / whole), because, tuple(one.span for one in idle))

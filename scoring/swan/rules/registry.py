@@ -65,13 +65,13 @@ _PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule]]] = MappingProxyType(
     }
 )
 
-_WRITTEN = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
+_NOTATION = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
 
 
 def parse_rule(text: str) -> Rule | SetRule:
     """Parse the notation of a rule. Raises ValueError, listing the rules, for an unknown name, and for a wrong
     parameter."""
-    match = _WRITTEN.fullmatch(text.strip())
+    match = _NOTATION.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)
     if name not in RULES:
         raise ValueError(f"there is no rule {name!r}; the rules are {', '.join(RULES)}")

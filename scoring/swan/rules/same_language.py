@@ -7,7 +7,7 @@ from scoring.swan.rules.own_words import own_words
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
-_COMMON = {
+_COMMON_WORDS = {
     "English": "the and is are was to of in that it you for with this have be not can what how where when will would "
     "my your do does from at on or by if me please there about",
     "German": "der die das und ist nicht ein eine zu mit sie ich auf für den dem des im von wie kann wo wird auch "
@@ -34,8 +34,8 @@ _SCRIPTS = (
     ("Thai", late_pattern(r"[\u0e00-\u0e7f]")),
 )
 # The languages that are recognised. A script stands for its most common language: Cyrillic for Russian, for example.
-LANGUAGES = (*_COMMON, *(name for name, _ in _SCRIPTS))
-_KNOWN = {name: frozenset(words.split()) for name, words in _COMMON.items()}
+LANGUAGES = (*_COMMON_WORDS, *(name for name, _ in _SCRIPTS))
+_KNOWN = {name: frozenset(words.split()) for name, words in _COMMON_WORDS.items()}
 _WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ASKED = late_pattern(
     r"\b(?:translate|answer|reply|respond|write|speak|continue|summari[sz]e|explain|tell)\b[^?.!\n]{0,60}?\b(?:in|into|to)\s+"
@@ -43,22 +43,22 @@ _ASKED = late_pattern(
     re.IGNORECASE,
 )
 _NOT_ASKED = late_pattern(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
-_LEAST = 4  # words of a text in Latin letters
-_LETTERS = 4  # of another script
-_LOOK = 4000  # characters; more do not help
+_FEWEST_WORDS = 4  # words of a text in Latin letters
+_FEWEST_LETTERS = 4  # of another script
+_MOST_CHARACTERS = 4000  # characters; more do not help
 
 
 def language_of(text: str) -> str:
     """Return which of `LANGUAGES` a text is in, ignoring quotations, code and addresses; "" if unclear or too short."""
-    plain = own_words(text[:_LOOK])
+    plain = own_words(text[:_MOST_CHARACTERS])
     letters = sum(letter.isalpha() for letter in plain)
     for name, pattern in _SCRIPTS:
         count = len(pattern.findall(plain))
         least = 0.1 if name == "Japanese" else 0.4
-        if count >= _LETTERS and count > least * letters:
+        if count >= _FEWEST_LETTERS and count > least * letters:
             return name
     words = [word.lower() for word in _WORD.findall(plain)]
-    if len(words) < _LEAST:
+    if len(words) < _FEWEST_WORDS:
         return ""
     hits = sorted(((sum(word in known for word in words), name) for name, known in _KNOWN.items()), reverse=True)
     (most, name), (second, _) = hits[:2]

@@ -13,7 +13,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.swan.rules.information import Information, claim_agreements, mean_similarity
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
-_LEAST = 3  # labelled turns of a group
+_FEWEST_LABELLED = 3  # labelled turns of a group
 
 
 def _judge_agreement(sight: SetSight) -> SetVerdict | None:
@@ -60,7 +60,7 @@ def _judge_benefit(sight: SetSight) -> SetVerdict | None:
     for name, group in sight.groups.items():
         labels = [turn.label for one in group for turn in one.conversation.turns]
         known = [label for label in labels if label in (USEFUL, NOT_USEFUL)]
-        if len(known) >= _LEAST:
+        if len(known) >= _FEWEST_LABELLED:
             shares[name] = known.count(USEFUL) / len(known)
     if len(shares) < 2:
         return None
