@@ -9,7 +9,7 @@ from typing import get_args
 
 from harvest.drivers.browser import EvidenceKind
 from harvest.pages.browser.busy_signs import FIRM, LOOSE
-from harvest.pages.browser.call_guard import GONE
+from harvest.pages.browser.call_guard import END_REASONS
 from harvest.pages.chats.opening import WALLS
 from harvest.studies.attribute.rerouting import PARTED
 from tests.support.checkout import ROOT
@@ -26,7 +26,7 @@ SHAPE = re.compile(r"(?:page|frame|browser)-[a-z]+")
 
 def _reasons() -> Iterator[str]:
     yield from WALLS
-    yield from GONE
+    yield from END_REASONS
     for source in SOURCES:
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS:

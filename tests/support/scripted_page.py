@@ -16,7 +16,7 @@ from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.part import Cover
 from harvest.pages.browser.traffic import Traffic
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.composer import Typed
+from harvest.pages.chats.composer import TypedTurn
 from harvest.pages.chats.place import Place
 from harvest.pages.reading.page import Box, Page, parse_page
 from harvest.systems.driver import DriverError, NotSent
@@ -125,9 +125,9 @@ class ScriptedPage:
     async def enter_window(self) -> bool:
         return False
 
-    async def typed(self, text: str = SAID) -> Typed:
+    async def typed(self, text: str = SAID) -> TypedTurn:
         self.value = text
-        return Typed(text, text)
+        return TypedTurn(text, text)
 
     def take(self) -> None:
         """The page takes the turn now."""

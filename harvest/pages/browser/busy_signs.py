@@ -1,8 +1,6 @@
-"""The signs that an answer is still being written, each declared once.
-
-The eye in the page looks for them, and `pages/chats/sending.py` and `pages/chats/completion.py` base their decisions on
-them. A sign shown by visible elements needs only one entry with its CSS selector.
-"""
+"""The signs that an answer is still being written, each declared once. The eye in the page looks for them, and
+`pages/chats/sending.py` and `pages/chats/completion.py` base their decisions on them. A sign shown by visible elements
+needs only one entry with its CSS selector."""
 
 import json
 import re

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from harvest.pages.browser.settings import LIMITS, Limits
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 
-_MOVED = ("Execution context was destroyed", "Cannot find context", "navigat")
-_FRAME_GONE = ("Frame was detached", "frame was detached", "Frame has been detached")
+_NAVIGATION_ERRORS = ("Execution context was destroyed", "Cannot find context", "navigat")
+_FRAME_ERRORS = ("Frame was detached", "frame was detached", "Frame has been detached")
 _BAD_SELECTOR = re.compile(r"bad selector <(?P<name>[^>]*)>: (?P<css>.*)")
 _COVERED = re.compile(r"(<.*?>.*) intercepts pointer events")
 _EXIT = re.compile(r"<process did exit: exitCode=(?P<code>\d+)")
-_COMPLAINT = re.compile(r"^\[pid=\d+\]\[err\] (?P<said>.*\S)", re.MULTILINE)
+_STDERR_LINE = re.compile(r"^\[pid=\d+\]\[err\] (?P<said>.*\S)", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -33,7 +33,7 @@ def start_failure(message: str) -> str:
     ended = _EXIT.search(message)
     if ended is None:
         return summarize_error(message)
-    complaint = _COMPLAINT.search(_COLOURS.sub("", message))
+    complaint = _STDERR_LINE.search(_COLOURS.sub("", message))
     said = f" and said {complaint['said'][:300]!r}" if complaint else ""
     return f"it ended at once with exit code {ended['code']}{said}; check that it is a Chromium, Chrome or Edge"
 
@@ -43,9 +43,9 @@ def call_failure(message: str) -> DriverError:
     bad = _BAD_SELECTOR.search(message)
     if bad:
         return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is not a CSS selector")
-    if any(words in message for words in _FRAME_GONE):
+    if any(words in message for words in _FRAME_ERRORS):
         return Unanswered("frame-gone", "the frame has left the page")
-    if any(words in message for words in _MOVED):
+    if any(words in message for words in _NAVIGATION_ERRORS):
         return Unanswered("page-moved", "the page loaded another document while Harvest was reading it")
     return Unanswered("page-broken", summarize_error(message))
 
@@ -74,14 +74,14 @@ def is_timeout(fault: NotSent) -> bool:
 
 T = TypeVar("T")
 
-GONE = {
+END_REASONS = {
     "page-crashed": "the page has crashed",
     "page-closed": "the page was closed",
     "page-hung": "the page no longer responds",
     "browser-gone": "the browser has ended",
 }
-CLOSING = 5.0  # seconds for clean-up work
-_NEWS = 1.0  # seconds by which the event of an end may follow the error that it causes
+CLOSE_SECONDS = 5.0  # seconds for clean-up work
+_END_EVENT_DELAY = 1.0  # seconds by which the event of an end may follow the error that it causes
 
 
 class CallGuard:
@@ -113,14 +113,14 @@ class CallGuard:
         seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:
             work.close()
-            raise Unanswered(self.gone, GONE[self.gone])
+            raise Unanswered(self.gone, END_REASONS[self.gone])
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait((task, self._ended), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if task.done() and (task.cancelled() or not is_end(task.exception())):
                 return task.result()
             if task.done():
-                await asyncio.wait((self._ended,), timeout=_NEWS)
+                await asyncio.wait((self._ended,), timeout=_END_EVENT_DELAY)
                 # A page that is closed sends an event; without one, all of Playwright has ended.
                 self.note_end("browser-gone")
         finally:
@@ -132,7 +132,7 @@ class CallGuard:
         # A page that once did not answer is not called again: each call would wait as long.
         self.note_end("page-hung")
         assert self.gone is not None
-        raise Unanswered(self.gone, GONE[self.gone])
+        raise Unanswered(self.gone, END_REASONS[self.gone])
 
     async def call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """Run a call as `run` does, but convert every error of class `complaint` into a DriverError."""
@@ -150,4 +150,4 @@ def is_end(error: BaseException | None) -> bool:
 async def ignore_errors(work: Awaitable[Any]) -> None:
     """Wait up to 5 seconds for clean-up work and ignore any error in it."""
     with contextlib.suppress(Exception):
-        await asyncio.wait_for(work, CLOSING)
+        await asyncio.wait_for(work, CLOSE_SECONDS)

@@ -73,8 +73,8 @@ def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-_SHOWN = re.compile(r'<iframe(?=[^>]* h-box=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
-_NUMBER = re.compile(r' h-id="\d+"')
+_SHOWN_FRAME = re.compile(r'<iframe(?=[^>]* h-box=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
+_ID_ATTRIBUTE = re.compile(r' h-id="\d+"')
 _MOST_FRAMES = 5  # in one answer
 
 
@@ -148,7 +148,7 @@ class Frame:
         """Return the text from which `look` parses the page, to keep as evidence. It includes the content of frames
         that were added after a turn was sent, as some answers do, and keeps including it after later turns."""
         source = cast(str, await self._ask_eye("look", dict(site) if site else None, again=True))
-        shown = [one for one in _SHOWN.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
+        shown = [one for one in _SHOWN_FRAME.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
         for found in shown[-_MOST_FRAMES:]:
             inner = await self._frame_content(int(found["id"]))
             if inner:
@@ -169,7 +169,7 @@ class Frame:
         except (Unanswered, self._life.complaint):
             return ""
         body = written.partition(">")[2].removesuffix("</h-page>")
-        return _NUMBER.sub("", body)
+        return _ID_ATTRIBUTE.sub("", body)
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
         """Start watching, before anything is typed. `composer` and `send` are the numbers of these elements, or 0 if

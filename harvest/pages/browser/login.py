@@ -17,7 +17,7 @@ from recordings.files.evidence import new_temporary, remove_leftovers
 from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
-_SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
+_SHORTEST_SECRET = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
 # Texts and plain addresses: pages store them next to their keys, and answers may contain them.
 _NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
 _STEP = 0.1  # seconds
@@ -89,7 +89,7 @@ def read_secrets(path: Path) -> set[str]:
         state = json.loads(data)
         if not isinstance(state, dict):
             raise TypeError
-        return {value for value in _secret_values(state) if len(value) >= _SHORTEST}
+        return {value for value in _secret_values(state) if len(value) >= _SHORTEST_SECRET}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
             "the file is not a log-in saved by harvest login",

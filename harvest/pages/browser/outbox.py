@@ -13,11 +13,11 @@ from urllib.parse import parse_qsl, unquote_plus, urlsplit
 from harvest.pages.browser.traffic import CARRYING
 
 _DIGITS = re.compile(r"\d+")
-_BEAT = 300  # characters: a longer message does not only keep a connection alive
-_HEAD = 2000  # characters by which messages of one kind are recognised
+_LONGEST_HEARTBEAT = 300  # characters: a longer message does not only keep a connection alive
+_COMPARED_LENGTH = 2000  # characters by which messages of one kind are recognised
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_MOST = 50  # messages kept of one turn
-_LONGEST = 1_000_000  # bytes or characters kept of one message
+_MOST_MESSAGES = 50  # messages kept of one turn
+_LONGEST_BODY = 1_000_000  # bytes or characters kept of one message
 
 
 @dataclass(slots=True)
@@ -63,14 +63,16 @@ class Outbox:
     def note_frame(self, url: str, data: str | bytes) -> None:
         beat = f"{_route(url)} {data!r}"
         if self._phase == "rest":
-            if len(data) <= _BEAT:
+            if len(data) <= _LONGEST_HEARTBEAT:
                 self._beats.add(beat)
         elif beat not in self._beats:
             # Frames of one kind are the same except for the numbers and texts in them.
             if isinstance(data, bytes):
-                shape = repr(data[:_HEAD])
+                shape = repr(data[:_COMPARED_LENGTH])
             else:
-                shape = _STRING.sub(lambda found: '""' if re.search(r"[\s\\]", found[0]) else found[0], data[:_HEAD])
+                shape = _STRING.sub(
+                    lambda found: '""' if re.search(r"[\s\\]", found[0]) else found[0], data[:_COMPARED_LENGTH]
+                )
                 shape = _DIGITS.sub("0", shape)
             self._note_sent(f"frame {_route(url)} {shape}", data)
 
@@ -87,9 +89,9 @@ class Outbox:
     def _note_sent(self, kind: str, body: str | bytes) -> None:
         if self._phase == "typing":
             self._typed.add(kind)
-        elif self._phase == "sent" and len(self._left) < _MOST:
+        elif self._phase == "sent" and len(self._left) < _MOST_MESSAGES:
             self._left.append(kind)
-            self.bodies.append(body[:_LONGEST])
+            self.bodies.append(body[:_LONGEST_BODY])
 
 
 def _route(url: str) -> str:

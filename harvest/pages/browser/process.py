@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
-from harvest.pages.browser.call_guard import CLOSING, ignore_errors, is_end, start_failure, summarize_error
+from harvest.pages.browser.call_guard import CLOSE_SECONDS, ignore_errors, is_end, start_failure, summarize_error
 from harvest.pages.browser.part import eye_source
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
@@ -57,7 +57,7 @@ class Browser:
                 return cls(started, await _launch_chromium(started, settings), clock)
         except BaseException as fault:
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(started.stop(), CLOSING)
+                await asyncio.wait_for(started.stop(), CLOSE_SECONDS)
             if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
                 raise NotSent(
                     "browser-start", f"the browser did not start within {settings.limits.launch:g} s"

@@ -22,14 +22,14 @@ from harvest.systems.timing import Clock
 # Chromium's names of the kinds of resource that may bring a reply; requests of a worker may be `Other`. The
 # messages of an EventSource are reported one by one.
 _CARRYING = frozenset({"Fetch", "XHR", "Other"})
-_NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
+_NON_TEXT_TYPES = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
 _MOST_BYTES = 8_000_000  # kept between two calls of `forget`; later ones are dropped
-_LARGEST = 2_000_000  # bytes of one body
+_LARGEST_BODY = 2_000_000  # bytes of one body
 _MOST_MESSAGES = 50_000  # of web sockets and streams in one conversation
-_SETTLING = 0.5  # seconds for bodies that are being fetched to arrive
+_SETTLE_SECONDS = 0.5  # seconds for bodies that are being fetched to arrive
 _STEP = 0.02  # seconds
-_NETWORK = {"maxTotalBufferSize": _MOST_BYTES, "maxResourceBufferSize": _LARGEST}
-_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False}
+_NETWORK_OPTIONS = {"maxTotalBufferSize": _MOST_BYTES, "maxResourceBufferSize": _LARGEST_BODY}
+_ATTACH_OPTIONS = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False}
 _TEXT, _BINARY = 1, 2  # opcodes of web sockets
 
 Params = Mapping[str, Any]
@@ -58,8 +58,8 @@ class Recorder:
         listener = _Listener(self, line)
         for event, heard in listener.events.items():
             line.on(event, heard)
-        await line.send("Network.enable", dict(_NETWORK))
-        await line.send("Target.setAutoAttach", dict(_ATTACH))
+        await line.send("Network.enable", dict(_NETWORK_OPTIONS))
+        await line.send("Target.setAutoAttach", dict(_ATTACH_OPTIONS))
 
     def keep(self, one: Received) -> None:
         if len(self.received) < _MOST_MESSAGES:
@@ -70,7 +70,7 @@ class Recorder:
     def has_room(self, size: int, before: int = 0) -> bool:
         """Return True, and count the bytes, if `size` more bytes of a body that already has `before` bytes may be
         kept."""
-        if self._size + size > _MOST_BYTES or before + size > _LARGEST:
+        if self._size + size > _MOST_BYTES or before + size > _LARGEST_BODY:
             self.capped = True
             return False
         self._size += size
@@ -78,7 +78,7 @@ class Recorder:
 
     async def settle(self) -> None:
         """Wait up to half a second for bodies that are being fetched."""
-        until = self.clock.monotonic() + _SETTLING
+        until = self.clock.monotonic() + _SETTLE_SECONDS
         while self.fetching and self.clock.monotonic() < until:
             await self.clock.sleep(_STEP)
 
@@ -91,7 +91,7 @@ class Recorder:
                 if one.at >= before:
                     kept.append(one)
             elif one.ended is None or one.ended >= before:
-                if one.ended is None and sum(len(data) for _, data in one.chunks) > _LARGEST // 2:
+                if one.ended is None and sum(len(data) for _, data in one.chunks) > _LARGEST_BODY // 2:
                     one.chunks = [(at, data) for at, data in one.chunks if at >= before]
                 kept.append(one)
         self.received, self.capped = kept, False
@@ -134,7 +134,7 @@ class _Listener:
     def _note_response(self, told: Params) -> None:
         response, request = told["response"], str(told["requestId"])
         media = f"{response.get('mimeType', '')}; charset={response.get('charset') or 'utf-8'}"
-        if told.get("type") not in _CARRYING or response.get("status", 0) >= 400 or media.startswith(_NO_TEXT):
+        if told.get("type") not in _CARRYING or response.get("status", 0) >= 400 or media.startswith(_NON_TEXT_TYPES):
             return
         body = Body(general_address(response["url"]), media)
         self._bodies[request] = body

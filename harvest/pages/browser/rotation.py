@@ -1,9 +1,7 @@
-"""A rotation of browsers, so that a long run needs no more memory than a short one.
-
-Playwright keeps some memory for every window for as long as its process lives: half a megabyte each when measured.
-After `MOST_WINDOWS` windows the next window opens in a new browser, and the old browser ends when its last window is
-closed. A browser that has died is replaced as well.
-"""
+"""A rotation of browsers, so that a long run needs no more memory than a short one. Playwright keeps some memory for
+every window for as long as its process lives: half a megabyte each when measured. After `MOST_WINDOWS` windows the next
+window opens in a new browser, and the old browser ends when its last window is closed. A browser that has died is
+replaced as well."""
 
 import asyncio
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
-_QUIET = (
+_QUIET_ARGUMENTS = (
     "--disable-quic",
     "--disable-background-networking",
     "--disable-component-update",
@@ -15,7 +15,7 @@ _QUIET = (
 )
 
 # Features of Chromium that are turned off.
-_UNWANTED = (
+_DISABLED_FEATURES = (
     # Features that Playwright turns off itself. A browser uses only the last list it is given, so ours repeats them.
     "AimEnabled",
     "AvoidCorsURLLoaderRestartOnRedirect",
@@ -96,7 +96,7 @@ class BrowserSettings:
             "executable_path": self.executable,
             "headless": self.headless,
             "timeout": self.limits.launch * 1000,
-            "args": [*_QUIET, f"--disable-features={','.join(_UNWANTED)}", *self.arguments],
+            "args": [*_QUIET_ARGUMENTS, f"--disable-features={','.join(_DISABLED_FEATURES)}", *self.arguments],
             "proxy": self._proxy_options() if self.proxy else None,
             # The calling program decides when to end; an interrupted turn must still be recorded.
             "handle_sigint": False,

@@ -17,20 +17,20 @@ from harvest.systems.timing import REAL_CLOCK, Clock
 
 # Kinds of request that may carry an answer; pictures, scripts, styles and beacons do not.
 CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
-_LOADED = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})
+_LOADING_KINDS = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
-_HUNG_UP = "net::ERR_ABORTED"
-_PROMPT = 1.0  # seconds after pressing the button within which the turn itself is sent
-_CHAINED = 0.3  # seconds from the end of a request to the beginning of its successor
+_ABORTED = "net::ERR_ABORTED"
+_SEND_SECONDS = 1.0  # seconds after pressing the button within which the turn itself is sent
+_CHAIN_SECONDS = 0.3  # seconds from the end of a request to the beginning of its successor
 _MOST_FAULTS = 100  # the newest are kept
-_SLOWEST = 10.0  # seconds: a later response waits for something, as a long poll does
-_TOLD = 0.25  # seconds by which the event of a frame may be late on a busy machine
-_POLLED = 20.0  # seconds from one round of a poll to the next
-_RHYTHM = 3  # rounds that make a poll
-_REPLIED = 1.25  # times the slowest response, within which a page's first message is answered …
-_GREETINGS = 6  # … and times the slowest response, within which its opening messages are complete
-_ANOTHER = 0.25  # seconds after an answer within which the page sends its next message
-_HANDSHAKE = 0.5  # seconds for a web socket to open, besides one and a half times the slowest response
+_LONGEST_LAG = 10.0  # seconds: a later response waits for something, as a long poll does
+_EVENT_DELAY = 0.25  # seconds by which the event of a frame may be late on a busy machine
+_LONGEST_POLL_PAUSE = 20.0  # seconds from one round of a poll to the next
+_POLL_ROUNDS = 3  # rounds that make a poll
+_REPLY_FACTOR = 1.25  # times the slowest response, within which a page's first message is answered …
+_GREETING_FACTOR = 6  # … and times the slowest response, within which its opening messages are complete
+_NEXT_MESSAGE_SECONDS = 0.25  # seconds after an answer within which the page sends its next message
+_HANDSHAKE_SECONDS = 0.5  # seconds for a web socket to open, besides one and a half times the slowest response
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Traffic:
         if kind in CARRYING:
             self._asked[route] += 1
             if method == "GET":
-                self._rounds.setdefault(route, deque(maxlen=_RHYTHM)).append(self.clock.monotonic())
+                self._rounds.setdefault(route, deque(maxlen=_POLL_ROUNDS)).append(self.clock.monotonic())
             again = method == "GET" and self._asked[route] > 1
             if background or again:
                 self._polled = self.clock.monotonic()
@@ -163,7 +163,7 @@ class Traffic:
         if request.kind in CARRYING:
             now = self.clock.monotonic() - self.marked
             self._note_byte(now if at is None else min(now, at - self._wall))
-            self.lag = max(self.lag, min(_SLOWEST, self.clock.monotonic() - request.began))
+            self.lag = max(self.lag, min(_LONGEST_LAG, self.clock.monotonic() - request.began))
         request.streams = media_type.partition(";")[0].strip().lower() in STREAMS
         if status >= 400:
             self._note_fault(request, status, "")
@@ -175,7 +175,7 @@ class Traffic:
         if request is None:
             return False
         # A page hangs up after the last event of a stream: that is not a failure.
-        if failure and not (request.status and failure == _HUNG_UP):
+        if failure and not (request.status and failure == _ABORTED):
             self._note_fault(request, None, failure)
         carried = request.kind in CARRYING and not request.background and (request.direct or request.streams)
         if carried:
@@ -208,9 +208,11 @@ class Traffic:
         """True if a web socket may not be ready yet. A socket counts as ready once it has been used. It counts as
         connecting again while the page waits for the answer to its first message, because some pages delay a person's
         actions until then and may send them in another order."""
-        now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
-        greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
-        return (greets and now - self._met < _GREETINGS * self.lag) or any(
+        now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE_SECONDS
+        greets = now - self._used < (
+            min(_NEXT_MESSAGE_SECONDS, self.lag) if self._answered else _REPLY_FACTOR * self.lag
+        )
+        return (greets and now - self._met < _GREETING_FACTOR * self.lag) or any(
             now - since < opens for since in self._opening.values()
         )
 
@@ -229,7 +231,7 @@ class Traffic:
 
     def note_received_frame(self, size: int) -> None:
         """Note a frame of `size` bytes received over a web socket."""
-        self._note_byte(max(0.0, self.clock.monotonic() - self.marked - _TOLD))
+        self._note_byte(max(0.0, self.clock.monotonic() - self.marked - _EVENT_DELAY))
         self.frames += 1
         self.framed += size
         self._answered = True
@@ -240,7 +242,7 @@ class Traffic:
         """True if something may still arrive without a new request of this turn: over a web socket that was used, from
         a request that was open when the turn was sent, or from a poll whose last round was recent."""
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
-        polled = self._polled is not None and self.clock.monotonic() - self._polled <= _POLLED
+        polled = self._polled is not None and self.clock.monotonic() - self._polled <= _LONGEST_POLL_PAUSE
         return bool(self._sockets) or waits or polled
 
     @property
@@ -253,10 +255,10 @@ class Traffic:
         )
 
     def _repeats(self, began: deque[float]) -> bool:
-        if len(began) < _RHYTHM:
+        if len(began) < _POLL_ROUNDS:
             return False
         longest = max(later - earlier for earlier, later in pairwise(began))
-        return longest <= _POLLED and self.clock.monotonic() - began[-1] <= 2 * longest + _TOLD
+        return longest <= _LONGEST_POLL_PAUSE and self.clock.monotonic() - began[-1] <= 2 * longest + _EVENT_DELAY
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -270,7 +272,7 @@ class Traffic:
     @property
     def is_loading(self) -> bool:
         """True while a page, frame, script, stylesheet or data request begun after the mark is in flight."""
-        return any(one.kind in _LOADED and not one.background for one in self._open.values())
+        return any(one.kind in _LOADING_KINDS and not one.background for one in self._open.values())
 
     @property
     def has_settled(self) -> bool:
@@ -300,8 +302,8 @@ class Traffic:
         if route in self._polls:
             return False
         if not self.begun:
-            return self._pressed is None or self.clock.monotonic() - self._pressed <= _PROMPT
-        chained = self._last_ended is not None and self.clock.monotonic() - self._last_ended <= _CHAINED
+            return self._pressed is None or self.clock.monotonic() - self._pressed <= _SEND_SECONDS
+        chained = self._last_ended is not None and self.clock.monotonic() - self._last_ended <= _CHAIN_SECONDS
         return method != "GET" and (chained or any(one.direct for one in self._open.values()))
 
     def _note_fault(self, request: _OpenRequest, status: int | None, what: str) -> None:

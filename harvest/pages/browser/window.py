@@ -109,10 +109,10 @@ def overlay_html(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, h
     )
 
 
-_TRACING = 60.0  # seconds for writing a trace
-_NEWS = 0.3  # seconds until it is known whether the browser ended with the page
-_UNDRAWN = (0.05, 0.2, 1.0)  # seconds to wait before the next screenshot of a page that is not drawn yet
-_LOAD = 10.0  # seconds; many pages never finish loading and work nevertheless
+_TRACE_SECONDS = 60.0  # seconds for writing a trace
+_END_EVENT_DELAY = 0.3  # seconds until it is known whether the browser ended with the page
+_SCREENSHOT_WAITS = (0.05, 0.2, 1.0)  # seconds to wait before the next screenshot of a page that is not drawn yet
+_LOAD_SECONDS = 10.0  # seconds; many pages never finish loading and work nevertheless
 _MOST_EVENTS = 200  # of one conversation
 
 
@@ -173,7 +173,9 @@ class Window:
             reason = "page-download" if "Download is starting" in fault.message else "page-unreachable"
             raise NotSent(reason, summarize_error(fault.message)) from None
         with contextlib.suppress(playwright.Error):
-            await self._life.run(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
+            await self._life.run(
+                self._page.wait_for_load_state("load", timeout=_LOAD_SECONDS * 1000), _LOAD_SECONDS + 5
+            )
         return response.status if response is not None else None
 
     async def start_recording(self) -> None:
@@ -202,7 +204,7 @@ class Window:
         if self.recorder is not None:
             await self.recorder.attach(await self._context.new_cdp_session(page))
         with contextlib.suppress(playwright.Error):
-            await self._life.run(page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
+            await self._life.run(page.wait_for_load_state("load", timeout=_LOAD_SECONDS * 1000), _LOAD_SECONDS + 5)
         self.note(f"went on in a new window: {page.url}")
         return True
 
@@ -236,7 +238,7 @@ class Window:
             await ignore_errors(session.detach())
 
     async def _capture(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
-        for wait in _UNDRAWN:
+        for wait in _SCREENSHOT_WAITS:
             with contextlib.suppress(playwright.Error):
                 return await self._life.run(session.send("Page.captureScreenshot", wanted))
             await self.clock.sleep(wait)
@@ -272,7 +274,7 @@ class Window:
         self._tracing = False
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.zip"
-            await self._life.call(self._context.tracing.stop(path=path), _TRACING)
+            await self._life.call(self._context.tracing.stop(path=path), _TRACE_SECONDS)
             return clean_archive(path.read_bytes(), self._settings.secrets)
 
     async def close(self) -> None:
@@ -325,7 +327,7 @@ class Window:
 
     def _note_close(self, _: playwright.Page) -> None:
         # A browser that ends closes its pages first; only a moment later is it known that it ended.
-        asyncio.get_running_loop().call_later(_NEWS, self._life.note_close)
+        asyncio.get_running_loop().call_later(_END_EVENT_DELAY, self._life.note_close)
 
     def note(self, event: str) -> None:
         if len(self.events) < _MOST_EVENTS:

@@ -8,12 +8,12 @@ from harvest.pages.chats.second_witness import SecondWitness
 from harvest.pages.chats.taken import ChangedAnswer, RecordedAnswer
 from harvest.systems.driver import Unanswered
 
-_GUESSED = 2.0  # times the quiet of a bubble that has gone: the time after which it is assumed to have gone
-_IN_VAIN = 2  # answers that grew despite longer waits, after which growing is ignored
+_GUESS_FACTOR = 2.0  # times the quiet of a bubble that has gone: the time after which it is assumed to have gone
+_MOST_VAIN_WAITS = 2  # answers that grew despite longer waits, after which growing is ignored
 
 # Notes on an answer during which the one before it was seen to have changed.
-MARKED = "the page added words to the answer before it, or changed them, in the same way as in other answers"
-LATER = "the answer before it has changed on the page since, and is recorded as it was read"
+MARKED_NOTE = "the page added words to the answer before it, or changed them, in the same way as in other answers"
+CHANGED_NOTE = "the answer before it has changed on the page since, and is recorded as it was read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ChangedAnswers:
     def counts(self, taken: RecordedAnswer, later: ChangedAnswer) -> bool:
         """Return True if the change shows that the recorded answer was incomplete or wrong. The result is False for a
         page that changes its answers however long Harvest waits, for example whenever the next turn is sent."""
-        if not (later.grown or later.replaced) or self.experience.in_vain >= _IN_VAIN:
+        if not (later.grown or later.replaced) or self.experience.in_vain >= _MOST_VAIN_WAITS:
             return False
         return not self.experience.is_habit(taken.turn.text, later, taken.quiet)
 
@@ -37,16 +37,16 @@ class ChangedAnswers:
         """Add the changed answer to the window's events, and return the notes to record about it."""
         self.window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
         if self.experience.is_habit(taken.turn.text, later, taken.quiet):
-            return (MARKED,)
+            return (MARKED_NOTE,)
         if self.witness is not None:
             self.witness.note_replacement(later.text)
-        return (LATER,)
+        return (CHANGED_NOTE,)
 
     def fault(self, taken: RecordedAnswer, later: ChangedAnswer) -> Unanswered:
         """Return the error for an answer that changed after it was recorded, and make Harvest wait longer for the next
         answers on this site."""
         since = self.window.clock.monotonic() - taken.at
-        pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
+        pause = min(since, _GUESS_FACTOR * taken.quiet) if later.ago is None else since - later.ago
         pause = max(taken.quiet, pause)
         self.experience.learn_change(taken.turn.text, later, pause, self.most, signed=taken.how != "quiet")
         what = "was replaced" if later.replaced else "continued"

@@ -15,7 +15,7 @@ from harvest.pages.chats.mismatch import find_mismatch
 from harvest.pages.chats.opening import WALLS, Opening, cover_error
 from harvest.pages.chats.place import Place, find_place
 from harvest.pages.chats.second_witness import SecondWitness
-from harvest.pages.chats.sending import Sent, send
+from harvest.pages.chats.sending import SentTurn, send
 from harvest.pages.chats.taken import RecordedAnswer
 from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
@@ -34,20 +34,20 @@ from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Unansw
 from protocols.answer import Answer
 from recordings.files.times import stamp
 
-_RECOVERY = 10.0  # seconds for a composer to be ready again for the next turn
-_UNNAMED = 1.0  # seconds after which a small cover over the composer does not delay a turn
+_RECOVERY_SECONDS = 10.0  # seconds for a composer to be ready again for the next turn
+_SMALL_COVER_SECONDS = 1.0  # seconds after which a small cover over the composer does not delay a turn
 _AFTER_ANSWER = 0.5  # seconds after the last word from which a new wall did not interrupt the answer
-_SMALL = 0.3  # share of the window; nothing is typed beneath a larger cover
-_SETTLED = 1.5  # times the wait of an answer without signs, for any last answer while a site is new
+_SMALL_COVER_SHARE = 0.3  # share of the window; nothing is typed beneath a larger cover
+_SETTLE_FACTOR = 1.5  # times the wait of an answer without signs, for any last answer while a site is new
 _STEP = 0.1  # seconds
-_DIFFERENT = 0.3  # share of the user's letters; a page that shows fewer shows something else
+_LEAST_SHARE_SHOWN = 0.3  # share of the user's letters; a page that shows fewer shows something else
 
-ALTERED = "the page shows the user's words in another form"
-NEW = "the page does not show the user's words, so all text that came after the sending was read"
+ALTERED_NOTE = "the page shows the user's words in another form"
+NEW_TEXT_NOTE = "the page does not show the user's words, so all text that came after the sending was read"
 # The note on a text that may not be an answer.
-LASTING = "the page has shown the same words before and replaced them by the answer later; here they stayed"
+LASTING_NOTE = "the page has shown the same words before and replaced them by the answer later; here they stayed"
 # Notes on how an answer was found.
-_FOUND_AS = {"altered": (ALTERED,), "early": (ALTERED,), "new": (NEW,)}
+_FOUND_AS = {"altered": (ALTERED_NOTE,), "early": (ALTERED_NOTE,), "new": (NEW_TEXT_NOTE,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Chat:
             awaited.heard,
         )
         self._habits = learn_habits(awaited.page, awaited.turn, self._habits)
-        lasting = (LASTING,) if self._experience.stand_in_seconds(awaited.turn.text) is not None else ()
+        lasting = (LASTING_NOTE,) if self._experience.stand_in_seconds(awaited.turn.text) is not None else ()
         return ChatAnswer(
             answer=awaited.turn.answer,
             asked_at=asked_at,
@@ -213,7 +213,7 @@ class Chat:
                 await self._clock.sleep(min(taken.quiet, longest))
             elif known.unsettled:
                 known.unsettled -= 1  # at once, so that other windows are not delayed
-                await self._clock.sleep(max(0.0, _SETTLED * longest - (self._clock.monotonic() - taken.at)))
+                await self._clock.sleep(max(0.0, _SETTLE_FACTOR * longest - (self._clock.monotonic() - taken.at)))
         try:
             await self._check_again()
             if self._last is not None:
@@ -257,17 +257,18 @@ class Chat:
             waited = self._clock.monotonic() - begun
             known = cover_error(looks, self._site) if covered else None
             self._opening.raise_named(looks)
-            if covered and waited > _UNNAMED:
+            if covered and waited > _SMALL_COVER_SECONDS:
                 self._opening.raise_walls(looks, for_people=True)
-            small = covered is not None and covered.share < _SMALL and not known  # a notice, or a button of the page
-            if found is not None and not dismissed and (not covered or (waited > _UNNAMED and small)):
+            # A small cover is a notice, or a button of the page.
+            small = covered is not None and covered.share < _SMALL_COVER_SHARE and not known
+            if found is not None and not dismissed and (not covered or (waited > _SMALL_COVER_SECONDS and small)):
                 if found.frame is self._place.frame:
                     self._check_last(found.page)
                 found.adopt(self._place)
                 self._place = found
                 return found
             # A page may disable its box for a while after each answer.
-            if waited >= (self._manners.answer_seconds if self._place.is_resting(looks) else _RECOVERY):
+            if waited >= (self._manners.answer_seconds if self._place.is_resting(looks) else _RECOVERY_SECONDS):
                 self._opening.raise_walls(looks)
                 if covered is not None and covered.text and known is None:
                     raise NotSent("composer-covered", f"something covers the box to type in: {covered.text[:200]!r}")
@@ -298,7 +299,7 @@ class Chat:
             return False
         return not traffic.pending and came >= _AFTER_ANSWER + max(turn.ended, over)
 
-    async def _refuse(self, awaited: AwaitedAnswer, said: str, sent: Sent, before: PageText) -> None:
+    async def _refuse(self, awaited: AwaitedAnswer, said: str, sent: SentTurn, before: PageText) -> None:
         """Raise Unanswered unless the page shows one complete answer to one turn. Raises Denied if the page asks for a
         person."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
@@ -341,7 +342,7 @@ class Chat:
             raise Unanswered(why, detail)
         self._completion.learn(sample)
 
-    async def _is_still_typed(self, sent: Sent) -> bool:
+    async def _is_still_typed(self, sent: SentTurn) -> bool:
         part = await self.place.frame.node(self.place.composer)
         return part is not None and still_contains(await part.value(), sent.typed.held)
 
@@ -353,14 +354,18 @@ class Chat:
         text."""
         if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
             return False  # punctuation alone may be a mask
-        return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _DIFFERENT
+        return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _LEAST_SHARE_SHOWN
 
-    def _sent_as(self, awaited: AwaitedAnswer, sent: Sent, said: str) -> str:
+    def _sent_as(self, awaited: AwaitedAnswer, sent: SentTurn, said: str) -> str:
         """Return the user's text as it left the page. If that is unknown, return it as the page shows it or as the box
         held it. Returns "" if the text is unchanged, or is only masked on the page."""
         words, turn = self._words_left(said), awaited.turn
         if words is None:
             words = sent.typed.text if sent.typed.differences else said
-            if turn.how == "altered" and turn.echo is not None and _DIFFERENT <= share_kept(said, turn.echo.lines) < 1:
+            if (
+                turn.how == "altered"
+                and turn.echo is not None
+                and _LEAST_SHARE_SHOWN <= share_kept(said, turn.echo.lines) < 1
+            ):
                 words = turn.echo.lines
         return "" if differences(said, words) == () else words

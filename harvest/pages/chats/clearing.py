@@ -1,15 +1,13 @@
-"""Clearing the way to a chat by closing banners and windows and pressing launchers, each at most once.
-
-A button may take a while to show that it was pressed: a frame loads, or a window fades. Pressing it again would close
-what it has opened. If a window stays, or comes back at once, the next stronger button is pressed.
-"""
+"""Clearing the way to a chat by closing banners and windows and pressing launchers, each at most once. A button may
+take a while to show that it was pressed: a frame loads, or a window fades. Pressing it again would close what it has
+opened. If a window stays, or comes back at once, the next stronger button is pressed."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.place import GOOD
+from harvest.pages.chats.place import GOOD_SCORE
 from harvest.pages.finding.blocker import Blocker, overlap_area
 from harvest.pages.finding.blockers import find_blockers
 from harvest.pages.finding.buttons import find_launcher
@@ -21,10 +19,10 @@ from harvest.pages.sites.site import Site
 from harvest.systems.driver import NotSent
 
 _STEP = 0.2  # seconds after a press before the page is looked at again
-_FADING = 1.5  # seconds for a window to go once it is answered
-_SETTLING = 3.0  # seconds without loading for a page to show what a launcher has opened
-_LOADING = 20.0  # seconds after which requests started by a launcher are no longer awaited
-_MOST = 6  # presses in one clearing
+_FADE_SECONDS = 1.5  # seconds for a window to go once it is answered
+_SETTLE_SECONDS = 3.0  # seconds without loading for a page to show what a launcher has opened
+_LOAD_SECONDS = 20.0  # seconds after which requests started by a launcher are no longer awaited
+_MOST_PRESSES = 6  # presses in one clearing
 
 
 # The address and the number of elements of each frame; a launcher that opens something changes one of them.
@@ -62,7 +60,10 @@ class Clearing:
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:
                 if blocker.dismiss is None:
                     continue
-                if (frame, blocker.dismiss.id) in self._done and self.window.clock.monotonic() - self._last < _FADING:
+                if (
+                    frame,
+                    blocker.dismiss.id,
+                ) in self._done and self.window.clock.monotonic() - self._last < _FADE_SECONDS:
                     await self.window.clock.sleep(_STEP)
                     return True
                 return await self._press_answer(frame, page, blocker)
@@ -70,7 +71,7 @@ class Clearing:
 
     async def _covers_chat(self, frame: Frame, looks: Sequence[tuple[Frame, Page]]) -> bool:
         elsewhere = any(
-            one.score >= GOOD for other, page in looks if other is not frame for one in find_composer(page)[:1]
+            one.score >= GOOD_SCORE for other, page in looks if other is not frame for one in find_composer(page)[:1]
         )
         box = await frame.box() if elsewhere else None
         width, height = self.window.viewport
@@ -83,7 +84,7 @@ class Clearing:
         them. If such a press has no effect, the launcher is pressed once more."""
         for frame, page in looks:
             launcher = find_launcher(page)
-            if launcher is None or launcher.score < GOOD:
+            if launcher is None or launcher.score < GOOD_SCORE:
                 continue
             selector = selector_for(page, launcher.node)
             made = (page.url, selector or labels_of(page, launcher.node))
@@ -103,9 +104,9 @@ class Clearing:
     def is_settled(self) -> bool:
         """Return True if the chat that a launcher opened has had time to appear."""
         now = self.window.clock.monotonic()
-        if self.window.traffic.is_loading and now - self._last < _LOADING:
+        if self.window.traffic.is_loading and now - self._last < _LOAD_SECONDS:
             self._loaded = now
-        return now - self._loaded >= _SETTLING
+        return now - self._loaded >= _SETTLE_SECONDS
 
     async def _press_answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
         """Press the weakest button that has not been pressed yet, on this window or on another with the same text."""
@@ -120,7 +121,7 @@ class Clearing:
         return False
 
     async def _press(self, frame: Frame, page: Page, node: Node, kind: str) -> bool:
-        if (frame, node.id) in self._done or self._presses >= _MOST:
+        if (frame, node.id) in self._done or self._presses >= _MOST_PRESSES:
             return False
         part = await frame.node(node.id)
         if part is None:

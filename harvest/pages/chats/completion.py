@@ -25,11 +25,11 @@ from dataclasses import dataclass, field
 from harvest.pages.browser.busy_signs import FIRM, LOOSE, NETWORK, TRUSTED, WIRE
 from harvest.pages.chats.experience import Experience
 
-_LATEST = 2.0  # seconds by which a page may paint its text late
-_SILENCED = 0.2  # seconds for which a sign may outlast the request that brought the answer
-_FIRST = 0.8  # times the wait of an answer without signs, for the first ones of a site: links may come later
-_LATE = 1.15  # the same for the first ones without signs: another bubble may come
-_CHAIN = 3  # times as long a chain of requests is awaited as one sign that stays
+_PAINT_DELAY = 2.0  # seconds by which a page may paint its text late
+_SIGN_DELAY = 0.2  # seconds for which a sign may outlast the request that brought the answer
+_FIRST_FACTOR = 0.8  # times the wait of an answer without signs, for the first ones of a site: links may come later
+_LATE_FACTOR = 1.15  # the same for the first ones without signs: another bubble may come
+_CHAIN_FACTOR = 3  # times as long a chain of requests is awaited as one sign that stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Completion:
             stuck = self.patience.alone if outlasts else self.patience.stuck
             # Signs that have had no effect for so long will not have any.
             alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
-            stays = sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
+            stays = sample.at - alive >= stuck or sample.quiet >= _CHAIN_FACTOR * stuck
             return Verdict("stuck", stuck) if stays and not now & TRUSTED else None
         how, needed = self._required_quiet(sample)
         return None if sample.quiet < self._lengthen_quiet(sample, needed) else Verdict(how, needed)
@@ -205,7 +205,7 @@ class Completion:
         if lasted:
             base = min(self._quiet_after_sign(sample, sign, end) for sign, end in lasted.items())
             after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
-            first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
+            first = _FIRST_FACTOR * patience.alone if self.first and not self.known.after else 0.0
             how, needed = "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
         else:
             how, needed = "quiet", self._quiet_without_signs(sample)
@@ -249,7 +249,7 @@ class Completion:
         if missing is not None and sample.at >= missing:
             # A sign of every longer answer here would have appeared by now if this one were to go on.
             return min(patience.most, max(patience.loose, pause))
-        alone = _LATE * patience.alone if self.first else patience.alone
+        alone = _LATE_FACTOR * patience.alone if self.first else patience.alone
         return min(patience.most, max(alone, self.known.alone, pause))
 
     def _ended_at_first_word(self, sample: Sample, sign: str, end: float) -> bool:
@@ -271,7 +271,7 @@ class Completion:
             sign == NETWORK
             and end < began
             and any(
-                end + _SILENCED < other <= began + self.patience.slack
+                end + _SIGN_DELAY < other <= began + self.patience.slack
                 for name, other in sample.ended.items()
                 if name in LOOSE
             )
@@ -289,7 +289,7 @@ def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:
             begin = max(since, end)
-            yield until - begin - min(_stalled_seconds(sample, begin, until), _LATEST)
+            yield until - begin - min(_stalled_seconds(sample, begin, until), _PAINT_DELAY)
 
 
 def _stalled_seconds(sample: Sample, begin: float, until: float) -> float:

@@ -20,7 +20,7 @@ Way = Callable[[Place, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedTurn:
     """A turn in the box that has not been sent yet. held: the visible content, which may be a part of a long text.
     text: the whole content. differences: typographic differences from the intended text, as found by
     `reading.typography`."""
@@ -38,10 +38,10 @@ async def get_composer(place: Place) -> Part:
     return part
 
 
-async def type_text(place: Place, text: str) -> Typed:
+async def type_text(place: Place, text: str) -> TypedTurn:
     """Put `text`, and nothing else, into the composer. Raises Denied (`too-long-for-composer`), NotSent (`not-typed`,
     or because nobody can type into the composer now) or Unanswered (`sent-in-parts`)."""
-    best: tuple[Way, Typed] | None = None
+    best: tuple[Way, TypedTurn] | None = None
     held = cut = ""
     for way in await _ways_to_type(place, text):
         typed = await _try_way(place, way, text)
@@ -73,20 +73,20 @@ def still_contains(value: str, held: str) -> bool:
     return 2 * min(shared, len(before)) >= len(before)
 
 
-async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
+async def _try_way(place: Place, way: Way, text: str) -> TypedTurn | None:
     """Type the text in one way. Returns None if the box then contains something else."""
     await way(place, text)
     part = await get_composer(place)  # some pages rebuild their box with every change
     held = await part.value()
     found = differences(text, held)
     if found is not None:
-        return Typed(held, held, found)
+        return TypedTurn(held, held, found)
     if await part.kind_of_box() == "form":
         return None
     # An editor of long texts draws only what is in view.
     whole = await part.copy_all()
     found = differences(text, whole) if whole else None
-    return Typed(await part.value(), whole, found) if found is not None else None
+    return TypedTurn(await part.value(), whole, found) if found is not None else None
 
 
 async def _ways_to_type(place: Place, text: str) -> list[Way]:

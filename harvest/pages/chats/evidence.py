@@ -9,7 +9,7 @@ from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.opening import Opening
-from harvest.pages.chats.sending import Sent
+from harvest.pages.chats.sending import SentTurn
 from harvest.pages.chats.waiting import AwaitedAnswer
 from harvest.pages.reading.page import collapse_spaces, markup
 from harvest.pages.reading.turn import Habits
@@ -35,7 +35,7 @@ class Evidence:
         return await self.window.screenshot() if "screenshot" in self.wanted else None
 
     async def of_turn(
-        self, awaited: AwaitedAnswer, said: str, sent: Sent, sent_as: str, habits: Habits
+        self, awaited: AwaitedAnswer, said: str, sent: SentTurn, sent_as: str, habits: Habits
     ) -> tuple[Exhibit, ...]:
         """Collect the evidence of an answered turn. sent_as: as in `ChatAnswer`. habits: the habits with which the
         answer was read."""
@@ -69,7 +69,7 @@ class Evidence:
                 kept.append(Exhibit("trace", "application/zip", trace))
         return tuple(kept)
 
-    def _record(self, awaited: AwaitedAnswer, said: str, sent: Sent, sent_as: str, habits: Habits) -> bytes:
+    def _record(self, awaited: AwaitedAnswer, said: str, sent: SentTurn, sent_as: str, habits: Habits) -> bytes:
         """Return the record of the turn, with everything that `harvest reread` needs except the page."""
         sample, verdict, window = awaited.sample, awaited.verdict, self.window
         shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from harvest.pages.chats.taken import Change, ChangedAnswer
 from harvest.pages.reading.page import letters
 
-_PROVEN = 6  # answers that a sign lasted to the end of, after which little quiet is required after it …
-_PROVEN_ALONE = 10  # … and if no other sign says so
-_ENOUGH = 2  # answers after which it is known how soon a sign comes
-_KEPT = 8  # the last answers for which the times of signs are kept
-_TRAILS = 3  # answers followed by requests that brought nothing, after which these are not awaited
-_LATER = 1.5  # times the latest appearance so far by which a sign may appear …
-_SLACK = 0.5  # … and seconds more
-_LONGER = 1.5  # times the pause of an answer that went on, for which the next ones are awaited
-_NOISE = 0.3  # seconds by which equal times may differ
-_MARK = 6  # words of a mark on an answer, such as "edited" or "rated: not yet"; more words are a text
+_PROVEN_COUNT = 6  # answers that a sign lasted to the end of, after which little quiet is required after it …
+_PROVEN_ALONE_COUNT = 10  # … and if no other sign says so
+_ENOUGH_ONSETS = 2  # answers after which it is known how soon a sign comes
+_KEPT_ONSETS = 8  # the last answers for which the times of signs are kept
+_TRAIL_COUNT = 3  # answers followed by requests that brought nothing, after which these are not awaited
+_ONSET_FACTOR = 1.5  # times the latest appearance so far by which a sign may appear …
+_ONSET_SLACK = 0.5  # … and seconds more
+_PAUSE_FACTOR = 1.5  # times the pause of an answer that went on, for which the next ones are awaited
+_ONSET_NOISE = 0.3  # seconds by which equal times may differ
+_LONGEST_MARK = 6  # words of a mark on an answer, such as "edited" or "rated: not yet"; more words are a text
 _MOST_WORDINGS = 200  # of answers that were replaced
 
 
@@ -93,24 +93,24 @@ class Experience:
         self._passed |= set(ended) - set(lasted) - set(unclear)
         for sign in lasted:
             if sign in came:
-                self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
+                self._onsets.setdefault(sign, deque(maxlen=_KEPT_ONSETS)).append((came[sign], came[sign] - began))
 
     def is_steadfast(self, sign: str) -> bool:
         """Return True if the sign was present at the end of several answers on this site and never ended before an
         answer did."""
-        return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
+        return len(self._onsets.get(sign, ())) >= _ENOUGH_ONSETS and sign not in self.unsteady
 
     def is_proven(self, sign: str, *, alone: bool = False) -> bool:
         """Return True if the sign, whatever its kind, lasted to the end of every answer, and of more answers than
         `is_steadfast` requires. Still more answers are required with `alone`, which says that no other sign confirms
         this one."""
-        enough = _PROVEN_ALONE if alone else _PROVEN
+        enough = _PROVEN_ALONE_COUNT if alone else _PROVEN_COUNT
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
     def ignores_trail_of(self, sign: str) -> bool:
         """Return True if no text ever came after the end of this sign, although requests continued after several
         answers."""
-        return self.trails >= _TRAILS and not self.after and sign not in self.unsteady | self._passed
+        return self.trails >= _TRAIL_COUNT and not self.after and sign not in self.unsteady | self._passed
 
     def use_extra_time(self) -> bool:
         """Return True if the next answer should be given extra time because the site is new. Other windows are not
@@ -146,7 +146,7 @@ class Experience:
         if signed:
             self.learn_addition(pause, most)
         else:
-            self.alone = min(most, max(self.alone, _LONGER * pause))
+            self.alone = min(most, max(self.alone, _PAUSE_FACTOR * pause))
 
     def learn_change(self, said: str, later: ChangedAnswer, pause: float, most: float, *, signed: bool = False) -> None:
         """Learn that the answer `said` changed after it was considered complete. The other arguments are those of
@@ -172,7 +172,7 @@ class Experience:
         seen, came = self._changes.get(later.change), later.change.came
         if seen is None or not came or quiet < seen.pause:
             return False
-        if len(came) > _MARK and (later.replaced or letters(seen.said) == letters(said)):
+        if len(came) > _LONGEST_MARK and (later.replaced or letters(seen.said) == letters(said)):
             return False
         self._habits.add(later.change)
         if (self.alone, self.after) == seen.since:
@@ -183,18 +183,18 @@ class Experience:
         """Return the seconds for which this text is not yet accepted as an answer, because the page once replaced a
         text with these words by the real answer. Returns None if that never happened."""
         pause = self._stand_ins.get(letters(said))
-        return None if pause is None else _LATER * pause + _SLACK
+        return None if pause is None else _ONSET_FACTOR * pause + _ONSET_SLACK
 
     def learn_pause(self, pause: float, usual: float, most: float) -> None:
         """Learn that an answer without signs paused for `pause` seconds between two words. `usual` is the default
         quiet."""
-        if _LONGER * pause > usual:
-            self.alone = min(most, max(self.alone, _LONGER * pause))
+        if _PAUSE_FACTOR * pause > usual:
+            self.alone = min(most, max(self.alone, _PAUSE_FACTOR * pause))
 
     def learn_addition(self, pause: float, most: float) -> None:
         """Learn that text was added to an answer `pause` seconds after the signs of its end; 0 means that none was."""
         self.untried = 0 if pause else self.untried
-        self.after = min(most, max(self.after, _LONGER * pause))
+        self.after = min(most, max(self.after, _PAUSE_FACTOR * pause))
 
     def next_sign_due(self, came: Collection[str], began: float) -> float | None:
         """Return the seconds after the send at which a sign would be present if more of the answer were to come.
@@ -210,11 +210,11 @@ class Experience:
         `began` is the time of the first word. Pages show a sign some time after the send or some time after the first
         word. The estimate uses whichever clearly varied less."""
         onsets = self._onsets.get(sign, ())
-        if len(onsets) < _ENOUGH:
+        if len(onsets) < _ENOUGH_ONSETS:
             return None
         sent, word = [after for after, _ in onsets], [max(0.0, after) for _, after in onsets]
-        by_sending, by_word = _LATER * max(sent) + _SLACK, began + _LATER * max(word) + _SLACK
+        by_sending, by_word = _ONSET_FACTOR * max(sent) + _ONSET_SLACK, began + _ONSET_FACTOR * max(word) + _ONSET_SLACK
         steadier = (max(word) - min(word)) - (max(sent) - min(sent))
-        if abs(steadier) <= _NOISE:
+        if abs(steadier) <= _ONSET_NOISE:
             return max(by_sending, by_word)
         return by_sending if steadier > 0 else by_word

@@ -93,9 +93,9 @@ def _comment_lines(text: str) -> list[str]:
 _SPEAKERS = word_set(
     "assistant bot ai agent system reply response answer user human visitor me message msg bubble turn"
 )
-_LEVELS = 5  # elements around a bubble that may name it better than itself
+_LEVELS_AROUND = 5  # elements around a bubble that may name it better than itself
 _MOST_SIGNS = 4  # reasons in a sentence
-_AFTER_USE = 0.1  # share of a doubt that remains once something has worked
+_DOUBT_AFTER_USE = 0.1  # share of a doubt that remains once something has worked
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ async def _element_finding(
     if not nodes:
         return None
     found = []
-    for level in range(_LEVELS):
+    for level in range(_LEVELS_AROUND):
         around = _ancestors_at(nodes, level, never)
         selector = selector_for_all(talk.after, around, never=never) if around else None
         if selector is None:
@@ -259,7 +259,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
 
 def raise_certainty(score: float) -> float:
     """Return the raised certainty of a finding with this score, after its value has worked."""
-    return min(0.99, 1 - (1 - score) * _AFTER_USE)
+    return min(0.99, 1 - (1 - score) * _DOUBT_AFTER_USE)
 
 
 def _describe_reasons(reasons: Sequence[str]) -> tuple[str, ...]:

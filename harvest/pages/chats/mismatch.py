@@ -1,8 +1,6 @@
-"""Checks that a site's selectors match the bubbles of a turn.
-
-A site's selectors replace the search for bubbles. A selector that misses the bubbles of a turn is a mistake in the site
-file, and an answer found in another way would hide it.
-"""
+"""Checks that a site's selectors match the bubbles of a turn. A site's selectors replace the search for bubbles. A
+selector that misses the bubbles of a turn is a mistake in the site file, and an answer found in another way would hide
+it."""
 
 from harvest.pages.reading.echo import find_echoes
 from harvest.pages.reading.page import Page, parse_page

@@ -8,7 +8,7 @@ from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.part import Cover
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.clearing import Clearing, Press
-from harvest.pages.chats.place import GOOD, Place, find_place
+from harvest.pages.chats.place import GOOD_SCORE, Place, find_place
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_blockers, find_named
 from harvest.pages.finding.buttons import find_new_chat
@@ -26,20 +26,20 @@ WALLS: dict[str, type[DriverError]] = {
     "error": NotSent,
 }
 
-_REMEDY = {
+_REMEDIES = {
     "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
     "captcha": " (Harvest does not solve them: ask the site's operator for a way in)",
 }
 _COVERED = "something covers the box to type in"
-_RENEWAL = (
+_RENEWAL_ADVICE = (
     " (though the log-in in {0} was used: it may have expired; renew it with `harvest login … --out {0}`, with the "
     "options of the audit, since some sites tie a log-in to them)"
 )
-_NOWHERE = Cover("", 0.0)
+_UNKNOWN_COVER = Cover("", 0.0)
 _STEP = 0.2  # seconds between looks
-_GRACE = 3.0  # seconds for a page to show its composer before a launcher is pressed or a wall is believed
-_CALM = 0.4  # seconds without a change after which a page counts as ready
-_CALM_AT_MOST = 5.0  # … or after this, even if something still moves
+_GRACE_SECONDS = 3.0  # seconds for a page to show its composer before a launcher is pressed or a wall is believed
+_CALM_SECONDS = 0.4  # seconds without a change after which a page counts as ready
+_LONGEST_CALM_WAIT = 5.0  # … or after this, even if something still moves
 _MOST_FRAMES = 20  # looked at; whether a frame is shown depends on all frames around it
 
 
@@ -90,16 +90,16 @@ class Opening:
                     return found
                 said = f": {cover.text[:200]!r}" if cover is not None and cover.text else ""
                 why = cover_error(looks, self._site) or NotSent("composer-covered", _COVERED + said)
-                if cover and waited > _GRACE:
+                if cover and waited > _GRACE_SECONDS:
                     self.raise_walls(looks, status, for_people=True)
                     self.raise_door(looks)
             elif await self._window.enter_window():
                 continue  # the chat has a window of its own
-            elif waited > _GRACE and self._clearing.is_settled():
+            elif waited > _GRACE_SECONDS and self._clearing.is_settled():
                 self.raise_walls(looks, status)
                 if not await self._clearing.launch(looks):
                     self.raise_door(looks)
-            elif waited >= _CALM and self._clearing.is_settled() and not self._window.traffic.pending:
+            elif waited >= _CALM_SECONDS and self._clearing.is_settled() and not self._window.traffic.pending:
                 await self._clearing.launch(looks, self._launchers)
             await self._fill_fields(looks)
             await self._clock.sleep(_STEP)
@@ -137,9 +137,9 @@ class Opening:
 
     def wall_error(self, wall: Blocker) -> DriverError:
         """Return the error for the wall, with advice for a person."""
-        remedy = _REMEDY.get(wall.kind, "")
+        remedy = _REMEDIES.get(wall.kind, "")
         if wall.kind == "login" and self._login is not None:
-            remedy = _RENEWAL.format(self._login)
+            remedy = _RENEWAL_ADVICE.format(self._login)
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
@@ -150,7 +150,7 @@ class Opening:
                 marked = [node for node in page.marked("new_chat") if node.visible]
             else:
                 found = find_new_chat(page)
-                marked = [found.node] if found is not None and found.score >= GOOD else []
+                marked = [found.node] if found is not None and found.score >= GOOD_SCORE else []
             if marked and await self._press(frame, marked[0], "new chat"):
                 return True
         return False
@@ -243,11 +243,11 @@ class Opening:
         """Return what covers the box to type in, or None if nothing does."""
         part = await place.frame.node(place.composer)
         if part is None:
-            return _NOWHERE
+            return _UNKNOWN_COVER
         try:
             await part.scroll()
         except NotSent:
-            return _NOWHERE  # it moves, or has gone: it is looked for again
+            return _UNKNOWN_COVER  # it moves, or has gone: it is looked for again
         return await part.cover() or await place.frame.cover()
 
     async def _await_calm(self, place: Place) -> None:
@@ -258,11 +258,11 @@ class Opening:
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
         since = begun
         # Text typed before its web socket is connected is lost as well.
-        while traffic.is_connecting or self._clock.monotonic() - begun < _CALM_AT_MOST:
+        while traffic.is_connecting or self._clock.monotonic() - begun < _LONGEST_CALM_WAIT:
             seen = await place.frame.sample()
             if seen.asked is None or seen.mutations != before:
                 before, since = seen.mutations, self._clock.monotonic()
-            elif self._clock.monotonic() - since >= _CALM and traffic.has_settled and not traffic.is_connecting:
+            elif self._clock.monotonic() - since >= _CALM_SECONDS and traffic.has_settled and not traffic.is_connecting:
                 return
             await self._clock.sleep(_STEP / 4)
 

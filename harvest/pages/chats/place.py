@@ -13,9 +13,9 @@ from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 
 # Candidates with a lower score are not used.
-GOOD = 0.5
+GOOD_SCORE = 0.5
 
-_SURE = 0.7  # a button with a lower score has only its place in favour: it may also record or attach something
+_SURE_SCORE = 0.7  # a button with a lower score has only its place in favour: it may also record or attach something
 
 
 @dataclass(eq=False)
@@ -44,8 +44,8 @@ class Place:
             self.send = marked[-1].id if marked else 0
             return
         found = find_send(page, composer, before=self.page if typed else None)
-        self.send = found.node.id if found is not None and found.score >= GOOD else 0
-        self.guessed = found is not None and GOOD <= found.score < _SURE
+        self.send = found.node.id if found is not None and found.score >= GOOD_SCORE else 0
+        self.guessed = found is not None and GOOD_SCORE <= found.score < _SURE_SCORE
         if not self.proven and not site.send_key:
             self.ways = ["Enter", "button", "Control+Enter"] if self.guessed else ["button", "Enter", "Control+Enter"]
 
@@ -81,7 +81,7 @@ def find_place(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
         else:
             composers = [(found.node, found.score) for found in find_composer(page)]
         for node, score in composers:
-            if score >= GOOD and (best is None or score > best[0]):
+            if score >= GOOD_SCORE and (best is None or score > best[0]):
                 best = (score, frame, page, node)
     if best is None:
         return None

@@ -1,8 +1,6 @@
 """A probe of an unknown page: find where to type, send one harmless message, and draft a site file from the findings.
-
 The draft is tested: its selectors are matched on the page after the answer, and the page is opened once more with the
-draft alone. Fields that do not work become comments.
-"""
+draft alone. Fields that do not work become comments."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress

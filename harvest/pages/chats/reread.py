@@ -1,9 +1,7 @@
-"""Reading the kept pages of a run again with today's code, without contacting any system.
-
-An answer depends on the page, on the user's text, and on what earlier turns of the session taught. All three are in the
-recording: the page is among the evidence, the text is in the events, and the habits are learnt again from the pages of
-the earlier turns. If such a page was not kept, the habits come from the turn's `watch` exhibit.
-"""
+"""Reading the kept pages of a run again with today's code, without contacting any system. An answer depends on the
+page, on the user's text, and on what earlier turns of the session taught. All three are in the recording: the page is
+among the evidence, the text is in the events, and the habits are learnt again from the pages of the earlier turns. If
+such a page was not kept, the habits come from the turn's `watch` exhibit."""
 
 import json
 import math

@@ -5,8 +5,8 @@ import math
 
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.witness.account import Account, make_account
-from harvest.pages.witness.judgement import PROMPT, SiteKnowledge, last_text
-from harvest.pages.witness.opening import Leaf, Opened, open_content
+from harvest.pages.witness.judgement import PROMPT_SECONDS, SiteKnowledge, last_text
+from harvest.pages.witness.opening import Leaf, OpenedContent, open_content
 from harvest.pages.witness.received import Message
 from harvest.pages.witness.strands import EarlierTexts
 from harvest.systems.driver import Exhibit
@@ -44,7 +44,7 @@ class SecondWitness:
         self._late = ""
         self._heard.add([*self._leaves, *later.leaves])
         # A sign that comes while no answer is being written does not mark its end.
-        self._met.endings.distrust({one.form for one in later.shapes if one.at > self._whole_at + PROMPT})
+        self._met.endings.distrust({one.form for one in later.shapes if one.at > self._whole_at + PROMPT_SECONDS})
         if self._ended is not None and last_text(later.leaves, self._places) is not None:
             self._met.endings.distrust([self._ended[1]])
         self._recorder.forget(self._recorder.clock.monotonic())
@@ -94,7 +94,7 @@ class SecondWitness:
         self._last, self._late = account, ""
         return Exhibit(EXHIBIT, "application/json", json.dumps(kept.as_json(), ensure_ascii=False).encode())
 
-    def _learn_end(self, turn: Opened, account: Account) -> None:
+    def _learn_end(self, turn: OpenedContent, account: Account) -> None:
         found = next((text for text in account.texts if text.right and not text.old), None)
         if found is None:
             return

@@ -1,35 +1,32 @@
-"""Sending the turn in the composer, and checking that it was really sent.
-
-A turn must never be sent twice. Another way of sending is tried only if nothing has happened: the turn is still in the
-box, no other text has changed, nothing on the page shows activity, and no message that could have carried the turn has
-left the page.
-"""
+"""Sending the turn in the composer, and checking that it was really sent. A turn must never be sent twice. Another way
+of sending is tried only if nothing has happened: the turn is still in the box, no other text has changed, nothing on
+the page shows activity, and no message that could have carried the turn has left the page."""
 
 from contextlib import suppress
 from dataclasses import dataclass
 
 from harvest.pages.browser.busy_signs import STARTED
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.composer import Typed, get_composer, still_contains, type_text
+from harvest.pages.chats.composer import TypedTurn, get_composer, still_contains, type_text
 from harvest.pages.chats.place import Place
 from harvest.systems.driver import NotSent, Unanswered
 
-_DEPARTURE = 3.0  # seconds for a page to show that it accepted the turn, besides its server's response time
-_CONNECTS = 6.0  # times the slowest response, for a page to be connected
+_DEPARTURE_SECONDS = 3.0  # seconds for a page to show that it accepted the turn, besides its server's response time
+_CONNECT_FACTOR = 6.0  # times the slowest response, for a page to be connected
 _STEP = 0.05  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentTurn:
     """How a turn was sent. by: `button`, or the name of a key. typed: the content of the box. presses: how often a
     button or a key was pressed for it."""
 
     by: str
-    typed: Typed
+    typed: TypedTurn
     presses: int
 
 
-async def send(window: Window, place: Place, text: str, typed: Typed, seconds: float = 0.0) -> Sent:
+async def send(window: Window, place: Place, text: str, typed: TypedTurn, seconds: float = 0.0) -> SentTurn:
     """Send the turn `text`, which is in the composer. `seconds` is how long to wait for a button that has worked
     before. Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer.
     Raises Unanswered (`unconfirmed`) if the page no longer shows whether it was sent."""
@@ -37,7 +34,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
     # A button may be disabled although the turn is in the box: a page with a distant server may not be connected yet,
     # and a key has no effect then. A page whose server is near gets no time, nor does one on which a key has worked. If
     # the button has worked before, the page may accept the next turn only after a while.
-    until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
+    until = window.clock.monotonic() + max(_CONNECT_FACTOR * window.traffic.lag, seconds if place.proven else 0.0)
     while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
         button = await place.frame.node(place.send)
         if button is None or not await button.is_disabled():
@@ -56,7 +53,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
                 presses += pressed
                 if await _has_departed(window, place, typed, way if pressed else ""):
                     place.prefer(way)
-                    return Sent(way, typed, presses)
+                    return SentTurn(way, typed, presses)
             if pressed:
                 typed = await _type_again(window, place, text)  # Enter may have made a new line
         await (await get_composer(place)).clear()
@@ -69,7 +66,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
     raise NotSent("not-sent", f"the page accepted the user turn neither by {' nor by '.join(place.ways)}")
 
 
-async def _close_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
+async def _close_menus(window: Window, place: Place, way: str, text: str, typed: TypedTurn) -> bool:
     """Close a menu that typing may have opened and that may have received the key. Returns False if there can be no
     such menu."""
     if way == "button":
@@ -84,7 +81,7 @@ async def _close_menus(window: Window, place: Place, way: str, text: str, typed:
     return True
 
 
-async def _type_again(window: Window, place: Place, text: str) -> Typed:
+async def _type_again(window: Window, place: Place, text: str) -> TypedTurn:
     window.outbox.start_typing()
     return await type_text(place, text)
 
@@ -105,11 +102,11 @@ async def _press(place: Place, way: str) -> bool:
     return True
 
 
-async def _has_departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
+async def _has_departed(window: Window, place: Place, typed: TypedTurn, way: str) -> bool:
     """Return True if the page accepted the turn: the text has left the box, text changed elsewhere, or another document
     loads. `way` is what was pressed, or "". A message that left the page may only save a draft, so it counts only after
     a wait."""
-    until = window.clock.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
+    until = window.clock.monotonic() + (_DEPARTURE_SECONDS + window.traffic.lag if way else 0.0)
     while True:
         try:
             part = await place.frame.node(place.composer)

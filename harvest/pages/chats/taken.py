@@ -1,9 +1,7 @@
-"""An answer that was considered complete, and its later changes.
-
-Whatever showed the end of an answer, a page may add something later: links, another bubble, or the rest of a text that
-stalled for longer than Harvest waits. While the answer is still on the page, it is read again: before the next turn is
-typed, after that turn was answered, and before the page closes.
-"""
+"""An answer that was considered complete, and its later changes. Whatever showed the end of an answer, a page may add
+something later: links, another bubble, or the rest of a text that stalled for longer than Harvest waits. While the
+answer is still on the page, it is read again: before the next turn is typed, after that turn was answered, and before
+the page closes."""
 
 import re
 from collections import Counter
@@ -16,9 +14,9 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_bubbles, read_turn
 
 _WORDS = re.compile(r"\w+")
-_DATES = ("h-born", "h-said")
-_TARGET = re.compile(r"\]\([^()\s]*\)")
-_BEGINNING = 40  # letters by which a bubble is recognised if the page has rebuilt it
+_DATE_ATTRIBUTES = ("h-born", "h-said")
+_LINK_TARGET = re.compile(r"\]\([^()\s]*\)")
+_BEGINNING_LENGTH = 40  # letters by which a bubble is recognised if the page has rebuilt it
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class RecordedAnswer:
         answer, shown = letters(self.turn.text), letters(_text_between(page, stands, until))
         gone = []
         for bubble in self.turn.bubbles:
-            begins = letters(bubble.text)[:_BEGINNING]
+            begins = letters(bubble.text)[:_BEGINNING_LENGTH]
             part = bool(begins) and begins in answer and bubble not in self.turn.decorations
             # A bubble that is only hidden may have been folded.
             if part and bubble.id and bubble.id not in page.by_id and begins not in shown:
@@ -180,7 +178,7 @@ def _surplus_words(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]
 
 
 def _split_words(text: str) -> list[str]:
-    return _WORDS.findall(_TARGET.sub("]", text).casefold())
+    return _WORDS.findall(_LINK_TARGET.sub("]", text).casefold())
 
 
 def _compare(
@@ -190,7 +188,9 @@ def _compare(
     changed on the page itself, and not only read differently."""
     if letters(before) == letters(now) or not now:
         return None  # if nothing is read any more, the page has moved on
-    dates = [float(node.get(date)) for one in bubbles for node in one.walk() for date in _DATES if node.get(date)]
+    dates = [
+        float(node.get(date)) for one in bubbles for node in one.walk() for date in _DATE_ATTRIBUTES if node.get(date)
+    ]
     # Elements without a date were there when the last turn was sent.
     ago = None if page.asked is None else (page.asked - max(dates, default=0.0)) / 1000
     grown, change = has_grown(before, now), change_between(before, now)

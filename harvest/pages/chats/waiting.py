@@ -1,9 +1,6 @@
 """Waiting from the sending of a user turn until its answer is complete: sampling the page, finding the turn, and
-reading.
-
-The eye notes every change from before the send, so nothing between two samples is missed. Once the turn is found on the
-page only its surroundings are watched, so that a clock elsewhere on the page is ignored.
-"""
+reading. The eye notes every change from before the send, so nothing between two samples is missed. Once the turn is
+found on the page only its surroundings are watched, so that a clock elsewhere on the page is ignored."""
 
 import asyncio
 import math
@@ -27,11 +24,11 @@ _STEP = 0.1  # seconds between samples …
 _SHORTEST_STEP = 0.02  # … and if the answer may be complete before the next one
 _READ_AHEAD = 0.12  # seconds before the answer may be complete at which the page is read
 _MOST_DOCUMENTS = 5  # that may load one right after the other
-_DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is searched for an error
-_FILLED = 1.5  # seconds of quiet after which a short text from a request is not a state of the user's bubble
-_PREMATURE = 1.5  # seconds after the send within which figures before the user's words are not an answer
+_DOUBT_SECONDS = 4.0  # seconds of quiet after which a page that still seems to work is searched for an error
+_FILLED_SECONDS = 1.5  # seconds of quiet after which a short text from a request is not a state of the user's bubble
+_PREMATURE_SECONDS = 1.5  # seconds after the send within which figures before the user's words are not an answer
 _AT_ONCE = 30.0  # milliseconds within which two changes are simultaneous
-_CARRIED = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
+_CARRIED_SHARE = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ class Waiting:
         until = self._clock.monotonic() + seconds
         while True:
             seen = await self._sample_signs()
-            stands = (seen.mutations, len(self._window.traffic.faults), self._since_sending() < _PREMATURE)
+            stands = (seen.mutations, len(self._window.traffic.faults), self._since_sending() < _PREMATURE_SECONDS)
             if (self._began is None or seen.stale) and stands != self._looked_at:
                 self._looked_at = stands
                 await self._look()
@@ -169,7 +166,7 @@ class Waiting:
                         now.mutations,
                         look.picture,
                     )
-            elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
+            elif sample.quiet >= _DOUBT_SECONDS and sample.at - self._asked_after >= _DOUBT_SECONDS:
                 # Some pages show an error and then seem to work for ever.
                 self._asked_after = sample.at
                 look = await self._look()
@@ -210,7 +207,7 @@ class Waiting:
         come after that bubble, or into an element that was added empty, together with its request, and nothing else may
         be able to bring an answer."""
         turn = self._doubtful
-        if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
+        if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED_SECONDS:
             return False
         if self._window.traffic.is_listening:
             return False
@@ -268,7 +265,7 @@ class Waiting:
         """Return True for an answer without words that is read before the user's own text appears, such as a progress
         bar with its seconds or buttons shown from the first turn on. If the user's text never appears, such an answer
         counts after 1.5 seconds."""
-        early = turn.echo is None and self._since_sending() < _PREMATURE
+        early = turn.echo is None and self._since_sending() < _PREMATURE_SECONDS
         return early and bool(turn.text) and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
@@ -363,4 +360,4 @@ class Waiting:
         """Return True if the requests that ended may have brought the answer. A request that received next to nothing
         has only delivered the turn, and the answer comes another way."""
         traffic = self._window.traffic
-        return traffic.streamed or traffic.received >= max(traffic.framed, _CARRIED * self._bytes)
+        return traffic.streamed or traffic.received >= max(traffic.framed, _CARRIED_SHARE * self._bytes)

@@ -1,8 +1,6 @@
-"""Consent banners and modal windows, which cover a page until a person answers them, and the button to answer with.
-
-The button that agrees to least is preferred: reject, then necessary only, then close. Accept is used only if there is
-no other button.
-"""
+"""Consent banners and modal windows, which cover a page until a person answers them, and the button to answer with. The
+button that agrees to least is preferred: reject, then necessary only, then close. Accept is used only if there is no
+other button."""
 
 from collections.abc import Iterator
 

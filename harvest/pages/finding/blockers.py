@@ -1,9 +1,6 @@
-"""Obstacles before a chat and failed turns, recognised by the structure of the page and by its traffic.
-
-Words alone are never evidence of an error, because an answer may be about errors, limits and log-ins. Words only name
-the kind of an obstacle that the page's structure, its traffic or the site's own description has shown not to be an
-answer.
-"""
+"""Obstacles before a chat and failed turns, recognised by the structure of the page and by its traffic. Words alone are
+never evidence of an error, because an answer may be about errors, limits and log-ins. Words only name the kind of an
+obstacle that the page's structure, its traffic or the site's own description has shown not to be an answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +13,7 @@ from harvest.pages.reading.page import Page, letters
 from harvest.pages.reading.turn import ReadTurn
 from harvest.pages.sites.site import Site
 
-_EVENTS = ("rate-limit", "error")  # events of a single turn; the other kinds are states of the page
+_TURN_EVENTS = ("rate-limit", "error")  # events of a single turn; the other kinds are states of the page
 _LONGEST_NOTICE = 1000  # characters: longer texts are articles
 
 
@@ -37,7 +34,7 @@ def find_blockers(
 def find_named(page: Page, site: Site) -> Blocker | None:
     """Find a state in which nobody can type according to the site file. Events of single turns and banners are
     ignored."""
-    return next((one for one in _named_blockers(page, site) if one.kind not in (*_EVENTS, "consent")), None)
+    return next((one for one in _named_blockers(page, site) if one.kind not in (*_TURN_EVENTS, "consent")), None)
 
 
 def find_refusal(
@@ -66,7 +63,7 @@ def _named_blockers(page: Page, site: Site | None, turn: ReadTurn | None = None)
         for node in nodes:
             if not node.visible or (block.selector is None and not 0 < len(node.text) <= _LONGEST_NOTICE):
                 continue
-            if turn is not None and block.kind in _EVENTS and not appeared_after_send(node):
+            if turn is not None and block.kind in _TURN_EVENTS and not appeared_after_send(node):
                 continue
             if block.pattern is not None and not block.pattern.search(node.text):
                 continue

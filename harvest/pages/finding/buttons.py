@@ -11,7 +11,7 @@ from harvest.pages.reading.page import Box, Node, Page
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ComposerRow:
     """A composer and the group of elements around it. last: the button nearest to the end of the line and the last one
     in the document."""
 
@@ -38,13 +38,15 @@ def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Cand
     last = min(near, key=lambda node: _distance_from_end(composer, node), default=None)
     ordered = list(group.walk())
     after = [node for node in ordered[ordered.index(composer) :] if node in buttons]
-    row = _Row(composer, group, frozenset(node for node in (last, *after[-1:]) if node is not None))
+    row = _ComposerRow(composer, group, frozenset(node for node in (last, *after[-1:]) if node is not None))
     found = [_weigh_send(page, node, row, form, alone=len(buttons) == 1, before=before) for node in buttons]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.4 else None
 
 
-def _weigh_send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool, before: Page | None) -> Candidate:
+def _weigh_send(
+    page: Page, node: Node, row: _ComposerRow, form: Node | None, *, alone: bool, before: Page | None
+) -> Candidate:
     scales = Scales(node, -2.0)
     names = labels_of(page, node)
     code = code_of(node, inside=True)
@@ -107,7 +109,7 @@ _SEND_PICTURES = word_set("arrow plane paperplane up")
 _LAUNCHER_CODE = word_set("chat chatbot messenger widget bot assistant")
 
 
-def _weigh_distance(scales: Scales, row: _Row) -> None:
+def _weigh_distance(scales: Scales, row: _ComposerRow) -> None:
     """Weigh the button's position. A button in one group with the box counts as near wherever its pixels are, because
     its width, and whether it wraps to the next line, depend on the fonts of the machine."""
     place, box = scales.node.box, row.composer.box

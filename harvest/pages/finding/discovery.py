@@ -1,8 +1,6 @@
-"""Finding the box to type in on a page without a description, and recognising fields that ask who is typing.
-
-A candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. A score above
-0.5 means that more signs speak for the candidate than against it.
-"""
+"""Finding the box to type in on a page without a description, and recognising fields that ask who is typing. A
+candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. A score above
+0.5 means that more signs speak for the candidate than against it."""
 
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
@@ -10,8 +8,10 @@ from harvest.pages.finding.weighing import Candidate, Scales, first_match, join_
 from harvest.pages.finding.wordings import ASK, NO_TALK, PERSONAL, SEARCH, TALK, Wording, word_set
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 
-_TYPED = frozenset({"", "text", "search"})
-_FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})
+_TYPED_INPUTS = frozenset({"", "text", "search"})
+_FILLED_INPUTS = frozenset(
+    {"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"}
+)
 _EDITORS = word_set("prosemirror lexical quill ql slate tiptap codemirror cm draft ck trix medium tinymce monaco")
 _TALK_CODE = word_set("prompt chat composer message msg question ask conversation assistant bot reply textarea")
 _NO_TALK_CODE = word_set("""
@@ -21,12 +21,12 @@ _NO_TALK_CODE = word_set("""
 _LOG_CODE = word_set("""
     messages message chat conversation thread transcript history dialogue dialog bubble bubbles log turn turns
 """)
-_ASIDE = frozenset({"nav", "aside"})
+_ASIDE_TAGS = frozenset({"nav", "aside"})
 _ASIDE_ROLES = frozenset({"navigation", "complementary", "search", "banner", "menu", "toolbar"})
-_NAME = Wording("name")  # with more words it may be the name of a thing
-_QUESTION = 300  # characters of a form that asks one question
-_POSSIBLE = 0.25  # score from which a box may be the composer
-_NEAR = 8  # ancestors of an element that count as its surroundings
+_NAME_WORDING = Wording("name")  # with more words it may be the name of a thing
+_LONGEST_QUESTION = 300  # characters of a form that asks one question
+_POSSIBLE_SCORE = 0.25  # score from which a box may be the composer
+_NEAR_LEVELS = 8  # ancestors of an element that count as its surroundings
 
 
 def find_composer(page: Page) -> list[Candidate]:
@@ -39,7 +39,7 @@ def find_composer(page: Page) -> list[Candidate]:
         if _is_typed_into(node) and node.visible
         if node.box is not None and node.box.width >= 40 and node.box.height >= 10
     ]
-    talkable = [node for node in boxes if node.get("type").lower() not in _FILLED]
+    talkable = [node for node in boxes if node.get("type").lower() not in _FILLED_INPUTS]
     found: list[Candidate] = []
     for node in talkable:
         scales = Scales(node, -1.0)
@@ -59,14 +59,14 @@ def find_composer(page: Page) -> list[Candidate]:
 
 def possible_composers(page: Page) -> list[Node]:
     """Return the text boxes that may be the composer, the most likely first."""
-    return [one.node for one in find_composer(page) if one.score >= _POSSIBLE]
+    return [one.node for one in find_composer(page) if one.score >= _POSSIBLE_SCORE]
 
 
 def _is_typed_into(node: Node) -> bool:
     if node.tag == "textarea":
         return True
     if node.tag == "input":
-        return node.get("type").lower() in _TYPED | _FILLED
+        return node.get("type").lower() in _TYPED_INPUTS | _FILLED_INPUTS
     if "h-edit" in node.attributes:
         return True
     if node.get("role") not in ("textbox", "searchbox"):
@@ -126,12 +126,12 @@ def find_personal_question(page: Page, node: Node) -> str:
     """Return the name of a field that asks who is typing, or the question before the field. Returns "" if it does not
     ask."""
     names = labels_of(page, node)
-    alone = next((name for name in names if _NAME.is_all(name)), "")
+    alone = next((name for name in names if _NAME_WORDING.is_all(name)), "")
     if alone:
         return alone
     question = ""
     for below, around in zip((node, *node.ancestors()), nodes_around(node, 3), strict=False):
-        if len(around.text) > _QUESTION or around.get("role") in ("log", "feed"):
+        if len(around.text) > _LONGEST_QUESTION or around.get("role") in ("log", "feed"):
             break
         at = next(number for number, child in enumerate(around.children) if child is below)
         before = [child if isinstance(child, str) else child.text for child in around.children[:at]]
@@ -143,10 +143,10 @@ def find_personal_question(page: Page, node: Node) -> str:
 
 def _weigh_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
     node = scales.node
-    near = nodes_around(node, _NEAR)
+    near = nodes_around(node, _NEAR_LEVELS)
     if any(parent.tag == "search" or parent.get("role") == "search" for parent in near):
         scales.add(-2.5, "in a search form")
-    if any(parent.tag in _ASIDE or parent.get("role") in _ASIDE_ROLES - {"search"} for parent in node.ancestors()):
+    if any(parent.tag in _ASIDE_TAGS or parent.get("role") in _ASIDE_ROLES - {"search"} for parent in node.ancestors()):
         scales.add(-1.2, "in a side bar, a menu or a header")
     form = next((parent for parent in node.ancestors() if parent.tag == "form"), None)
     if form is not None:

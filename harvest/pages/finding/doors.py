@@ -17,8 +17,8 @@ _CONTINUE = Wording("""
     다음 | 시작
 """)
 _CONTINUE_WORDINGS = (_CONTINUE, OPEN_CHAT, ACCEPT, SEND)
-_FILLED = frozenset({"", "text", "email", "tel", "number", "date", "url", "search"})
-_GOOD = 0.5  # score from which a text box is one to talk in and not a field of the form
+_FILLED_INPUTS = frozenset({"", "text", "email", "tel", "number", "date", "url", "search"})
+_GOOD_SCORE = 0.5  # score from which a text box is one to talk in and not a field of the form
 _EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": "2000-01-01"}
 
 
@@ -48,7 +48,7 @@ class Door:
 def find_door(page: Page) -> Door | None:
     """Find a form that asks who is typing, or for consent to terms, and that has a button to continue. Returns None if
     there is no such form. A box for the chat itself and a log-in form do not count."""
-    talk = {one.node for one in find_composer(page) if one.score >= _GOOD}
+    talk = {one.node for one in find_composer(page) if one.score >= _GOOD_SCORE}
     asking = [node for node in page.walk() if is_shown(node) and node not in talk and _asks_who(page, node)]
     if not asking or any(node.get("type") == "password" and node.visible for node in page.walk()):
         return None
@@ -82,7 +82,7 @@ def _asks_who(page: Page, node: Node) -> bool:
         return any(name in ACCEPT for name in _tick_names(page, node))
     if node.tag == "textarea":
         return bool(find_personal_question(page, node))
-    if node.tag != "input" or node.get("type").lower() not in _FILLED - {"search"}:
+    if node.tag != "input" or node.get("type").lower() not in _FILLED_INPUTS - {"search"}:
         return False
     return node.get("type") in ("email", "tel") or bool(find_personal_question(page, node))
 
@@ -94,7 +94,7 @@ def _is_field(node: Node) -> bool:
         (node.tag == "select" and not node.get("h-value"))
         or node.tag == "textarea"
         or role_of(node) == "checkbox"
-        or (node.tag == "input" and node.get("type").lower() in _FILLED)
+        or (node.tag == "input" and node.get("type").lower() in _FILLED_INPUTS)
     )
 
 

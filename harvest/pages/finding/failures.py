@@ -16,10 +16,10 @@ from harvest.pages.reading.turn import ReadTurn
 
 _ERROR_CODE = word_set("error errors errored danger destructive failed failure fail fault critical")
 _TOAST_CODE = word_set("toast toasts toaster toastify snackbar notification notice alert flash sonner")
-_FINE_CODE = word_set("success info ok done saved copied")
+_SUCCESS_CODE = word_set("success info ok done saved copied")
 _ADVICE_CODE = word_set("callout admonition note tip hint caution important")
-_DESCRIBING = ("aria-errormessage", "aria-describedby")
-_PICTURES = ("svg", "img", "i", "span")
+_DESCRIBING_ATTRIBUTES = ("aria-errormessage", "aria-describedby")
+_PICTURE_TAGS = ("svg", "img", "i", "span")
 _WRAPPERS = word_set("boundary handler border ring outline markdown")
 _WHOLE_SHARE = 0.8  # share of a bubble's letters that an element must have to speak for the bubble
 _LONGEST_NOTICE = 400  # characters: longer texts are answers
@@ -79,7 +79,7 @@ def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
     marks = [
         node
         for node in around.walk()
-        if node.tag in _PICTURES and not node.text and node.visible and _error_sign(node) == "code"
+        if node.tag in _PICTURE_TAGS and not node.text and node.visible and _error_sign(node) == "code"
         if not is_inside_code(node) and not any(is_button(one) for one in node.ancestors())
     ]
     if not marks or not appeared_after_send(marks[0]):
@@ -108,7 +108,7 @@ def _find_outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     said = {id(part) for one in spoken for part in (*one.walk(), *one.ancestors())}
     # The elements that say why an input is not valid, by their ids.
     wrong = (node for node in page.walk() if node.get("aria-invalid") == "true")
-    invalid = {name for node in wrong for key in _DESCRIBING for name in node.get(key).split()}
+    invalid = {name for node in wrong for key in _DESCRIBING_ATTRIBUTES for name in node.get(key).split()}
     for node in page.walk():
         if id(node) in said:
             continue
@@ -138,7 +138,7 @@ def _find_outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
         coded = error or any(_error_sign(one) == "code" for one in node.walk() if not is_button(one))
         # A notice that the page itself calls an error is one, whatever its words.
         telling = (toast and (speaks or coded)) or (error and (speaks or not answered))
-        if telling and (coded or not code & _FINE_CODE):
+        if telling and (coded or not code & _SUCCESS_CODE):
             found.append(node)
     if found:
         node = max(found, key=lambda one: len(one.text))

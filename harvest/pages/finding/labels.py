@@ -6,8 +6,8 @@ from functools import lru_cache
 from harvest.pages.finding.wordings import code_words
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 
-_NAMING = ("aria-label", "title", "placeholder", "data-placeholder", "aria-placeholder", "alt")
-_PICTURES = ("svg", "img", "i", "use", "span", "mat-icon")
+_NAMING_ATTRIBUTES = ("aria-label", "title", "placeholder", "data-placeholder", "aria-placeholder", "alt")
+_PICTURE_TAGS = ("svg", "img", "i", "use", "span", "mat-icon")
 _LONGEST = 200  # characters of a name
 _BUTTONS = frozenset({"submit", "button", "image", "reset"})
 _TAG_ROLES = {"button": "button", "a": "link", "textarea": "textbox", "dialog": "dialog", "select": "combobox"}
@@ -48,7 +48,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
         by_id = _index_page(page)[0]
         parts = [by_id[name] for name in referred if name in by_id]
         found += [collapse_spaces(part.text or _reader_text(part)) for part in parts]
-    found += [collapse_spaces(node.get(name)) for name in _NAMING]
+    found += [collapse_spaces(node.get(name)) for name in _NAMING_ATTRIBUTES]
     if node.tag == "input" and role_of(node) == "button":
         found.append(collapse_spaces(node.get("value")))
     elif node.tag in ("input", "textarea", "select") or "h-edit" in node.attributes:
@@ -63,7 +63,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
         if len(text) <= _LONGEST:
             found.append(text)
         for part in node.walk():
-            if part is not node and part.tag in _PICTURES:
+            if part is not node and part.tag in _PICTURE_TAGS:
                 found += [collapse_spaces(part.get(name)) for name in ("aria-label", "title", "alt")]
     return tuple(dict.fromkeys(name[:_LONGEST] for name in found if name))
 
@@ -85,7 +85,7 @@ def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
     it are included."""
     words: set[str] = set()
     for part in node.walk() if inside else (node,):
-        if part is node or part.tag in _PICTURES:
+        if part is node or part.tag in _PICTURE_TAGS:
             for name, value in part.attributes.items():
                 if name in ("id", "class", "name") or (name.startswith("data-") and len(value) <= 60):
                     words |= code_words(value)

@@ -1,12 +1,10 @@
 """Phrases of obstacles before a chat (consent banners, walls, limits and faults) and of the buttons that close them.
-
 These phrases alone never decide about an answer. They only name the kind of an obstacle that the page's structure or
-its traffic has shown not to be an answer.
-"""
+its traffic has shown not to be an answer."""
 
 from harvest.pages.finding.wordings import Wording, split_camel_case
 
-_OPENING = 60  # characters
+_OPENING_LENGTH = 60  # characters
 
 COOKIES = Wording("""
     cookie* | consent | your privacy | we value your privacy | privacy choices | gdpr | tracking technolog* |
@@ -205,5 +203,5 @@ def find_human_check(text: str) -> str:
 
 def opens_as_failure(text: str) -> bool:
     """Return True if a text begins with words that programs use for errors. It may still be a good answer."""
-    opening = split_camel_case(text[:_OPENING])
+    opening = split_camel_case(text[:_OPENING_LENGTH])
     return opening in ERROR or opening in RATE_LIMIT

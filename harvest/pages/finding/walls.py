@@ -23,7 +23,14 @@ _CHALLENGE = re.compile(
 _SHORT_NOTICE = 300  # characters of the instructions of a puzzle
 _STEPS = 6  # elements around a puzzle that may contain its instructions
 _SHORT_PAGE = 1500  # characters: a longer page is about something else
-_STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 503: "maintenance", 504: "maintenance"}
+_STATUS_KINDS = {
+    401: "login",
+    407: "login",
+    429: "rate-limit",
+    502: "maintenance",
+    503: "maintenance",
+    504: "maintenance",
+}
 
 
 def find_wall(
@@ -50,7 +57,7 @@ def find_wall(
     text = page.root.text
     if status is not None and status >= 400:
         human = status == 403 and (text in HUMAN or page.title in HUMAN)
-        kind = "captcha" if human else _STATUS.get(status, "error")
+        kind = "captcha" if human else _STATUS_KINDS.get(status, "error")
         said = _excerpt(page, page.root)
         excerpt = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         return Blocker(kind, excerpt, page.root, None, (f"HTTP {status}",))

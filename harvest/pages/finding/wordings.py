@@ -1,9 +1,7 @@
-"""Common names of page elements in the most common languages, and tests whether a name is one of them.
-
-The tables cover English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi,
-Japanese, Chinese (both scripts) and Korean. A phrase matches whole words only; in scripts without spaces between words
-it may occur anywhere. A star at the end of a phrase allows the word to continue.
-"""
+"""Common names of page elements in the most common languages, and tests whether a name is one of them. The tables cover
+English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi, Japanese, Chinese
+(both scripts) and Korean. A phrase matches whole words only; in scripts without spaces between words it may occur
+anywhere. A star at the end of a phrase allows the word to continue."""
 
 import re
 from functools import cached_property, lru_cache

@@ -1,8 +1,6 @@
-"""The user's own text in another form on the page: masked, censored, cut short, corrected or translated.
-
-It is recognised by its likeness to the typed text, by the position of the user's text in earlier turns, or by its time:
-text that appears when the turn is sent, before the first byte came back, is not an answer.
-"""
+"""The user's own text in another form on the page: masked, censored, cut short, corrected or translated. It is
+recognised by its likeness to the typed text, by the position of the user's text in earlier turns, or by its time: text
+that appears when the turn is sent, before the first byte came back, is not an answer."""
 
 import re
 from collections import Counter
@@ -15,13 +13,13 @@ from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 
-_PRESS = 500.0  # milliseconds in which a page shows the user's words, even on a busy machine
+_PRESS_MILLISECONDS = 500.0  # milliseconds in which a page shows the user's words, even on a busy machine
 _KEPT, _OWN = 0.6, 0.7  # least common shares of what was said and of what is shown
-_WHOLE = 0.9  # least share of what was said if there is much else
-_PIECE = 3  # letters: shorter pieces are common by chance
+_WHOLE_SHARE = 0.9  # least share of what was said if there is much else
+_SHORTEST_PIECE = 3  # letters: shorter pieces are common by chance
 _LONGEST = 600  # most letters that are compared
-_BESIDE = 32  # letters of name, time and state that may be with the user's words
-_FEWEST = 8  # letters that identify a sentence cut short
+_EXTRA_LETTERS = 32  # letters of name, time and state that may be with the user's words
+_FEWEST_LETTERS = 8  # letters that identify a sentence cut short
 _ADDRESS = re.compile(r"https?://\S+")
 _MASK = re.compile(
     r"[•●∙·⋅‧*＊∗✱█▇■□░▒▓…]+|\.{3,}|\{\{[^{}]{1,40}\}\}|[\[<(][^\[\]<>()]{1,40}[\]>)]"
@@ -66,10 +64,10 @@ def find_altered(
         return _echo_at(ground, next(node for share, node in found if share == best))
     # A page may append what a link in the words leads to. An answer may repeat the words as well, so something else
     # must have come later.
-    begin = letters(said)[:_FEWEST]
+    begin = letters(said)[:_FEWEST_LETTERS]
     for node in _elements_holding(ground, early, letters(said)):
         kept, own = _common_shares(said, node.lines)
-        if kept >= _WHOLE and own >= 1 - _OWN and letters(node.text).startswith(begin):
+        if kept >= _WHOLE_SHARE and own >= 1 - _OWN and letters(node.text).startswith(begin):
             came = max(early[line] for line in node.walk() if line in early) if node in early else 0.0
             if any(at > came + AT_ONCE and not line.within(node) for line, at in told.items()):
                 return _echo_at(ground, node)
@@ -82,7 +80,7 @@ def find_early_lines(ground: PageText, heard: float | None) -> set[Node]:
     which may then answer by itself."""
     if heard is None:
         return set()
-    limit = min(_PRESS, heard)
+    limit = min(_PRESS_MILLISECONDS, heard)
     return {block for block in ground.lines if (came := _last_change(ground, block)) is not None and came < limit}
 
 
@@ -97,7 +95,7 @@ def _last_change(ground: PageText, block: Node) -> float | None:
 def _elements_holding(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
     """Yield the elements that contain only `lines`, innermost first, up to the largest size that the user's text may
     have."""
-    most = 2 * len(wanted) + _BESIDE
+    most = 2 * len(wanted) + _EXTRA_LETTERS
     seen: set[Node] = set()
     for line in lines:
         for node in line.self_and_ancestors():
@@ -142,7 +140,7 @@ def _common_shares(said: str, shown: str) -> tuple[float, float]:
     if most < _KEPT * len(mine) and most < _OWN * len(theirs):
         return 0.0, 0.0
     blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
-    common = sum(block.size for block in blocks if block.size >= min(_PIECE, len(mine)))
+    common = sum(block.size for block in blocks if block.size >= min(_SHORTEST_PIECE, len(mine)))
     return common / len(mine), common / len(theirs)
 
 
@@ -155,7 +153,7 @@ def _is_masked(said: str, shown: str) -> bool:
     plain = collapse_spaces(shown)
     if not any(sign.isalnum() for sign in plain):  # all of it, sign by sign
         return len(plain) == len(collapse_spaces(said)) and not is_placeholder(plain)
-    if sum(map(len, known)) < min(_FEWEST, 0.3 * len(wanted)):
+    if sum(map(len, known)) < min(_FEWEST_LETTERS, 0.3 * len(wanted)):
         return False
     if not wanted.startswith(known[0]) or not wanted[len(known[0]) :].endswith(known[-1]):
         return False

@@ -1,8 +1,6 @@
 """Small pictures that replace words: an emoji drawn as an image, a tick labelled `available`, four stars out of five.
-
 Screen readers read their labels, so they belong to the text. Their position distinguishes them from the face of a
-speaker: they are in a line with words, or in a paragraph, a list item or a table cell of their own.
-"""
+speaker: they are in a line with words, or in a paragraph, a list item or a table cell of their own."""
 
 import re
 import unicodedata
@@ -13,17 +11,19 @@ from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_placeholder
 
 _LONGEST = 200  # characters: a longer text describes the picture
-_PRESSED = frozenset({"button", "input", "select", "textarea"})
-_PROSE = frozenset(
+_PRESSABLE_TAGS = frozenset({"button", "input", "select", "textarea"})
+_PROSE_TAGS = frozenset(
     {
         *("blockquote", "caption", "dd", "dt", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "summary"),
         *("td", "th"),
     }
 )
-_FACE = re.compile(r"(?<![a-z])(?:avatar|face|logo|profile|portrait|sender|author|favicon)s?(?![a-z])", re.IGNORECASE)
+_FACE_NAMES = re.compile(
+    r"(?<![a-z])(?:avatar|face|logo|profile|portrait|sender|author|favicon)s?(?![a-z])", re.IGNORECASE
+)
 _FACE_WORDS = re.compile(r"(?i)\bavatar\b|profile (?:picture|photo|image)|^logo\b|\blogo$|\bicon$|\bfav-?icon\b")
-_VOTES = re.compile(r"(?<![a-z])(?:feedback|reaction|thumb|vote)s?(?![a-z])", re.IGNORECASE)
-_DECORATIVE = frozenset({"none", "presentation"})
+_VOTE_NAMES = re.compile(r"(?<![a-z])(?:feedback|reaction|thumb|vote)s?(?![a-z])", re.IGNORECASE)
+_DECORATIVE_ROLES = frozenset({"none", "presentation"})
 
 
 def alternative_text(node: Node) -> str:
@@ -39,7 +39,7 @@ def alternative_text(node: Node) -> str:
     if not words or len(words) > _LONGEST or is_placeholder(words) or _is_apart(node):
         return ""
     if is_emoji(words):
-        return "" if any(_VOTES.search(one.names) for one in islice(node.self_and_ancestors(), 4)) else words
+        return "" if any(_VOTE_NAMES.search(one.names) for one in islice(node.self_and_ancestors(), 4)) else words
     if is_picture(node) if node.tag == "img" else is_figure(node):
         return ""  # large enough to count as a picture
     # It must be in a line with words, or in a paragraph, an item or a cell without other blocks.
@@ -47,7 +47,7 @@ def alternative_text(node: Node) -> str:
     in_prose = (
         not node.block
         and block is not None
-        and block.tag in _PROSE
+        and block.tag in _PROSE_TAGS
         and not any(one.block and one.text for one in block.walk() if one is not block)
     )
     if _FACE_WORDS.search(words) or not (_in_line(node) or in_prose):
@@ -79,10 +79,10 @@ def add_spaces(node: Node, words: str) -> str:
 
 def _is_apart(node: Node) -> bool:
     """Return True if the picture only decorates, shows who speaks, or belongs to a button."""
-    if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in enclosing_frames(node)):
+    if node.get("role") in _DECORATIVE_ROLES or any(_FACE_NAMES.search(one.names) for one in enclosing_frames(node)):
         return True
     return any(
-        one.hidden or one.get("aria-hidden") == "true" or one.tag in _PRESSED or one.get("role") == "button"
+        one.hidden or one.get("aria-hidden") == "true" or one.tag in _PRESSABLE_TAGS or one.get("role") == "button"
         for one in node.self_and_ancestors()
     )
 
@@ -98,7 +98,7 @@ def _in_line(node: Node) -> bool:
                         return True
                 elif child.block or child.tag == "br":
                     break
-                elif not child.hidden and child.tag not in _PRESSED and child.text:
+                elif not child.hidden and child.tag not in _PRESSABLE_TAGS and child.text:
                     return True
         node = node.parent
     return False

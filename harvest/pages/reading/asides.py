@@ -15,9 +15,9 @@ from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot
 
-_LINE = 90  # characters: more is a message
-_BESIDE = 32  # letters of a name and a time that may be in a quotation
-_FEWEST = 8  # fewest letters of a quotation that is cut short
+_LONGEST_LINE = 90  # characters: more is a message
+_EXTRA_LETTERS = 32  # letters of a name and a time that may be in a quotation
+_FEWEST_LETTERS = 8  # fewest letters of a quotation that is cut short
 _QUOTES = frozenset({"blockquote", "cite", "q"})
 _QUOTED = frozenset(
     {"context", "inreply", "original", "parent", "quote", "quoted", "quotation", "reference", "replied", "reply"}
@@ -146,7 +146,7 @@ def lines_between(ground: PageText, spot: Spot) -> list[Node]:
     user = spot.user
     bubbles = [bubble for bubble in spot.bubbles if bubble.classes and is_akin(bubble, user)]
     others = [bubble for bubble in spot.bubbles if not any(is_akin(bubble, one) for one in (user, *bubbles))]
-    lines = [one for one in others if len(one.text) <= _LINE and "\n" not in one.lines]
+    lines = [one for one in others if len(one.text) <= _LONGEST_LINE and "\n" not in one.lines]
     return [
         line
         for line in lines
@@ -166,9 +166,9 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
                 break
             shown = letters(element.text)
             if element.text.rstrip().endswith(("…", "...")):
-                repeats = len(shown) >= _FEWEST and wanted.startswith(shown)
+                repeats = len(shown) >= _FEWEST_LETTERS and wanted.startswith(shown)
             else:
-                repeats = wanted in shown and len(shown) - len(wanted) <= _BESIDE
+                repeats = wanted in shown and len(shown) - len(wanted) <= _EXTRA_LETTERS
             if repeats and (
                 element.tag in _QUOTES
                 or hints(element) & _QUOTED

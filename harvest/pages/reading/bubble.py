@@ -14,9 +14,9 @@ from harvest.pages.reading.page import ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.phrases import is_role, is_time
 
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?%?")
-_LIGHTER = 0.07  # least difference in lightness, on a scale from 0 to 1
-_HEADING = 1.2  # times the size of the letters
-_SMALLER = 0.94  # of the size of the letters
+_LIGHTNESS_STEP = 0.07  # least difference in lightness, on a scale from 0 to 1
+_HEADING_FACTOR = 1.2  # times the size of the letters
+_SMALLER_FACTOR = 0.94  # of the size of the letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,20 @@ class Look:
 
     def is_fainter_than(self, other: Look) -> bool:
         """Return True if this text has less contrast with the background than the other."""
-        if self.strength < other.strength - _LIGHTER:
+        if self.strength < other.strength - _LIGHTNESS_STEP:
             return True
         mine, theirs = _lightness(self.ink), _lightness(other.ink)
         if mine is None or theirs is None:
             return False
         # Light letters are on a dark background.
-        return mine < theirs - _LIGHTER if theirs > 0.5 else mine > theirs + _LIGHTER
+        return mine < theirs - _LIGHTNESS_STEP if theirs > 0.5 else mine > theirs + _LIGHTNESS_STEP
 
     def is_smaller_than(self, other: Look) -> bool:
-        return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER
+        return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER_FACTOR
 
     def is_heading_over(self, other: Look) -> bool:
         """Return True if this text is much larger than the other, as headings are and names are not."""
-        return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
+        return self.size is not None and other.size is not None and self.size >= other.size * _HEADING_FACTOR
 
 
 def read_look(node: Node) -> Look:
@@ -82,7 +82,7 @@ def _lightness(ink: str | None) -> float | None:
 Edge = tuple[str, str]
 
 
-SHORT = 60  # characters: longer lines are never decoration
+SHORT_LINE = 60  # characters: longer lines are never decoration
 _LONGEST_CLOSING = 200  # characters of a sentence under an answer
 PROSE = frozenset(
     {
@@ -169,7 +169,7 @@ def find_edges(bubble: Node) -> set[Edge]:
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
                 break
             text = element.text
-            if len(text) > SHORT or element.tag in PROSE or siblings.is_among_prose(element):
+            if len(text) > SHORT_LINE or element.tag in PROSE or siblings.is_among_prose(element):
                 break
             if element.classes:
                 found.add((kind(element), text))
@@ -196,7 +196,7 @@ class Example:
         beside = user.parent.elements if user.parent is not None else [user]
         place = beside.index(user)
         line = beside[place - 1]
-        if place and line.text and len(line.text) <= SHORT and line.born == user.born and kind(line) != self.user:
+        if place and line.text and len(line.text) <= SHORT_LINE and line.born == user.born and kind(line) != self.user:
             self.before = kind(line)
         leaves = visible_leaves(user, ())
         self.pictured = bool(leaves) and alternative_text(leaves[0].parent) != ""
@@ -219,7 +219,7 @@ class Example:
             if leaf.parent.classes and is_time(leaf.text):
                 self.times.append(leaf.parent)
             for around in chain:
-                if around in inside or len(around.text) > SHORT:
+                if around in inside or len(around.text) > SHORT_LINE:
                     break
                 if around.classes:
                     self.beside.add(kind(around))

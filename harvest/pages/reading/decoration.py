@@ -1,9 +1,7 @@
-"""Content of a bubble other than the answer: buttons, names, times, avatars, states.
-
-The user's own bubble is the best evidence: everything in it except the sent text is decoration, and so are elements of
-the same kind in the reply. Text that could be the answer is kept: a line is left out only at the edge of a bubble, in
-an element of its own, and for a reason.
-"""
+"""Content of a bubble other than the answer: buttons, names, times, avatars, states. The user's own bubble is the best
+evidence: everything in it except the sent text is decoration, and so are elements of the same kind in the reply. Text
+that could be the answer is kept: a line is left out only at the edge of a bubble, in an element of its own, and for a
+reason."""
 
 import re
 from collections import deque
@@ -24,7 +22,7 @@ from harvest.pages.reading.bubble import (
 )
 from harvest.pages.reading.elements import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.figures import is_face, is_figure, is_file_button
-from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pressable
+from harvest.pages.reading.folds import THOUGHT_WORDS, Fold, find_folds, is_notes, is_pressable
 from harvest.pages.reading.gutters import find_gutters_before
 from harvest.pages.reading.listing import find_bars, is_listing
 from harvest.pages.reading.page import Node
@@ -32,10 +30,10 @@ from harvest.pages.reading.reasoning import find_reasoning
 from harvest.pages.reading.reasons import MOST_NEAR, Reason, Reasons, find_small_print
 from harvest.pages.reading.slot import find_slot
 
-_INITIALS = 3  # most characters that may replace a picture
+_LONGEST_INITIALS = 3  # most characters that may replace a picture
 _PLACES = frozenset({"article", "div", "p", "section"})
-_DRAWN = frozenset({"canvas", "hr", "img", "input", "progress", "svg", "video"})
-_WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
+_DRAWN_TAGS = frozenset({"canvas", "hr", "img", "input", "progress", "svg", "video"})
+_WAITING_WORDS = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
 
 
 @dataclass(slots=True)
@@ -79,7 +77,7 @@ def find_decorations(
     """
     places = {bubble: find_slot(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
-    search = _Search(Reasons(places, Example(echo, user), frozenset(names), buttons, frozenset(known)))
+    search = _DecorationSearch(Reasons(places, Example(echo, user), frozenset(names), buttons, frozenset(known)))
     for bubble in bubbles:
         search.drop_plain(bubble)
     folds = tuple(fold for bubble in bubbles for fold in find_folds(bubble, search.dropped))
@@ -102,7 +100,7 @@ def find_decorations(
     )
 
 
-class _Search:
+class _DecorationSearch:
     def __init__(self, reasons: Reasons) -> None:
         self.reasons, self.slots, self.bubbles = reasons, reasons.slots, tuple(reasons.slots)
         self.dropped = reasons.dropped
@@ -147,15 +145,19 @@ class _Search:
         ):
             return True
         words = hints(node)
-        if words & _WAITING:
+        if words & _WAITING_WORDS:
             text = node.text
             return bool(text) and node is not bubble and phrases.is_placeholder(text)
-        return bool(hints_last(node) & {"avatar", "initials"}) and node is not bubble and len(node.text) <= _INITIALS
+        return (
+            bool(hints_last(node) & {"avatar", "initials"})
+            and node is not bubble
+            and len(node.text) <= _LONGEST_INITIALS
+        )
 
     def _is_thoughts(self, node: Node, bubble: Node) -> bool:
         if node.tag == "details":
             return is_notes(node)
-        if not hints(node) & NOTES or node is bubble:
+        if not hints(node) & THOUGHT_WORDS or node is bubble:
             return False
         # Some pages use these names for other things; a note can be opened and closed.
         return any(is_control(inner) and phrases.is_reasoning(inner.text) for inner in node.walk())
@@ -264,7 +266,7 @@ class _Search:
         inside = list(bubble.walk())
         after = inside[inside.index(name) + sum(1 for _ in name.walk()) :]
         return any(
-            one.tag in _PLACES and not any(part.text or part.tag in _DRAWN for part in one.walk()) for one in after
+            one.tag in _PLACES and not any(part.text or part.tag in _DRAWN_TAGS for part in one.walk()) for one in after
         )
 
     def drop(self, node: Node) -> None:

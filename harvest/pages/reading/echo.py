@@ -9,9 +9,9 @@ from harvest.pages.reading.elements import hints, signature
 from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 
-_LONG = 60  # letters that identify a sentence; a page may cut a long one short
-_SHORT = 24  # … if dots show that the page cut it
-_BESIDE = 32  # letters of name, time and state that may be in the line of the user's words
+_LONG_SENTENCE = 60  # letters that identify a sentence; a page may cut a long one short
+_SHORT_SENTENCE = 24  # … if dots show that the page cut it
+_EXTRA_LETTERS = 32  # letters of name, time and state that may be in the line of the user's words
 _MARKUP = (
     (re.compile(r"!?\[([^\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"), r"\1"),
     (re.compile(r"^[ \t]*(?:\d{1,9}[.)]|#{1,6}|[-*+>]|```\w*)[ \t]*", re.MULTILINE), ""),
@@ -91,7 +91,7 @@ def find_occurrences(ground: PageText, said: str) -> Iterator[Echo]:
         for start in _word_starts(ground, words):
             end = start + len(words)
             first, last = ground.line(start, end)
-            if start not in seen and end in ground.ends and last - first - len(words) <= _BESIDE:
+            if start not in seen and end in ground.ends and last - first - len(words) <= _EXTRA_LETTERS:
                 seen.add(start)
                 yield Echo(ground.smallest_element(start, end), start, end)
     if not seen:
@@ -107,8 +107,8 @@ def _word_starts(ground: PageText, words: str) -> Iterator[int]:
 
 
 def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
-    for start in _word_starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
-        shared = _SHORT
+    for start in _word_starts(ground, wanted[:_SHORT_SENTENCE]) if len(wanted) > _SHORT_SENTENCE else ():
+        shared = _SHORT_SENTENCE
         most = min(len(wanted), len(ground.letters) - start)
         while shared < most and wanted[shared] == ground.letters[start + shared]:
             shared += 1
@@ -116,7 +116,9 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
             shared -= 1
         node = ground.smallest_element(start, start + shared)
         first, last = ground.line(start, start + shared)
-        if last - first - shared <= _BESIDE and (shared >= _LONG or "…" in node.text or "..." in node.text):
+        if last - first - shared <= _EXTRA_LETTERS and (
+            shared >= _LONG_SENTENCE or "…" in node.text or "..." in node.text
+        ):
             yield Echo(node, start, start + shared)
 
 

@@ -10,8 +10,10 @@ from harvest.pages.reading.phrases import is_placeholder
 _DIGITS = re.compile(r"(?<=[-_])\d+|\d{3,}")
 _HEX = re.compile(r"[0-9a-f]{8,}|[0-9a-f-]{16,}")
 _HASH = re.compile(r"_{1,2}(?=\w*\d)[\w-]{4,8}$")
-_HAVING = frozenset({"by", "for", "from", "has", "have", "hide", "is", "no", "show", "to", "use", "with", "without"})
-_FRAMES = frozenset({"block", "box", "container", "label", "line", "row", "tag", "text", "wrap", "wrapper"})
+_RELATING_WORDS = frozenset(
+    {"by", "for", "from", "has", "have", "hide", "is", "no", "show", "to", "use", "with", "without"}
+)
+_FRAME_WORDS = frozenset({"block", "box", "container", "label", "line", "row", "tag", "text", "wrap", "wrapper"})
 _HINT_WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
 CONTROLS = frozenset(
     {
@@ -30,8 +32,8 @@ _SPEAKER = re.compile(
     r"|sent|outgoing|out|bot|ai|assistant|agent|operator|system|server|model|other|them|answer|reply|response|left"
     r"|received|incoming|in)(?![a-z])"
 )
-_VOTES = frozenset({"feedback", "rating", "reaction", "reactions", "thumb", "thumbs", "vote", "votes"})
-_STATES = frozenset(
+_VOTE_WORDS = frozenset({"feedback", "rating", "reaction", "reactions", "thumb", "thumbs", "vote", "votes"})
+_STATE_WORDS = frozenset(
     {
         *("active", "animate", "animated", "current", "done", "entered", "entering", "fade", "first", "focus"),
         *("hidden", "hover", "in", "inactive", "last", "latest", "loading", "new", "selected", "show", "shown"),
@@ -62,7 +64,7 @@ def is_vote(node: Node) -> bool:
     text = node.text
     if not text or any(character.isalnum() for character in text) or any(map(may_stand_alone, node.walk())):
         return False
-    return ("👍" in text and "👎" in text) or any(hints(one) & _VOTES for one in node.walk())
+    return ("👍" in text and "👎" in text) or any(hints(one) & _VOTE_WORDS for one in node.walk())
 
 
 def leads_elsewhere(node: Node) -> bool:
@@ -117,16 +119,16 @@ def _last_words(names: str) -> frozenset[str]:
         if modifier and base in all_names:
             continue
         words = [word.lower() for word in _HINT_WORDS.findall(_HASH.sub("", name))]
-        if words and _HAVING.isdisjoint(words) and not re.search(r"[/:\[\]]", name):
+        if words and _RELATING_WORDS.isdisjoint(words) and not re.search(r"[/:\[\]]", name):
             found.add(words[-1])
-            if len(words) > 1 and words[-1] in _FRAMES:
+            if len(words) > 1 and words[-1] in _FRAME_WORDS:
                 found.add(words[-2])
     return frozenset(found)
 
 
 @lru_cache(maxsize=4096)
 def _signature(tag: str, names: str, test: str) -> str:
-    classes = sorted({_without_numbers(name) for name in names.split()} - _STATES)
+    classes = sorted({_without_numbers(name) for name in names.split()} - _STATE_WORDS)
     return ".".join([tag, *classes]) + (f"#{_without_numbers(test)}" if test else "")
 
 

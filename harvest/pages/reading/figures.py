@@ -9,24 +9,26 @@ from harvest.pages.reading.page import Node, collapse_spaces
 from harvest.pages.reading.phrases import is_placeholder
 from protocols.answer import Attachment
 
-_LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
+_ICON_SIZE = 40.0  # CSS pixels: smaller pictures are avatars and icons
 _LARGEST_FACE = 64.0  # CSS pixels: a square picture without a name
-_LARGE = 72.0  # CSS pixels: smaller figures are not answers by themselves
+_FIGURE_SIZE = 72.0  # CSS pixels: smaller figures are not answers by themselves
 _MOST_LABELS = 300  # most characters of the words in a drawing
-_DRAWN = frozenset({"canvas", "svg"})
-_PLAYED = frozenset({"audio", "video"})
-_FACE = re.compile(r"(?<![a-z])(?:avatar|face|logo|icon|profile|portrait|emoji)s?(?![a-z])", re.IGNORECASE)
-_WAITS = re.compile(r"(?<![a-z])(?:loader|loading|skeleton|spinner|typing|placeholder|shimmer)(?![a-z])", re.IGNORECASE)
+_DRAWN_TAGS = frozenset({"canvas", "svg"})
+_PLAYED_TAGS = frozenset({"audio", "video"})
+_FACE_NAMES = re.compile(r"(?<![a-z])(?:avatar|face|logo|icon|profile|portrait|emoji)s?(?![a-z])", re.IGNORECASE)
+_WAITING_NAMES = re.compile(
+    r"(?<![a-z])(?:loader|loading|skeleton|spinner|typing|placeholder|shimmer)(?![a-z])", re.IGNORECASE
+)
 _FACE_WORDS = re.compile(r"(?i)\bavatar\b|profile picture|^logo\b|\blogo$|\bicon$")
 _ICON_NAMES = re.compile(r"(?:^|\s)material-(?:icons|symbols)(?:-\w+)?(?:\s|$)")
 _FILE = re.compile(
     r"(?P<name>[^\s/\\:*?\"<>|][^/\\:*?\"<>|\n]{0,120}?\.(?P<type>[A-Za-z]{1,5}|7z|mp[34]|m4[av]))(?![\w.])"
 )
 _SIZE = re.compile(r"(?P<number>\d{1,4}(?:[.,]\d{1,3})?)\s?(?P<unit>[KMGkmg]i?B|bytes|B|Ko|Mo)\b")
-_MARKS = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[(?:picture|drawing|audio|video)(?:: [^\]]*)?\]")
+_FIGURE_MARKS = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[(?:picture|drawing|audio|video)(?:: [^\]]*)?\]")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3}
-_PAGES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "org", "php", "io", "de", "eu"})
+_PAGE_TYPES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "org", "php", "io", "de", "eu"})
 
 
 def is_icon(node: Node) -> bool:
@@ -39,7 +41,7 @@ def is_icon(node: Node) -> bool:
 def is_picture(node: Node) -> bool:
     """Return True if an image is part of an answer. Avatars, icons and tracking pixels are not."""
     box = node.box
-    little = box is not None and (box.width <= _LITTLE or box.height <= _LITTLE)
+    little = box is not None and (box.width <= _ICON_SIZE or box.height <= _ICON_SIZE)
     return bool(node.get("src") or node.get("alt")) and not little
 
 
@@ -49,7 +51,7 @@ def is_face(node: Node) -> bool:
     if box is not None and not node.get("alt") and abs(box.width - box.height) <= 2 and box.width <= _LARGEST_FACE:
         return True
     names = (one.names for one in enclosing_frames(node))
-    return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE.search, names))
+    return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE_NAMES.search, names))
 
 
 def is_figure(node: Node) -> bool:
@@ -57,11 +59,11 @@ def is_figure(node: Node) -> bool:
     if node.tag == "img":
         return is_picture(node)
     if _is_painted(node):
-        return _at_least(node, _LARGE) and not node.text and not _is_waiting(node)
-    if node.tag in _DRAWN:
+        return _at_least(node, _FIGURE_SIZE) and not node.text and not _is_waiting(node)
+    if node.tag in _DRAWN_TAGS:
         silent = node.get("aria-hidden") == "true" and not node.get("h-drawn")
         return _is_large(node) and not _is_waiting(node) and not silent
-    return node.tag in _PLAYED and node.box is not None and not _is_waiting(node)
+    return node.tag in _PLAYED_TAGS and node.box is not None and not _is_waiting(node)
 
 
 def may_stand_alone(node: Node) -> bool:
@@ -89,13 +91,13 @@ def figure_markdown(node: Node, *, wordless: bool) -> str:
         return ""
     said = (_label(node.get("aria-label") or node.get("title")), _label(node.get("h-drawn"))[:_MOST_LABELS].strip())
     label = ": ".join(dict.fromkeys(part for part in said if part))
-    kind = node.tag if node.tag in _PLAYED else "drawing"
+    kind = node.tag if node.tag in _PLAYED_TAGS else "drawing"
     return f"[{kind}: {label}]" if label else f"[{kind}]"
 
 
 def has_words(text: str) -> bool:
     """Return True if an answer has a word of two letters or more, not counting the Markdown of its figures."""
-    return _WORD.search(_MARKS.sub(" ", text)) is not None
+    return _WORD.search(_FIGURE_MARKS.sub(" ", text)) is not None
 
 
 def read_attachment(node: Node) -> Attachment | None:
@@ -118,7 +120,7 @@ def offered_file(node: Node) -> Attachment | None:
     path = unquote(urlsplit(node.get("href")).path) if node.tag == "a" else ""
     pieces = [child.strip() for one in node.walk() for child in one.children if isinstance(child, str)]
     names = (node.get("download"), *pieces, text, path.rpartition("/")[2])
-    found = next((one for one in map(_FILE.search, names) if one and one["type"].lower() not in _PAGES), None)
+    found = next((one for one in map(_FILE.search, names) if one and one["type"].lower() not in _PAGE_TYPES), None)
     size = _SIZE.search(text)
     if found is None or not (saved or size or (node.tag != "a" and found.end() - found.start() >= len(text) - 2)):
         return None
@@ -135,7 +137,11 @@ def is_file_button(node: Node) -> bool:
 
 def _is_painted(node: Node) -> bool:
     """Return True for other elements that are marked as pictures, such as an element with a background image."""
-    return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
+    return (
+        node.get("role") == "img"
+        and node.tag not in {"img", *_DRAWN_TAGS, *_PLAYED_TAGS}
+        and bool(node.get("aria-label"))
+    )
 
 
 def enclosing_frames(node: Node) -> Iterator[Node]:
@@ -163,11 +169,11 @@ def _at_least(node: Node, size: float) -> bool:
 def _is_large(node: Node) -> bool:
     """Return True if the element is large enough to convey something. A drawing with a name or with words may be less
     high."""
-    drawn = node.tag in _DRAWN and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
-    lower = drawn and _at_least(node, _LITTLE) and node.box is not None and node.box.width >= _LARGE
-    return lower or _at_least(node, _LARGE)
+    drawn = node.tag in _DRAWN_TAGS and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
+    lower = drawn and _at_least(node, _ICON_SIZE) and node.box is not None and node.box.width >= _FIGURE_SIZE
+    return lower or _at_least(node, _FIGURE_SIZE)
 
 
 def _is_waiting(node: Node) -> bool:
     label = node.get("aria-label") or node.get("title") or node.get("alt")
-    return is_placeholder(label) or any(_WAITS.search(one.names) for one in enclosing_frames(node))
+    return is_placeholder(label) or any(_WAITING_NAMES.search(one.names) for one in enclosing_frames(node))

@@ -1,8 +1,6 @@
-"""Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text.
-
-The user has not read them, but all of it is in the page. Their links count as links of the answer, thoughts in them
-count as thoughts, and the text behind `Read more` belongs to the answer.
-"""
+"""Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text. The user
+has not read them, but all of it is in the page. Their links count as links of the answer, thoughts in them count as
+thoughts, and the text behind `Read more` belongs to the answer."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -14,18 +12,18 @@ from harvest.pages.reading.page import Node, letters
 from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, is_unfold_button
 
 # Words in the names of elements with a model's reasoning.
-NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
+THOUGHT_WORDS = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
-_LEVELS = 3  # levels around a hidden element at which its title may be
-_SENTENCE = 80  # characters: descriptions of sources are shorter
+_LEVELS_AROUND = 3  # levels around a hidden element at which its title may be
+_SENTENCE_LENGTH = 80  # characters: descriptions of sources are shorter
 _SOURCES = re.compile(
     r"[\W\d_]*(?:(?:show|view|see|all|cited)\s)?(?:sources?|references?|citations?|cited|further\sreading|links|quellen?|belege"
     r"|literatur|nachweise|références|fuentes?|referencias|fonti?|riferimenti|fontes?|referências|bronnen|źródła"
     r"|источники|来源|參考|参考|引用|出典|출처)?[\W\d_]*",
     re.IGNORECASE,
 )
-_MENUS = frozenset({"listbox", "menu", "tooltip"})
-_SKIPPED = re.compile(r"[\s.…]*")
+_MENU_ROLES = frozenset({"listbox", "menu", "tooltip"})
+_ONLY_DOTS = re.compile(r"[\s.…]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Fold:
     @property
     def has_more_text(self) -> bool:
         """True if the fold contains more than sources: a sentence next to its links, or text of the answer."""
-        return self.has_text_title or self._unlinked_length() > (_SENTENCE if self._body_links() else 0)
+        return self.has_text_title or self._unlinked_length() > (_SENTENCE_LENGTH if self._body_links() else 0)
 
     @property
     def has_text_title(self) -> bool:
@@ -74,7 +72,7 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
         title = _find_title(hidden, bubble)
         (found.setdefault(title, []) if title is not None else loose).append(hidden)
     folds = (_make_fold(bubble, title, body) for title, body in found.items())
-    alone = (Fold("folded", (one,)) for one in loose if outward_links(one) and one.get("role") not in _MENUS)
+    alone = (Fold("folded", (one,)) for one in loose if outward_links(one) and one.get("role") not in _MENU_ROLES)
     return [*(fold for fold in folds if fold is not None), *alone]
 
 
@@ -104,7 +102,7 @@ def outward_links(node: Node) -> list[Node]:
 def is_notes(details: Node) -> bool:
     """Return True if a `details` element contains a model's notes to itself, open or not."""
     summary = next((child.text for child in details.elements if child.tag == "summary"), "")
-    return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
+    return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & THOUGHT_WORDS)
 
 
 def announces_sources(text: str) -> bool:
@@ -119,7 +117,7 @@ def _find_title(hidden: Node, bubble: Node) -> Node | None:
         if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):
             return one
     inner = hidden
-    for around in islice(hidden.ancestors(), _LEVELS):
+    for around in islice(hidden.ancestors(), _LEVELS_AROUND):
         if around.tag == "details":
             return next((child for child in around.elements if child.tag == "summary"), around)
         at = around.elements.index(inner)
@@ -145,7 +143,11 @@ def is_pressable(node: Node) -> bool:
 def _make_fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
     said = title.text or title.get("aria-label")
     summary = title.tag == "summary" or title.get("aria-expanded") == "false"
-    if is_thought_title(said) or (summary and is_reasoning(said)) or any(hints(one) & NOTES for one in (*body, title)):
+    if (
+        is_thought_title(said)
+        or (summary and is_reasoning(said))
+        or any(hints(one) & THOUGHT_WORDS for one in (*body, title))
+    ):
         return Fold("thoughts", tuple(body), title)
     if is_unfold_button(said):
         # In place of the rest the page shows how it begins, or dots.
@@ -155,10 +157,11 @@ def _make_fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
             for one in body
             for other in (one.parent.elements if one.parent is not None else ())
             if (shown := other.text) and not (other.hidden or other is bubble or is_control(other))
-            if _SKIPPED.fullmatch(shown) or (len(letters(shown)) > 3 and whole.startswith(letters(shown.rstrip(" .…"))))
+            if _ONLY_DOTS.fullmatch(shown)
+            or (len(letters(shown)) > 3 and whole.startswith(letters(shown.rstrip(" .…"))))
         ]
         return Fold("rest", tuple(body), title, tuple(doubled))
-    if is_status(said) or any(one.get("role") in _MENUS for one in body) or title.get("aria-haspopup"):
+    if is_status(said) or any(one.get("role") in _MENU_ROLES for one in body) or title.get("aria-haspopup"):
         return None
     if summary or any(map(outward_links, body)):
         return Fold("folded", tuple(body), title)

@@ -1,10 +1,7 @@
-"""Mathematics set by position: formulas in MathML, and raised or lowered text, as plain text.
-
-Examples are `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. A page gives part of the
-meaning by position alone (above a line, raised, under a root), and that is lost if the characters are only put one
-after the other: three quarters are not 34, and 10 to the third is not 103. TeX next to MathML says more and is
-preferred.
-"""
+"""Mathematics set by position: formulas in MathML, and raised or lowered text, as plain text. Examples are `3/4`,
+`10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. A page gives part of the meaning by position
+alone (above a line, raised, under a root), and that is lost if the characters are only put one after the other: three
+quarters are not 34, and 10 to the third is not 103. TeX next to MathML says more and is preferred."""
 
 import re
 import unicodedata
@@ -32,8 +29,10 @@ _ATOM = re.compile(r"(?:[−-]?\d[\d.,]*°?|[^\W\d_][\u0300-\u036f\u20d7]*(?:_\w
 _FENCED = re.compile(r"\([^()]*\)|\[[^][]*\]|\|[^|]*\|")
 _SCRIPTED = re.compile(r"[_^](?:\w|\([^()]*\))$")
 _RELATIONS = tuple("=<>≤≥≈≠≡∼≅→⇒⇔∈+-−")
-_WORDS = frozenset({"mi", "mtext"})
-_NOTHING = frozenset({"annotation", "annotation-xml", "maligngroup", "malignmark", "mphantom", "mprescripts", "none"})
+_WORD_TAGS = frozenset({"mi", "mtext"})
+_IGNORED_TAGS = frozenset(
+    {"annotation", "annotation-xml", "maligngroup", "malignmark", "mphantom", "mprescripts", "none"}
+)
 _SIGNS = {"TM": "™", "SM": "℠", "R": "®", "(R)": "®"}
 # Endings of numbers and titles in French, English, Spanish, Italian and Portuguese, which need no sign.
 _ENDINGS = re.compile(r"st|nde?|rd|th|es?|è|ers?|res?|ère|ème|eme|os?|as?|[ºª°]|lles?|mes?", re.IGNORECASE)
@@ -53,7 +52,7 @@ def formula_text(node: Node) -> str:
 
 
 def _write(node: Node, depth: int) -> str:
-    if node.tag in _NOTHING or depth > _DEEPEST:
+    if node.tag in _IGNORED_TAGS or depth > _DEEPEST:
         return node.text if depth > _DEEPEST else ""
     if node.tag == "mspace":
         return " "
@@ -115,7 +114,7 @@ class _Part(NamedTuple):
     def grouped(self) -> str:
         """The text, in brackets if it is more than one number, letter or word."""
         plain = not self.text or _ATOM.fullmatch(self.text) or _FENCED.fullmatch(self.text)
-        return self.text if plain or (self.node.tag in _WORDS and self.text.isalpha()) else f"({self.text})"
+        return self.text if plain or (self.node.tag in _WORD_TAGS and self.text.isalpha()) else f"({self.text})"
 
     @property
     def base(self) -> str:

@@ -1,8 +1,6 @@
-"""Line numbers, prompts and gutters of code, which are shown next to its lines and are not part of it.
-
-Line numbers are recognised as numbers that rise by one, however a page makes them: spans, table cells, a separate
-column or a separate `pre`.
-"""
+"""Line numbers, prompts and gutters of code, which are shown next to its lines and are not part of it. Line numbers are
+recognised as numbers that rise by one, however a page makes them: spans, table cells, a separate column or a separate
+`pre`."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -19,10 +17,10 @@ _NAME = re.compile(
 )
 _COUNT = re.compile(r"\s*(?P<number>\d{1,6})\s*[.:|)│┃▏]?\s*")
 _NUMBERS = re.compile(r"\s*\d{1,6}(?:\s+\d{1,6})*\s*")
-_COLOURED = re.compile(
+_HIGHLIGHT_CLASS = re.compile(
     r"(?:^|\s)(?:hljs-|token\b|mi\b|mf\b|cm-)"
 )  # classes that highlighters give to numbers in the code
-_LEVELS = 3  # levels around a `pre` in which its line numbers may be
+_LEVELS_AROUND = 3  # levels around a `pre` in which its line numbers may be
 
 
 def find_gutters(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
@@ -64,7 +62,7 @@ def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
     """Yield the last content before a code block (with `before`), or else the first code block after it. The nearest
     ancestor that has such content decides."""
     inner = listing
-    for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
+    for around, _ in zip(listing.ancestors(), range(_LEVELS_AROUND), strict=False):
         at = around.elements.index(inner)
         if before and (earlier := [one for one in around.elements[:at] if one.text]):
             yield earlier[-1]
@@ -108,7 +106,7 @@ def _leading_numbers(listing: Node, dropped: Collection[Node]) -> set[Node]:
                 return set()
             firsts.append((part, int(told["number"])))
             begins = False
-    if not others or len({kind(part) for part, _ in firsts}) != 1 or _COLOURED.search(firsts[0][0].get("class")):
+    if not others or len({kind(part) for part, _ in firsts}) != 1 or _HIGHLIGHT_CLASS.search(firsts[0][0].get("class")):
         return set()
     if any(after != before + 1 for (_, before), (_, after) in pairwise(firsts)):
         return set()

@@ -1,9 +1,7 @@
-"""Conversion of the visible text of a part of a page to Markdown.
-
-Text is not escaped, except for `|` in tables, so that the raw Markdown shown by some interfaces is returned unchanged.
-White space that the page does not show is dropped, and so are soft hyphens, zero-width spaces and word joiners, which
-only allow line breaks. Direction marks and joiners in emoji are kept.
-"""
+"""Conversion of the visible text of a part of a page to Markdown. Text is not escaped, except for `|` in tables, so
+that the raw Markdown shown by some interfaces is returned unchanged. White space that the page does not show is
+dropped, and so are soft hyphens, zero-width spaces and word joiners, which only allow line breaks. Direction marks and
+joiners in emoji are kept."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -22,20 +20,20 @@ from harvest.pages.reading.tables import table_lines
 _DEEPEST = 100  # levels of elements: Python's stack is limited, and no answer is deeper
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"dir", "menu", "ol", "ul"})
-_SPACED = frozenset({"blockquote", "dl", "figure", "hr", "p", "pre", "table", *_HEADINGS, *_LISTS})
+_SPACED_TAGS = frozenset({"blockquote", "dl", "figure", "hr", "p", "pre", "table", *_HEADINGS, *_LISTS})
 _MARKS = {
     **dict.fromkeys(("strong", "b"), Marks.STRONG),
     **dict.fromkeys(("em", "i", "cite", "dfn"), Marks.EMPHASIS),
     **dict.fromkeys(("del", "s", "strike"), Marks.DELETED),
 }
-_STYLED = {
+_STYLE_CLASSES = {
     **dict.fromkeys(("font-bold", "font-semibold", "fw-bold", "bold"), Marks.STRONG),
     **dict.fromkeys(("italic", "fst-italic", "font-italic"), Marks.EMPHASIS),
     **dict.fromkeys(("line-through", "strikethrough"), Marks.DELETED),
 }
-_PARTS = frozenset({"dd", "dt", "li", "summary", "tbody", "td", "th", "tr"})
-_APART = 8.0  # CSS pixels between two lines that make them paragraphs
-_NO_TEXT = CONTROLS | {"svg", "progress", "hr", "rp"}
+_PART_TAGS = frozenset({"dd", "dt", "li", "summary", "tbody", "td", "th", "tr"})
+_PARAGRAPH_GAP = 8.0  # CSS pixels between two lines that make them paragraphs
+_TEXTLESS_TAGS = CONTROLS | {"svg", "progress", "hr", "rp"}
 _FIGURES = frozenset({"audio", "canvas", "img", "svg", "video"})
 _ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", "link", "permalink", "anchor"})
 
@@ -50,7 +48,7 @@ class Block(NamedTuple):
     def is_far_above(self, lower: "Block") -> bool:
         """Return True if the page leaves as much space between the two as between paragraphs."""
         mine, other = (one.node.box if one.node is not None else None for one in (self, lower))
-        return mine is not None and other is not None and other.y - mine.bottom >= _APART
+        return mine is not None and other is not None and other.y - mine.bottom >= _PARAGRAPH_GAP
 
 
 def markdown(
@@ -77,7 +75,7 @@ class _Writer:
         if self._is_left_out(node):
             return ""
         self._find_blocks(node)
-        if node.tag in _PARTS or _is_prose(node):
+        if node.tag in _PART_TAGS or _is_prose(node):
             return _join_blocks(self.flow(node.children, node, 0))
         if node.tag == "a" or not node.block:
             return _join_blocks(self.flow([node], node.parent or node, 0))
@@ -248,7 +246,7 @@ class _Writer:
             return "[x] " if "checked" in node.attributes else "[ ] "
         if is_file_button(node) and (file := offered_file(node)) is not None:
             return f" [file: {file.name}] "
-        if (tag in _NO_TEXT and "h-frame" not in node.attributes) or tag == "wbr":
+        if (tag in _TEXTLESS_TAGS and "h-frame" not in node.attributes) or tag == "wbr":
             return ""
         if is_formula(node):
             return self._formula(node)
@@ -258,7 +256,7 @@ class _Writer:
             return self._link(node, depth, marks)
         mark = _MARKS.get(tag, "")
         if tag == "span" and node.classes:
-            mark = next((_STYLED[name] for name in node.classes if name in _STYLED), "")
+            mark = next((_STYLE_CLASSES[name] for name in node.classes if name in _STYLE_CLASSES), "")
         inner = self.line(node.children, node, depth, marks | {mark} if mark else marks)
         if tag in ("sup", "sub") or node.get("h-raise"):
             return raised_text(node, inner)

@@ -11,10 +11,10 @@ from harvest.pages.reading.page import letters
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PART = re.compile(r"\r\n\r\n(.*?)\r\n--", re.DOTALL)  # of a form with several parts
-_HOLDS = re.compile(r"\s*(?:[\[{<]|\w+[=\[]|\d+[\[{])|https?://|--")  # JSON, forms, frames, addresses
+_STRUCTURED = re.compile(r"\s*(?:[\[{<]|\w+[=\[]|\d+[\[{])|https?://|--")  # JSON, forms, frames, addresses
 _DEEPEST = 3  # JSON within JSON
-_BESIDE = 20  # characters that the turn in another form may have more
-_ALIKE = 100  # most characters in which messages with the same words differ
+_EXTRA_CHARACTERS = 20  # characters that the turn in another form may have more
+_LENGTH_STEP = 100  # most characters in which messages with the same words differ
 
 
 def find_sent_text(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
@@ -30,7 +30,12 @@ def find_sent_text(bodies: Iterable[str | bytes], said: str, *, known: str = "")
                 return said
             if other is None and wanted and letters(text) == wanted:
                 other = text.strip()
-            if other is None and len(text) <= 2 * len(said) + _BESIDE and letters(text) and not _HOLDS.match(text):
+            if (
+                other is None
+                and len(text) <= 2 * len(said) + _EXTRA_CHARACTERS
+                and letters(text)
+                and not _STRUCTURED.match(text)
+            ):
                 # It may be the turn itself: no message around one, and nothing that was said before.
                 share = likeness_to_said(said, text.strip()) if letters(text) not in known else 0.0
                 alike = (share, text.strip()) if share and (alike is None or share >= alike[0]) else alike
@@ -41,7 +46,7 @@ def count_times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> 
     """Return how often the turn left the page in messages of one kind and size. `messages` are pairs of kind and body.
     A page may send a turn once to be answered and once more, in another kind of message, to be named or counted."""
     sent = Counter(
-        (kind, len(body) // _ALIKE) for kind, body in messages if find_sent_text([body], said) == said.strip()
+        (kind, len(body) // _LENGTH_STEP) for kind, body in messages if find_sent_text([body], said) == said.strip()
     )
     return max(sent.values(), default=0)
 

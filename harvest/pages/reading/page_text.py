@@ -1,8 +1,6 @@
-"""The text of a page as one string of letters, and the parts of it that appeared since the send.
-
-Every element corresponds to a range of that string. So a sentence is found however the page divides it into elements,
-and the length of an element's text is the length of its range.
-"""
+"""The text of a page as one string of letters, and the parts of it that appeared since the send. Every element
+corresponds to a range of that string. So a sentence is found however the page divides it into elements, and the length
+of an element's text is the length of its range."""
 
 from __future__ import annotations
 
@@ -28,9 +26,9 @@ from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time
 
 _WORDS = re.compile(r"[^\W_]+")
-_INK = re.compile(r"[^\s\ue000-\uf8ff]")  # the private letters are drawings of icon fonts
+_VISIBLE_CHARACTER = re.compile(r"[^\s\ue000-\uf8ff]")  # the private letters are drawings of icon fonts
 _LARGEST_FACE = 160.0  # CSS pixels
-_ZONES = frozenset({"nav", "aside", "dialog"})
+_ZONE_TAGS = frozenset({"nav", "aside", "dialog"})
 _ZONE_ROLES = frozenset(
     {
         *("alert", "alertdialog", "banner", "complementary", "contentinfo", "dialog"),
@@ -44,7 +42,7 @@ _ZONE_WORDS = frozenset(
         *("toast", "toaster", "toasts", "tooltip"),
     }
 )
-_ITEMS = frozenset({"article", "li", "main", "section"})
+_ITEM_TAGS = frozenset({"article", "li", "main", "section"})
 
 
 class Span(NamedTuple):
@@ -221,7 +219,7 @@ class PageText:
                 self._fresh.extend([begun[1]] if born is not None else [])
                 child = len(node.children)
             elif node.tag == "textarea" and "h-value" in node.attributes:
-                self._signs += len(_INK.findall(node.get("h-value")))
+                self._signs += len(_VISIBLE_CHARACTER.findall(node.get("h-value")))
                 self._fresh.extend([begun[1]] if born is not None else [])
             while child < len(node.children):
                 inner = node.children[child]
@@ -238,7 +236,7 @@ class PageText:
 
     def _add_text(self, node: Node, child: int, text: str, fresh: bool) -> None:
         begin = self._signs
-        self._signs += len(_INK.findall(text))
+        self._signs += len(_VISIBLE_CHARACTER.findall(text))
         if self._signs == begin:
             if "\n" in text and node.get("h-space") in ("pre", "line"):
                 self._break_line()
@@ -290,7 +288,7 @@ class PageText:
         if node in self._around_composer:
             return False
         role = node.get("role")
-        if node.tag in _ZONES or role in _ZONE_ROLES:
+        if node.tag in _ZONE_TAGS or role in _ZONE_ROLES:
             # The window of a chat may itself be called a dialog, and a bubble an alert. Without any composer on the
             # page (it may be put away while a bot writes) the dialog may be that window.
             window = node.tag in ("aside", "dialog") or role in ("dialog", "complementary")
@@ -307,7 +305,7 @@ class PageText:
             shared = any(words & hints(other) for other in node.ancestors() if other in self._around_composer)
             return not shared and not _holds_log(node)
         if node.tag in ("header", "footer"):
-            return not _in_log(node) and not any(around.tag in _ITEMS for around in node.ancestors())
+            return not _in_log(node) and not any(around.tag in _ITEM_TAGS for around in node.ancestors())
         return False
 
     def _is_among_bubbles(self, window: Node) -> bool:

@@ -1,10 +1,7 @@
-"""Sources that a page shows next to the chat, in a panel whose links change with each answer.
-
-They are recognised by time and position: links outside the conversation that came between the user's turn and the end
-of the answer, under a line that announces sources, or in an element that had no links until then. Re-rendered menus,
-lists of earlier chats and advertisements change, too. Links that may belong to one of these are not read, and a note
-says so.
-"""
+"""Sources that a page shows next to the chat, in a panel whose links change with each answer. They are recognised by
+time and position: links outside the conversation that came between the user's turn and the end of the answer, under a
+line that announces sources, or in an element that had no links until then. Re-rendered menus, lists of earlier chats
+and advertisements change, too. Links that may belong to one of these are not read, and a note says so."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,17 +19,17 @@ _Trail = tuple[str, ...]
 # The target of a link, and the trail of its elements.
 _Link = tuple[str, _Trail]
 
-_NAMED = frozenset({"citation", "citations", "reference", "references", "source", "sources"})
-_MENUS = frozenset({"footer", "header", "nav"})
+_SOURCE_WORDS = frozenset({"citation", "citations", "reference", "references", "source", "sources"})
+_MENU_TAGS = frozenset({"footer", "header", "nav"})
 _MENU_ROLES = frozenset({"banner", "contentinfo", "menu", "menubar", "navigation", "search", "tablist", "tree"})
-_OTHERS = frozenset(
+_MENU_WORDS = frozenset(
     {
         *("ad", "ads", "advert", "advertisement", "banner", "breadcrumb", "breadcrumbs", "conversations", "history"),
         *("menu", "nav", "navbar", "promo", "recommended", "sponsor", "sponsored", "threads", "toast"),
     }
 )
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "legend", "summary", "caption", "dt"})
-_ALONE = frozenset({"body", "h-page", "html"})
+_ROOT_TAGS = frozenset({"body", "h-page", "html"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ def find_panel_sources(
         links = [link for one in named if _is_seen(one) for link in outward_links(one) if _is_seen(link)]
         return PanelSources(_sources_of([link for link in links if _is_new(link, before)] or links, page.url))
     container = spot.container
-    if page.asked is None or not spot.bubbles or container is None or container.tag in _ALONE:
+    if page.asked is None or not spot.bubbles or container is None or container.tag in _ROOT_TAGS:
         return PanelSources()
     taken: list[Node] = []
     places: set[_Trail] = set()
@@ -91,9 +88,11 @@ def _is_beside(link: Node, container: Node, url: str) -> bool:
     around = list(link.ancestors())
     if container in around or link.text == "" or not _is_seen(link):
         return False
-    if any(one.tag in _MENUS or one.get("role") in _MENU_ROLES or hints(one) & _OTHERS for one in around):
+    if any(one.tag in _MENU_TAGS or one.get("role") in _MENU_ROLES or hints(one) & _MENU_WORDS for one in around):
         return False
-    return urlsplit(link.get("href")).netloc != urlsplit(url).netloc or any(hints(one) & _NAMED for one in around)
+    return urlsplit(link.get("href")).netloc != urlsplit(url).netloc or any(
+        hints(one) & _SOURCE_WORDS for one in around
+    )
 
 
 def _is_seen(node: Node) -> bool:
@@ -111,7 +110,7 @@ def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), plac
 
 def _is_named(link: Node, panel: Node) -> bool:
     for around in link.ancestors():
-        if hints(around) & _NAMED or announces_sources(around.get("aria-label")):
+        if hints(around) & _SOURCE_WORDS or announces_sources(around.get("aria-label")):
             return True
         for one in filter(lambda one: announces_sources(one.text), around.elements):
             line = one

@@ -16,12 +16,12 @@ from harvest.pages.reading.phrases import called_tool, is_continue_button, is_st
 from protocols.answer import Attachment, Offer, Source, ToolCall
 
 _LONGEST_OFFER = 120  # characters
-_CLOSES = re.compile(
+_CLOSE_BUTTON = re.compile(
     r"(?i)close|dismiss|ok(?:ay)?|got it|done|schlie(?:ß|ss)en|fermer|cerrar|chiudi|fechar|sluiten|关闭|閉じる"
 )
-_FIELDS = frozenset({"input", "option", "select", "textarea"})
-_OPENS = ("aria-expanded", "aria-haspopup")
-_TOOLS = frozenset({"action", "actions", "controls", "feedback", "rating", "toolbar", "tools", "vote"})
+_FIELD_TAGS = frozenset({"input", "option", "select", "textarea"})
+_POPUP_ATTRIBUTES = ("aria-expanded", "aria-haspopup")
+_TOOL_WORDS = frozenset({"action", "actions", "controls", "feedback", "rating", "toolbar", "tools", "vote"})
 
 
 def find_sources(folds: Iterable[Fold], url: str) -> Iterator[Source]:
@@ -125,7 +125,7 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
             if (
                 node.tag == "select"
                 and node.visible
-                and not any(hints(one) & _TOOLS for one in node.self_and_ancestors())
+                and not any(hints(one) & _TOOL_WORDS for one in node.self_and_ancestors())
             ):
                 for choice in node.get("h-options").split("\n") if node.get("h-options") else ():
                     if choice not in known:
@@ -134,16 +134,22 @@ def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable
         bars = {bar for one in place.walk() if is_listing(one) for bar in find_bars(one)}
         for node in _buttons_in(place):
             said, around = node.text, list(node.self_and_ancestors())
-            if said in known or not _is_offer(said) or any(node.get(name) for name in _OPENS):
+            if said in known or not _is_offer(said) or any(node.get(name) for name in _POPUP_ATTRIBUTES):
                 continue
             in_window = any(one.tag == "dialog" or one.get("role") == "dialog" for one in around[1:])
-            if in_window and _CLOSES.fullmatch(said):
+            if in_window and _CLOSE_BUTTON.fullmatch(said):
                 continue
             if any(
-                one in bars or hints(one) & _TOOLS or one.get("role") == "toolbar" or is_listing(one) for one in around
+                one in bars or hints(one) & _TOOL_WORDS or one.get("role") == "toolbar" or is_listing(one)
+                for one in around
             ):
                 continue
-            if node not in titles and offered_file(node) is None and not is_figure(node) and node.tag not in _FIELDS:
+            if (
+                node not in titles
+                and offered_file(node) is None
+                and not is_figure(node)
+                and node.tag not in _FIELD_TAGS
+            ):
                 known.add(said)
                 yield Offer(said, node.get("value") or node.get("data-value"), "reply")
 

@@ -1,8 +1,6 @@
-"""A model's reasoning before the answer, if the page leaves it in view above the answer.
-
-It has a title (`Thought for 3 seconds`), or a different look: fainter, smaller, or with a line at its side. It also
-came first and no longer changes once the answer begins. Without these signs the first paragraph is part of the answer.
-"""
+"""A model's reasoning before the answer, if the page leaves it in view above the answer. It has a title (`Thought for 3
+seconds`), or a different look: fainter, smaller, or with a line at its side. It also came first and no longer changes
+once the answer begins. Without these signs the first paragraph is part of the answer."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,14 +11,14 @@ from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_thought_title
 
-_TITLED = 2  # most blocks before a title: a name, a time
+_MOST_BLOCKS_ABOVE = 2  # most blocks before a title: a name, a time
 _DEEPEST = 12  # most levels around a title
-_PAUSE = 100.0  # milliseconds between the last change of one and the first of the other
-_LONG_PAUSE = 300.0  # milliseconds, if only one sign distinguishes reasoning from a card
-_SENTENCE = 20  # characters
-_NO_TITLE = frozenset({"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "li", "pre", "td"})
-_ANSWERS = frozenset({*_NO_TITLE, "dl", "figure", "ol", "table", "ul"})
-_PLAIN = frozenset({"b", "em", "i", "p", "span", "strong"})
+_PAUSE_MILLISECONDS = 100.0  # milliseconds between the last change of one and the first of the other
+_LONG_PAUSE_MILLISECONDS = 300.0  # milliseconds, if only one sign distinguishes reasoning from a card
+_SENTENCE_LENGTH = 20  # characters
+_UNTITLED_TAGS = frozenset({"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "li", "pre", "td"})
+_ANSWER_TAGS = frozenset({*_UNTITLED_TAGS, "dl", "figure", "ol", "table", "ul"})
+_PLAIN_TAGS = frozenset({"b", "em", "i", "p", "span", "strong"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class _Block:
         return (
             bool(mine.classes or theirs.classes)
             and kind(mine) != kind(theirs)
-            and not (mine.tag in _ANSWERS or theirs.tag in _ANSWERS)
+            and not (mine.tag in _ANSWER_TAGS or theirs.tag in _ANSWER_TAGS)
         )
 
 
@@ -98,15 +96,15 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
         if len(blocks) > 1 and (found := _titled_reasoning(blocks) or _set_apart(blocks)) is not None:
             return found
         inner = blocks[-1].node
-        if inner.tag in _ANSWERS or inner.has_text:
+        if inner.tag in _ANSWER_TAGS or inner.has_text:
             return None
         nodes = inner.elements
     return None
 
 
 def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
-    for place, block in enumerate(blocks[: _TITLED + 1]):
-        if block.node.tag in _NO_TITLE:
+    for place, block in enumerate(blocks[: _MOST_BLOCKS_ABOVE + 1]):
+        if block.node.tag in _UNTITLED_TAGS:
             return None
         later = blocks[place + 1 :]
         if is_thought_title(block.node.text):
@@ -129,7 +127,7 @@ def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
         later[0].node.get("h-edge") or later[0].look.is_fainter_than(apart) or later[0].look.is_smaller_than(apart)
     ):
         # Both look alike: the reasoning is what stopped before the rest began.
-        until = next((at for at in range(1, len(later)) if _has_pause(later[:at], later[at:], _PAUSE)), 0)
+        until = next((at for at in range(1, len(later)) if _has_pause(later[:at], later[at:], _PAUSE_MILLISECONDS)), 0)
         return Reasoning(title, tuple(block.node for block in later[:until])) if until else None
     # Without an end it is all reasoning so far: it has a look of its own, or a line at its side.
     sure = not until or _came_before(later[:until], later[until:])
@@ -140,7 +138,7 @@ def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
     """Find a first part without a title that looks different from the rest."""
     until = next((at for at, block in enumerate(blocks) if block.differs_from(blocks[0])), 0)
     first, rest = blocks[:until], blocks[until:]
-    if not until or any(block.node.tag in _ANSWERS for block in first):
+    if not until or any(block.node.tag in _ANSWER_TAGS for block in first):
         return None
     signs = (
         blocks[0].look.is_fainter_than(blocks[until].look),
@@ -148,16 +146,16 @@ def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
         all(block.node.get("h-edge") for block in first) and not any(block.node.get("h-edge") for block in rest),
         all(block.slanted for block in first),
     )
-    if sum(len(leaf.text) for block in first for leaf in block.leaves) < _SENTENCE or not any(signs):
+    if sum(len(leaf.text) for block in first for leaf in block.leaves) < _SENTENCE_LENGTH or not any(signs):
         return None
-    own = first[0].node.tag not in _PLAIN
+    own = first[0].node.tag not in _PLAIN_TAGS
     if sum(signs) > 1 or (signs[0] and own):
-        sure = _has_pause(first, rest, _PAUSE)
+        sure = _has_pause(first, rest, _PAUSE_MILLISECONDS)
     else:
         # A card is there at once; reasoning is written bit by bit, and then there is a pause before the answer.
         times = [*_change_times(first), *(block.node.born for block in first if block.node.born is not None)]
-        grew = bool(times) and max(times) - min(times) >= _LONG_PAUSE
-        sure = own and grew and _has_pause(first, rest, _LONG_PAUSE)
+        grew = bool(times) and max(times) - min(times) >= _LONG_PAUSE_MILLISECONDS
+        sure = own and grew and _has_pause(first, rest, _LONG_PAUSE_MILLISECONDS)
     return Reasoning(None, tuple(block.node for block in first)) if sure else None
 
 

@@ -9,7 +9,7 @@ from harvest.pages.reading import phrases
 from harvest.pages.reading.alternatives import alternative_text, is_emoji
 from harvest.pages.reading.bubble import (
     PROSE,
-    SHORT,
+    SHORT_LINE,
     Edge,
     Example,
     Leaf,
@@ -27,9 +27,9 @@ from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces
 from harvest.pages.reading.phrases import is_fine_print
 from harvest.pages.reading.slot import likeness
 
-_NAMES = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
-_WHO = frozenset({"agent", "author", "byline", "meta", "name", "sender", "speaker", "time", "timestamp"})
-_TAGS = frozenset({"aside", "footer", "small"})
+_SMALL_PRINT_WORDS = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})
+_SPEAKER_WORDS = frozenset({"agent", "author", "byline", "meta", "name", "sender", "speaker", "time", "timestamp"})
+_SMALL_PRINT_TAGS = frozenset({"aside", "footer", "small"})
 
 
 def find_small_print(
@@ -53,7 +53,7 @@ def find_small_print(
             return None
         text = element.text
         look, main = read_look(element), read_look(rest[-1].parent)
-        named = bool(hints(element) & _NAMES) or element.tag in _TAGS
+        named = bool(hints(element) & _SMALL_PRINT_WORDS) or element.tag in _SMALL_PRINT_TAGS
         apart = named or look.is_smaller_than(main) or look.is_fainter_than(main)
         plain = is_in_prose(element, bubble)
         if is_fine_print(text) and (apart or not plain) and not siblings.is_one_of_many(element):
@@ -78,15 +78,15 @@ def has_more_text(element: Node, bubble: Node, dropped: Collection[Node]) -> boo
 def _is_answer_text(leaf: Leaf, bubble: Node) -> bool:
     around = (one for one in leaf.parent.self_and_ancestors() if one is not bubble and one.within(bubble))
     return not is_brief(leaf.text) or (
-        is_in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around)
+        is_in_prose(leaf.parent, bubble) and not any(hints(one) & _SPEAKER_WORDS for one in around)
     )
 
 
 MOST_NEAR = 8  # texts: an element with more of them is not decoration
 _PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
-_ALIKE = 0.5  # least share of their names that two similar elements have in common
-_CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
-_STAMPS = frozenset(
+_LEAST_LIKENESS = 0.5  # least share of their names that two similar elements have in common
+_CONTENT_CLASS = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
+_STAMP_WORDS = frozenset(
     {
         *("author", "avatar", "byline", "date", "datetime", "meta", "metadata", "name", "nickname", "persona"),
         *("reaction", "reactions", "receipt", "sender", "speaker", "time", "timestamp", "username", "who"),
@@ -142,12 +142,12 @@ class Reasons:
             while inside < len(near) and inside < MOST_NEAR and near[inside].parent.within(element):
                 inside += 1
             text = collapse_spaces(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
-            if inside == MOST_NEAR or len(text) > SHORT + 30 or not element.within(bubble):
+            if inside == MOST_NEAR or len(text) > SHORT_LINE + 30 or not element.within(bubble):
                 break
             if element is bubble and len(self.slots) == 1 and not self._is_like_decoration(element):
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
-            stamped = bool(hints_last(element) & _STAMPS) or element.tag == "time"
+            stamped = bool(hints_last(element) & _STAMP_WORDS) or element.tag == "time"
             # A page may make names like the words, in smaller letters.
             heads = first and inside < len(near) and self._is_small_heading(near[0], near[inside])
             said = bool(element.classes) and kind(element) in self.example.said and not heads
@@ -203,7 +203,7 @@ class Reasons:
         the element has the markup of an element around the user's text."""
         if said and not stamped:
             return Reason.NONE
-        if len(text) <= SHORT and self._is_like_decoration(element):
+        if len(text) <= SHORT_LINE and self._is_like_decoration(element):
             return Reason.STRONG
         if not stamped or not is_brief(text) or (_is_content(element) and element.tag != "time"):
             return Reason.NONE
@@ -224,7 +224,7 @@ class Reasons:
         if first and ends_with_colon(text) and element.tag in ("b", "strong", "span"):
             named = phrases.is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
             return Reason.STRONG if named else Reason.NONE
-        alike = (likeness(element, one) >= _ALIKE for one in self.example.times)
+        alike = (likeness(element, one) >= _LEAST_LIKENESS for one in self.example.times)
         if element.classes and phrases.is_time(text) and any(alike):
             return Reason.STRONG
         if prose or not is_alone_in_line(element, self.dropped, self.siblings):
@@ -301,4 +301,4 @@ def _time_of(leaf: Leaf) -> float | None:
 
 
 def _is_content(element: Node) -> bool:
-    return any(_CONTENT.search(name) for name in element.classes if ":" not in name and "[" not in name)
+    return any(_CONTENT_CLASS.search(name) for name in element.classes if ":" not in name and "[" not in name)

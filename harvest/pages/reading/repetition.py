@@ -8,7 +8,7 @@ from harvest.pages.reading.page import AT_ONCE, Node, Page, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn
 
-_SAME_SIDE = 2.0  # CSS pixels
+_SIDE_TOLERANCE = 2.0  # CSS pixels
 _DIGITS = re.compile(r"\d+")
 
 
@@ -62,4 +62,4 @@ def _text_beside(node: Node, said: str) -> str:
 def _is_on_same_side(node: Node, other: Node) -> bool:
     if node.box is None or other.box is None:
         return True
-    return min(abs(node.box.x - other.box.x), abs(node.box.right - other.box.right)) <= _SAME_SIDE
+    return min(abs(node.box.x - other.box.x), abs(node.box.right - other.box.right)) <= _SIDE_TOLERANCE

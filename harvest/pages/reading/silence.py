@@ -11,8 +11,8 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 from harvest.pages.reading.turn_place import Spot
 
-_LEAST = 8.0  # CSS pixels: smaller elements mark ends of lists and scroll positions
-_WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
+_SMALLEST_BUBBLE = 8.0  # CSS pixels: smaller elements mark ends of lists and scroll positions
+_WAITING_WORDS = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
 
 
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
@@ -68,11 +68,11 @@ def _later_nodes(spot: Spot) -> Iterator[tuple[Node, Node]]:
 
 def _is_bubble(node: Node) -> bool:
     box = node.box
-    seen = node.visible and box is not None and box.width >= _LEAST and box.height >= _LEAST
+    seen = node.visible and box is not None and box.width >= _SMALLEST_BUBBLE and box.height >= _SMALLEST_BUBBLE
     said = visible_leaves(node, [one for one in node.walk() if is_vote(one)])
     return seen and not said and not is_control(node) and not is_waiting(node)
 
 
 def is_waiting(node: Node) -> bool:
     """Return True if a name or a state in the element shows that work is in progress."""
-    return any(one.visible and (hints(one) & _WAITING or one.get("aria-busy") == "true") for one in node.walk())
+    return any(one.visible and (hints(one) & _WAITING_WORDS or one.get("aria-busy") == "true") for one in node.walk())

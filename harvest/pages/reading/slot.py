@@ -1,22 +1,19 @@
 """The element that contains the words in a bubble (the slot), found by comparison with the user's own bubble or known
-from earlier replies.
-
-Widgets use the same markup for both sides, level by level from the bubble inwards. Names, times and states are outside
-the slot. A short answer is inside it, whatever it looks like.
-"""
+from earlier replies. Widgets use the same markup for both sides, level by level from the bubble inwards. Names, times
+and states are outside the slot. A short answer is inside it, whatever it looks like."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, takewhile
 
-from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, visible_leaves
+from harvest.pages.reading.bubble import PROSE, SHORT_LINE, Edge, is_brief, visible_leaves
 from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_label, is_notice, is_origin_note, is_status
 
-_LIKE = 0.2  # least share of their names that two corresponding elements have in common
+_LEAST_LIKENESS = 0.2  # least share of their names that two corresponding elements have in common
 _DEEPEST = 30  # most levels that are compared
-_MOST = 2000  # most elements of a bubble that are examined
+_MOST_ELEMENTS = 2000  # most elements of a bubble that are examined
 
 
 def find_slots(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
@@ -25,7 +22,7 @@ def find_slots(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collec
     found: set[str] = set()
     for made, text in _held_texts(bubbles, dropped):
         others = {said for one, said in edges if one == made}
-        if len(text) > SHORT or (others and text not in others):
+        if len(text) > SHORT_LINE or (others and text not in others):
             found.add(made)
     return found
 
@@ -37,7 +34,7 @@ def find_earlier_slots(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[
     return {
         made
         for made, text in _held_texts(replies, ())
-        if len(text) > SHORT
+        if len(text) > SHORT_LINE
         or (
             not ((made, text) in again or is_brief(text) or is_label(text))
             and not (is_status(text) or is_notice(text) or is_origin_note(text))
@@ -47,7 +44,7 @@ def find_earlier_slots(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[
 
 def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
     for bubble in bubbles:
-        for leaf in islice(visible_leaves(bubble, dropped), _MOST):
+        for leaf in islice(visible_leaves(bubble, dropped), _MOST_ELEMENTS):
             holder = leaf.parent
             while holder is not bubble and (holder.tag in PROSE or not holder.classes) and holder.parent is not None:
                 holder = holder.parent
@@ -69,7 +66,7 @@ def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collect
                 break
             found, inner, outer = match, match, step
     if found is None and known:
-        inside = islice(bubble.walk(), 1, _MOST)
+        inside = islice(bubble.walk(), 1, _MOST_ELEMENTS)
         found = next((node for node in inside if node.classes and not node.hidden and kind(node) in known), None)
     return found
 
@@ -80,7 +77,7 @@ def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
     others, candidates = _visible_parts(outer), _visible_parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]
-    if best < _LIKE:
+    if best < _LEAST_LIKENESS:
         return None
     if len(matches) > 1:
         place = others.index(step)

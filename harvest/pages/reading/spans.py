@@ -1,8 +1,6 @@
-"""Conversion of inline text to Markdown: white space as a browser shows it, emphasis, code and links.
-
-While a line is built, noncharacters replace what must not change yet: visible white space, line breaks, and emphasis
-marks, which cancel out if two meet.
-"""
+"""Conversion of inline text to Markdown: white space as a browser shows it, emphasis, code and links. While a line is
+built, noncharacters replace what must not change yet: visible white space, line breaks, and emphasis marks, which
+cancel out if two meet."""
 
 import re
 

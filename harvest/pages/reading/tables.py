@@ -4,14 +4,14 @@ from collections.abc import Callable, Collection, Iterator
 
 from harvest.pages.reading.page import Node
 
-_NO_CELL = frozenset({"pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
-_INNER = {
+_NON_CELL_TAGS = frozenset({"pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
+_ALLOWED_CHILDREN = {
     "table": frozenset({"caption", "col", "colgroup", "tbody", "tfoot", "thead", "tr"}),
     **dict.fromkeys(("tbody", "tfoot", "thead"), frozenset({"tr"})),
     "tr": frozenset({"td", "th"}),
 }
 _MOST_COLUMNS = 200  # most columns that a `colspan` may ask for
-_ALIGNED = {"left": ":---", "right": "---:", "center": ":---:"}
+_ALIGNMENTS = {"left": ":---", "right": "---:", "center": ":---:"}
 
 
 def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node], str]) -> list[str]:
@@ -49,16 +49,17 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
         grid.append(line)
     columns = max(len(line) for line in grid)
     lines = [_row_line([*line, *[""] * (columns - len(line))]) for line in grid]
-    ruled = [_ALIGNED.get(cell.get("align").lower(), "---") for cell in rows[0]]
+    ruled = [_ALIGNMENTS.get(cell.get("align").lower(), "---") for cell in rows[0]]
     ruled = [*ruled, *["---"] * columns][:columns]
     return [lines[0], _row_line(ruled), *lines[1:]]
 
 
 def _has_stray(part: Node) -> bool:
-    if part.tag not in _INNER:
+    if part.tag not in _ALLOWED_CHILDREN:
         return False
     return any(
-        child.tag not in _INNER[part.tag] if isinstance(child, Node) else bool(child.strip()) for child in part.children
+        child.tag not in _ALLOWED_CHILDREN[part.tag] if isinstance(child, Node) else bool(child.strip())
+        for child in part.children
     )
 
 
@@ -79,7 +80,7 @@ def _is_layout(table: Node, rows: list[list[Node]]) -> bool:
         return False
     if all(len(cells) == 1 for cells in rows):
         return True
-    return any(inner.tag in _NO_CELL for cells in rows for cell in cells for inner in cell.walk())
+    return any(inner.tag in _NON_CELL_TAGS for cells in rows for cell in cells for inner in cell.walk())
 
 
 def _row_line(cells: list[str]) -> str:

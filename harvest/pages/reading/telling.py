@@ -6,16 +6,18 @@ from harvest.pages.reading.elements import begins_without_words, hints, is_akin,
 from harvest.pages.reading.page import AT_ONCE, ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.page_text import PageText
 
-_BRIEF = 40  # characters: no more than a name or a state
-_SMALL_PRINT = 200  # characters: longer ones are answers
-_BESIDE = frozenset(
+_BRIEF_LENGTH = 40  # characters: no more than a name or a state
+_SMALL_PRINT_LENGTH = 200  # characters: longer ones are answers
+_ASIDE_WORDS = frozenset(
     {
         *("ad", "ads", "advert", "advertisement", "disclaimer", "divider", "promo", "promotion", "sponsored"),
         *("separator", "starters", "suggestion", "suggestions"),
     }
 )
-_STATES = frozenset({"date", "foot", "footer", "meta", "state", "status", "time", "timestamp"})
-_USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
+_STATE_WORDS = frozenset({"date", "foot", "footer", "meta", "state", "status", "time", "timestamp"})
+_USER_WORDS = frozenset(
+    {"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"}
+)
 
 
 def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
@@ -27,7 +29,7 @@ def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: 
         return False
     if not ground.words.isdisjoint(node.walk()):
         return True
-    if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and is_akin(node, branch)):
+    if ground.signs(node) > _SMALL_PRINT_LENGTH or (branch is not None and node.classes and is_akin(node, branch)):
         return True  # a bubble may say no more than a time
     if branch is not None and echo is not None and is_alike_inside(node, branch, echo):
         return True
@@ -39,7 +41,7 @@ def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
     """Return True for a few characters next to the user's text that came together with it, such as initials or a
     status."""
     mine, theirs = branch.box, node.box
-    if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
+    if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF_LENGTH:
         return False
     shared = min(mine.bottom, theirs.bottom) - max(mine.y, theirs.y)
     apart = theirs.right <= mine.x + 1 or mine.right <= theirs.x + 1
@@ -71,7 +73,7 @@ def may_have_content(ground: PageText, node: Node) -> bool:
         return False
     if any(composer.within(node) for composer in ground.composers):
         return False
-    return node.tag != "time" and not hints(node) & _BESIDE
+    return node.tag != "time" and not hints(node) & _ASIDE_WORDS
 
 
 def is_content_text(text: str) -> bool:
@@ -83,7 +85,7 @@ def is_content_text(text: str) -> bool:
         return False
     if not any(character.isalnum() for character in text):
         return phrases.is_placeholder(text) or not text.isascii()
-    return not (phrases.is_label(text) and text.casefold().rstrip(":").strip() in _USERS)
+    return not (phrases.is_label(text) and text.casefold().rstrip(":").strip() in _USER_WORDS)
 
 
 def is_only_pressable(ground: PageText, node: Node) -> bool:
@@ -112,9 +114,9 @@ def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
 
 def came_at_once(ground: PageText, node: Node, echo: Node) -> bool:
     born, mine = ground.births.get(node), ground.births.get(echo)
-    return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= AT_ONCE
+    return ground.signs(node) <= _BRIEF_LENGTH and born is not None and mine is not None and abs(born - mine) <= AT_ONCE
 
 
 def is_reserved_for_words(node: Node) -> bool:
     """Return True if the element was added to the page before its words, and is not meant for a time or a state."""
-    return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATES
+    return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATE_WORDS

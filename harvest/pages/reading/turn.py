@@ -1,8 +1,6 @@
-"""The system's answer, read from a recorded page: its text as Markdown, and its links.
-
-Everything here depends only on the page, the user's text, and the habits learnt from earlier turns, so that a stored
-page can be read again later with the same result.
-"""
+"""The system's answer, read from a recorded page: its text as Markdown, and its links. Everything here depends only on
+the page, the user's text, and the habits learnt from earlier turns, so that a stored page can be read again later with
+the same result."""
 
 from __future__ import annotations
 
@@ -33,23 +31,23 @@ from protocols.answer import Answer
 from topics.links import Link, links_in
 
 _MOST_EDGES = 200  # most edges that are kept of a conversation
-_OTHERS = 6  # most earlier bubbles that are examined
+_MOST_EARLIER_BUBBLES = 6  # most earlier bubbles that are examined
 # The note on an answer if the page does not show the rest.
-GOES_ON = "its page offers to continue it or to show more of it; that was not requested, so it counts as it is"
+GOES_ON_NOTE = "its page offers to continue it or to show more of it; that was not requested, so it counts as it is"
 
 # The note on an answer if more than sources is behind a button.
-FOLDED = "part of it, besides links, is collapsed on its page and was not read"
+FOLDED_NOTE = "part of it, besides links, is collapsed on its page and was not read"
 
 # The note on an answer if reasoning was recognised by its place, its look, or its title.
-THOUGHT_IN_VIEW = "its page shows the system's reasoning above it; that is kept apart from the answer"
+THOUGHT_NOTE = "its page shows the system's reasoning above it; that is kept apart from the answer"
 
 # The note on an answer if links came outside the chat that may not be its sources.
-LINKS_BESIDE = "links beside the chat changed with it and were not read as its sources; a site file can name them"
+LINKS_NOTE = "links beside the chat changed with it and were not read as its sources; a site file can name them"
 
 # The note on a first answer if it begins with a short line in an element of its own.
-NAME_READ = "its first line may be the speaker's name: no other reply shows if it comes again"
+NAME_NOTE = "its first line may be the speaker's name: no other reply shows if it comes again"
 
-_SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
+_SPEAKER_PREFIX = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,11 +258,11 @@ def _mark_decorations(decorations: Decorations) -> dict[Node, str]:
 def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
     """Return the notes on an answer. `first` holds its bubbles if no other reply shows the same decorations."""
     told = {
-        GOES_ON: bool(rest),
-        FOLDED: any(fold.kind == "folded" and fold.has_more_text for fold in decorations.folds),
-        THOUGHT_IN_VIEW: decorations.in_view,
-        LINKS_BESIDE: missed,
-        NAME_READ: any(may_begin_with_name(bubble, decorations.nodes) for bubble in first[:1]),
+        GOES_ON_NOTE: bool(rest),
+        FOLDED_NOTE: any(fold.kind == "folded" and fold.has_more_text for fold in decorations.folds),
+        THOUGHT_NOTE: decorations.in_view,
+        LINKS_NOTE: missed,
+        NAME_NOTE: any(may_begin_with_name(bubble, decorations.nodes) for bubble in first[:1]),
     }
     return tuple(note for note, holds in told.items() if holds)
 
@@ -339,17 +337,17 @@ def _similar_bubbles(page: Page, spot: Spot) -> Sequence[Node]:
     mine = {node for node in (*spot.bubbles, spot.echo) if node is not None}
     around = {outer for node in mine for outer in node.ancestors()}
     others = (node for node in reversed(alike) if node not in around and mine.isdisjoint(node.self_and_ancestors()))
-    return list(islice(others, _OTHERS))[::-1]
+    return list(islice(others, _MOST_EARLIER_BUBBLES))[::-1]
 
 
 def _speaker_prefix(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
     """Return the prefix before the answer, such as `Bot:`, if the page writes one such as `You:` before the user's
     text."""
-    told = _SPOKEN.match(text)
+    told = _SPEAKER_PREFIX.match(text)
     if told is None or echo is None or not is_label(told["name"], names):
         return ""
     before = echo.text.partition(collapse_spaces(said))[0]
-    return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
+    return told[0].strip() if _SPEAKER_PREFIX.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
 
 
 def _answer_times(ground: PageText, bubbles: Sequence[Node], decorations: Decorations) -> tuple[float, float]:

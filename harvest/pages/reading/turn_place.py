@@ -1,8 +1,6 @@
-"""The position of a turn on a page: the user's own text is found, and the answer follows it.
-
-This needs no selector, and it works even if old replies have left the page or a greeting came before the first turn.
-Counting replies would fail in these cases.
-"""
+"""The position of a turn on a page: the user's own text is found, and the answer follows it. This needs no selector,
+and it works even if old replies have left the page or a greeting came before the first turn. Counting replies would
+fail in these cases."""
 
 import re
 from collections.abc import Sequence

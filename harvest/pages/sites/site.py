@@ -156,7 +156,7 @@ class Site(StrictModel):
     def selectors(self) -> dict[str, str]:
         """CSS selectors by the names with which the eye marks their matches. The name is that of the field, followed by
         `-1`, `-2` and so on for lists."""
-        found = {name: css for name in _SINGLE if (css := getattr(self, name)) is not None}
+        found = {name: css for name in _SINGLE_FIELDS if (css := getattr(self, name)) is not None}
         if self.send is not None and self.send_key is None:
             found["send"] = self.send
         for name, several in (("open", self.open), ("dismiss", self.dismiss)):
@@ -181,7 +181,7 @@ class Site(StrictModel):
             yield f"blocked-{number}", block
 
 
-_SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "busy", "ready", "ended")
+_SINGLE_FIELDS = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "busy", "ready", "ended")
 
 
 class SiteFile(Site):
@@ -196,9 +196,9 @@ def encode_site(site: Site) -> dict[str, Any]:
     return site.model_dump(mode="json", exclude_defaults=True)
 
 
-_LONGEST = 1000  # characters
-_PAIRS = {"(": ")", "[": "]"}
-_FOREIGN = (
+_LONGEST_SELECTOR = 1000  # characters
+_BRACKETS = {"(": ")", "[": "]"}
+_FOREIGN_SYNTAX = (
     (re.compile(r"^\s*(?:xpath=|\.{0,2}//?\w)"), "is XPath, not CSS"),
     (
         re.compile(r"^\s*(?:text|css|role|id|data-testid|data-test|internal:\w+)\s*="),
@@ -226,17 +226,17 @@ def checked_selector(css: str) -> str:
     text, subject = css.strip(), f"the selector {css!r}"
     if not text:
         raise ValueError(f"{subject} is empty")
-    if len(text) > _LONGEST:
-        raise ValueError(f"{subject} is longer than {_LONGEST} characters")
+    if len(text) > _LONGEST_SELECTOR:
+        raise ValueError(f"{subject} is longer than {_LONGEST_SELECTOR} characters")
     bare = _blank_strings(text)
-    for pattern, what in _FOREIGN:
+    for pattern, what in _FOREIGN_SYNTAX:
         if pattern.search(bare):
             raise ValueError(f"{subject} {what}")
     waiting: list[str] = []
     for sign in bare:
-        if sign in _PAIRS:
-            waiting.append(_PAIRS[sign])
-        elif sign in _PAIRS.values() and (not waiting or waiting.pop() != sign):
+        if sign in _BRACKETS:
+            waiting.append(_BRACKETS[sign])
+        elif sign in _BRACKETS.values() and (not waiting or waiting.pop() != sign):
             raise ValueError(f"{subject} has a {sign} too many")
     if waiting:
         raise ValueError(f"{subject} is missing a {waiting[-1]}")
@@ -282,7 +282,7 @@ def _blank_strings(text: str) -> str:
 def _split_at_commas(text: str) -> list[str]:
     parts, depth = [""], 0
     for sign in text:
-        depth += (sign in _PAIRS) - (sign in _PAIRS.values())
+        depth += (sign in _BRACKETS) - (sign in _BRACKETS.values())
         if sign == "," and depth == 0:
             parts.append("")
         else:

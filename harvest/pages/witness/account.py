@@ -1,9 +1,7 @@
 """The account of the received content of one turn, stored with the turn: a description of each text that may be the
-reply.
-
-It keeps the differences from the page's text instead of the texts themselves, and nothing that the page sent. Which
-text is the reply is decided on request over all turns of a run (see `judgement`), so that later code can decide again.
-"""
+reply. It keeps the differences from the page's text instead of the texts themselves, and nothing that the page sent.
+Which text is the reply is decided on request over all turns of a run (see `judgement`), so that later code can decide
+again."""
 
 import json
 from collections.abc import Collection
@@ -12,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from harvest.pages.witness.comparison import HELD, How, Reading
+from harvest.pages.witness.comparison import LEAST_LIKENESS, How, Reading
 from harvest.pages.witness.letters import letters, page_readings
-from harvest.pages.witness.opening import Opened
+from harvest.pages.witness.opening import OpenedContent
 from harvest.pages.witness.strands import EarlierTexts, Strand, find_strands
 
 FORMAT = "harvest-wire/1"
 _MOST_TEXTS = 8  # most texts that are kept of one turn, the most likely
 _MOST_UNLIKE = 3  # most texts unlike the page that are kept
 _MOST_KEYS = 12  # most keys that are kept of one text
-_RUNNING = 12  # fewest letters of a text worth a note if the page does not show it
+_FEWEST_LETTERS = 12  # fewest letters of a text worth a note if the page does not show it
 _LONGEST = 200  # most characters that are kept of it
 _MOST_BESIDE = 3  # most other texts of an answer that are kept
 
@@ -59,8 +57,10 @@ class Text:
         # The reading most like the page represents the text.
         plain = max(strand.readings, key=lambda one: reading.likeness(one.letters))
         difference = reading.compare(plain)
-        beside = [one for one in strand.beside if len(own := letters(one)) >= _RUNNING and own not in reading.letters]
-        telling = known or likeness >= HELD / 2  # other text may be anything and is not stored
+        beside = [
+            one for one in strand.beside if len(own := letters(one)) >= _FEWEST_LETTERS and own not in reading.letters
+        ]
+        telling = known or likeness >= LEAST_LIKENESS / 2  # other text may be anything and is not stored
         return Text(
             tuple([key.parts for key in strand.keys[:_MOST_KEYS]]),
             len(plain.letters),
@@ -123,7 +123,7 @@ class Account:
 
 
 def make_account(
-    opened: Opened, said: str, answer: str, heard: EarlierTexts, known: Collection[KeyParts] = frozenset()
+    opened: OpenedContent, said: str, answer: str, heard: EarlierTexts, known: Collection[KeyParts] = frozenset()
 ) -> Account:
     """Compare the received content of a turn with the answer. The texts of `known` keys, whose texts were like the
     page's in earlier turns, are always kept."""

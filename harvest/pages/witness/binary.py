@@ -1,8 +1,6 @@
-"""Binary messages: MessagePack, gRPC frames, protobuf without a schema, and text among other bytes.
-
-The format of a message is not known. Each reader accepts a message only if it explains every byte, and the reader that
-is least likely to be wrong comes first.
-"""
+"""Binary messages: MessagePack, gRPC frames, protobuf without a schema, and text among other bytes. The format of a
+message is not known. Each reader accepts a message only if it explains every byte, and the reader that is least likely
+to be wrong comes first."""
 
 import base64
 import binascii

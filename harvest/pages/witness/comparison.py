@@ -14,11 +14,11 @@ from harvest.pages.witness.letters import Plain, letters, mark_signs
 How = Literal["equal", "near", "other"]
 
 # The least likeness at which a received text may be the page's.
-HELD = 0.6
-_UNEQUAL = 0.999  # most for different texts: their pieces may be the same, in another order
-_ENOUGH = 40  # letters that no other text has by chance …
-_ALL = 0.95  # … if this share of them is there
-_PIECE = 5  # characters of each piece that is compared
+LEAST_LIKENESS = 0.6
+_MOST_UNEQUAL = 0.999  # most for different texts: their pieces may be the same, in another order
+_ENOUGH_LETTERS = 40  # letters that no other text has by chance …
+_HELD_SHARE = 0.95  # … if this share of them is there
+_PIECE_LENGTH = 5  # characters of each piece that is compared
 _MOST_TOKENS = 6_000  # the exact comparison costs their square
 _MOST_RUNS = 4  # most differences that are quoted
 _LONGEST_RUN = 300  # most characters of each
@@ -62,7 +62,8 @@ class Reading:
 
     def likeness(self, wire: str) -> float:
         """Return the likeness of the page's text and a received text, from 0 to 1: Dice's coefficient of their pieces
-        of five characters. It is at least HELD if one of them is long and almost all of it is in the other."""
+        of five characters. It is at least LEAST_LIKENESS if one of them is long and almost all of it is in the
+        other."""
         if wire not in self._likeness:
             self._likeness[wire] = 1.0 if self.is_equal(wire) else self._likeness_of(wire)
         return self._likeness[wire]
@@ -70,17 +71,17 @@ class Reading:
     def _likeness_of(self, wire: str) -> float:
         cut: dict[int, Counter[str]] = {}
         scores = (_dice_coefficient(*self._pieces(text, wire, cut)) for text in self._texts)
-        likeness = min(_UNEQUAL, max(scores, default=0.0))
-        if likeness < HELD and min(len(wire), len(self.letters)) >= _ENOUGH:
+        likeness = min(_MOST_UNEQUAL, max(scores, default=0.0))
+        if likeness < LEAST_LIKENESS and min(len(wire), len(self.letters)) >= _ENOUGH_LETTERS:
             few, many = sorted(self._pieces(self.letters, wire, cut), key=Counter.total)
             held = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
-            likeness = HELD if held >= _ALL * few.total() else likeness
+            likeness = LEAST_LIKENESS if held >= _HELD_SHARE * few.total() else likeness
         return likeness
 
     def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
         """Return the pieces of both texts, which are shorter if a text is short. The pieces of the received text are
         kept in `cut`, by their size."""
-        size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
+        size = min(_PIECE_LENGTH, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
         if size not in cut:

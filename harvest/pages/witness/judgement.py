@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harvest.pages.witness.account import Account, KeyParts, Text
-from harvest.pages.witness.comparison import HELD
+from harvest.pages.witness.comparison import LEAST_LIKENESS
 from harvest.pages.witness.opening import Leaf, Shape
 from harvest.pages.witness.received import generalize
 from harvest.pages.witness.strands import AFTER_USER
 
-_ENOUGH = 3  # turns after which a signal is believed, and after which a key may accuse
-_FEWEST = 2  # turns after which a signal is believed if it came at once in all of them
-_AT_ONCE = 0.25  # seconds after the last text
-PROMPT = 1.0  # seconds after the last text: later messages come by themselves, as heartbeats do
+_ENOUGH_TURNS = 3  # turns after which a signal is believed, and after which a key may accuse
+_FEWEST_TURNS = 2  # turns after which a signal is believed if it came at once in all of them
+_AT_ONCE_SECONDS = 0.25  # seconds after the last text
+PROMPT_SECONDS = 1.0  # seconds after the last text: later messages come by themselves, as heartbeats do
 _USUAL_SHARE = 0.9  # share of the turns in which it must have come
 _MOST_FORMS = 200  # most forms that are remembered
 
@@ -42,11 +42,11 @@ class Endings:
         last text came."""
         self._turns += 1
         # A form that even once came before the last text, or long after it, is never a sign.
-        self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT}
+        self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT_SECONDS}
         after = {shape.form for shape in shapes if shape.at > last_text} - self._before
         if len(self._after) < _MOST_FORMS:
             self._after.update(after)
-            self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE} & after)
+            self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE_SECONDS} & after)
 
     def distrust(self, forms: Collection[str]) -> None:
         """Stop using these forms as signals, because text came after them or they came without a reply."""
@@ -55,9 +55,9 @@ class Endings:
     @property
     def signs(self) -> frozenset[str]:
         """The forms that signal an end on this site, empty until enough turns were seen."""
-        if self._turns < _FEWEST:
+        if self._turns < _FEWEST_TURNS:
             return frozenset()
-        counts = self._after if self._turns >= _ENOUGH else self._at_once
+        counts = self._after if self._turns >= _ENOUGH_TURNS else self._at_once
         often = (form for form, count in counts.items() if count >= _USUAL_SHARE * self._turns)
         return frozenset(often) - self._before
 
@@ -70,12 +70,12 @@ def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> fl
 
 Outcome = Literal["agrees", "differs", "silent"]
 
-_MOSTLY = 0.8  # share of its turns in which it must be like the page …
-_PROVEN = 0.5  # … or the same; only then is it believed if the page has more text
-_SHORT = 40  # letters: shorter replies come in one piece even if replies are streamed
-_HABIT = 0.5  # share of the turns with an unread text that is not part of the replies
+_ALIKE_SHARE = 0.8  # share of its turns in which it must be like the page …
+_PROVEN_SHARE = 0.5  # … or the same; only then is it believed if the page has more text
+_SHORT_REPLY = 40  # letters: shorter replies come in one piece even if replies are streamed
+_HABIT_SHARE = 0.5  # share of the turns with an unread text that is not part of the replies
 # The order of belief if several ways give the same text: joined text is as it was written.
-_WAYS = {"joined": 0, "one": 2}
+_WAY_ORDER = {"joined": 0, "one": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SiteJudgement:
     """The judgement over one site, with one verdict per turn. unread: texts that come with most replies of this site
     and are not shown, with the number of turns, for a person to know. doubtful: whether the texts differ in most turns,
     so that the messages may have been misunderstood."""
@@ -115,12 +115,12 @@ class _Record:
         return round(self.like / (self.present + 0.5), 3)
 
 
-def judge(turns: Sequence[Account]) -> Judged:
+def judge(turns: Sequence[Account]) -> SiteJudgement:
     """Judge all turns of one site, given in any order."""
-    wire = _Wire(turns)
+    wire = _SiteMessages(turns)
     found = [wire.verdict(turn) for turn in turns]
     unread = Counter(key for _, own in found for key in {key for key, _ in own})
-    habits = {key for key, count in unread.items() if count > _HABIT * wire.records[key].present}
+    habits = {key for key, count in unread.items() if count > _HABIT_SHARE * wire.records[key].present}
     verdicts = []
     for verdict, own in found:
         odd = tuple(text for key, text in own if key not in habits)
@@ -128,10 +128,10 @@ def judge(turns: Sequence[Account]) -> Judged:
     differ = sum(verdict.word == "differs" for verdict in verdicts)
     compared = sum(verdict.word != "silent" for verdict in verdicts)
     examples = {key: text for _, own in found for key, text in own if key in habits}
-    return Judged(
+    return SiteJudgement(
         tuple(verdicts),
         tuple((examples[key], unread[key]) for key in sorted(habits)),
-        compared >= _ENOUGH and differ > _PROVEN * compared,
+        compared >= _ENOUGH_TURNS and differ > _PROVEN_SHARE * compared,
     )
 
 
@@ -142,7 +142,7 @@ def _count_records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
             record = records.setdefault(key, _Record())
             record.present += 1
             record.right += text.right
-            record.alike += text.right or text.like >= HELD
+            record.alike += text.right or text.like >= LEAST_LIKENESS
             record.like += 1.0 if text.right else text.like
             record.streamed += text.pieces > 1
             record.added[text.page] += bool(text.page)
@@ -159,7 +159,7 @@ def _texts_by_key(turn: Account) -> dict[KeyParts, Text]:
     return found
 
 
-class _Wire:
+class _SiteMessages:
     """The messages of one site over all its turns. accusers: the keys that may show a difference, most trustworthy
     first."""
 
@@ -172,13 +172,15 @@ class _Wire:
         }
         eligible: list[KeyParts] = []
         for key, record in self.records.items():
-            often = record.alike >= _MOSTLY * record.present or record.right >= max(_ENOUGH, _PROVEN * record.present)
+            often = record.alike >= _ALIKE_SHARE * record.present or record.right >= max(
+                _ENOUGH_TURNS, _PROVEN_SHARE * record.present
+            )
             # If the user's words come before every text, they are a part of the fragment and not of the replies.
-            joined = key in after and after[key].present >= _MOSTLY * record.present
-            if record.present >= _ENOUGH and often and not joined:
+            joined = key in after and after[key].present >= _ALIKE_SHARE * record.present
+            if record.present >= _ENOUGH_TURNS and often and not joined:
                 eligible.append(key)
         self.accusers = sorted(
-            eligible, key=lambda key: (-self.records[key].trust, _WAYS.get(key[3], 1), len(key[2]), key)
+            eligible, key=lambda key: (-self.records[key].trust, _WAY_ORDER.get(key[3], 1), len(key[2]), key)
         )
 
     def verdict(self, turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
@@ -201,12 +203,12 @@ class _Wire:
         if any(not text.within or one.size >= text.size for one in confirming):
             return Verdict("agrees"), []
         record = self.records[accuser]
-        unusual = text.pieces == 1 and record.streamed > _MOSTLY * record.present and text.size > _SHORT
-        if unusual and text.like < HELD:
+        unusual = text.pieces == 1 and record.streamed > _ALIKE_SHARE * record.present and text.size > _SHORT_REPLY
+        if unusual and text.like < LEAST_LIKENESS:
             return Verdict("silent", "the reply came in another way than usual"), []
-        proven = record.right >= _PROVEN * record.present
+        proven = record.right >= _PROVEN_SHARE * record.present
         # Words that a page adds to most of its answers are not part of them.
-        added = record.added[text.page] >= max(2, _PROVEN * (record.present - record.right))
+        added = record.added[text.page] >= max(2, _PROVEN_SHARE * (record.present - record.right))
         if not proven and text.only_page and not (text.ahead or added):
             return Verdict("silent", "the messages on the wire are only partly understood"), []
         return Verdict("differs", "", text.page, text.wire), []
@@ -241,4 +243,6 @@ class SiteKnowledge:
     @property
     def known(self) -> frozenset[KeyParts]:
         """The keys whose texts are always kept."""
-        return frozenset(key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN * one.present)
+        return frozenset(
+            key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN_SHARE * one.present
+        )

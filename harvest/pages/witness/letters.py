@@ -47,7 +47,7 @@ _RAISED = str.maketrans("⁻⁺₋₊", "^^^^")  # TeX has `^{-3}` for them, whe
 _MARKS = {sign: chr(0xFDD0 + number) for number, signs in enumerate(_FORMS) for sign in signs}
 
 
-class _Kept(dict[int, int | None]):
+class _KeptCharacters(dict[int, int | None]):
     """A table for str.translate that keeps every relevant character and looks up the category of each one only once."""
 
     def __missing__(self, code: int) -> int | None:
@@ -59,7 +59,7 @@ class _Kept(dict[int, int | None]):
         return self[code]
 
 
-_KEPT = _Kept()
+_KEPT = _KeptCharacters()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,7 @@
-"""Extraction of the texts in the received content, whatever they were packed in.
-
-Nothing here depends on a particular API. A message is opened as far as possible: transport prefixes (`42[…]`, `a[…]`,
-`)]}'`), events, lines of JSON, values preceded by their size, and text that is again JSON or base64. The results are
-leaves: one string each, with its path and the names next to it.
-"""
+"""Extraction of the texts in the received content, whatever they were packed in. Nothing here depends on a particular
+API. A message is opened as far as possible: transport prefixes (`42[…]`, `a[…]`, `)]}'`), events, lines of JSON, values
+preceded by their size, and text that is again JSON or base64. The results are leaves: one string each, with its path
+and the names next to it."""
 
 import codecs
 import re
@@ -27,18 +25,18 @@ from harvest.pages.witness.text_values import (
 MOST_LEAVES = 60_000
 
 # Keys with the kind of a text as their value.
-_NAMING = re.compile(
+_NAMING_KEY = re.compile(
     r"(?:.*[_.-])?(?:type|role|event|kind|op|action|method|channel|topic|author|sender|from|who|side|speaker|status|object)"
     r"|o|t|(?:is|from)[_A-Z]?(?:user|bot|me|human|ai|assistant|partial|final|typing)\w*",
     re.IGNORECASE,
 )
 # Keys with the text's place in a document of the page; deltas omit it if it has not changed.
-_ROUTE = frozenset({"p", "path"})
-_NUMBERED = frozenset({"id", "message_id", "messageId", "uuid", "index", "item_id", "messageID", "_id", "key"})
-_PLACES = frozenset({"start", "from", "offset", "pos", "position", "at"})
+_ROUTE_KEYS = frozenset({"p", "path"})
+_NUMBER_KEYS = frozenset({"id", "message_id", "messageId", "uuid", "index", "item_id", "messageID", "_id", "key"})
+_OFFSET_KEYS = frozenset({"start", "from", "offset", "pos", "position", "at"})
 _WORD = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
 _DEEPEST = 40  # values nested in values
-_AGAIN = 3  # most times that a text is opened again as JSON or base64
+_MOST_REOPENINGS = 3  # most times that a text is opened again as JSON or base64
 _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 
 
@@ -68,7 +66,7 @@ class Shape:
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedContent:
     """The opened content. leaves: the strings in the order in which they came. shapes: the shape of each message, for
     learning end signals. size: the number of bytes. unread: the number of bytes in messages without text. capped:
     whether more came than is opened."""
@@ -80,10 +78,10 @@ class Opened:
     capped: bool = False
 
 
-def open_content(received: Iterable[Received], since: float) -> Opened:
+def open_content(received: Iterable[Received], since: float) -> OpenedContent:
     """Return the texts that came after `since`, by the recorder's clock. Of an older body only the later pieces are
     returned."""
-    found = Opened([], [])
+    found = OpenedContent([], [])
     parts: list[tuple[float, int, Message | _Part]] = []
     for number, one in enumerate(received):
         if isinstance(one, Message):
@@ -249,17 +247,17 @@ class _Walker:
         for key, part in value.items():
             name = str(key)
             if isinstance(part, bool):
-                if _NAMING.fullmatch(name):
+                if _NAMING_KEY.fullmatch(name):
                     fresh.append(f"{name}={part}")
-            elif isinstance(part, int) and name in _PLACES:
+            elif isinstance(part, int) and name in _OFFSET_KEYS:
                 place = part if part >= 0 else None
-            elif name in _NUMBERED and isinstance(part, (str, int)):
+            elif name in _NUMBER_KEYS and isinstance(part, (str, int)):
                 number = f"{number}/{part}"
-            elif isinstance(part, Mapping) and len(part) == 1 and _NUMBERED & part.keys():
+            elif isinstance(part, Mapping) and len(part) == 1 and _NUMBER_KEYS & part.keys():
                 number = f"{number}/{next(iter(part.values()))}"  # the subject, by its number
-            elif isinstance(part, str) and name in _ROUTE and part:
+            elif isinstance(part, str) and name in _ROUTE_KEYS and part:
                 route = part
-            elif isinstance(part, str) and _NAMING.fullmatch(name) and (not part or _WORD.fullmatch(part)):
+            elif isinstance(part, str) and _NAMING_KEY.fullmatch(name) and (not part or _WORD.fullmatch(part)):
                 fresh.append(f"{name}={part}")
             else:
                 texts = texts or isinstance(part, str)
@@ -274,14 +272,14 @@ class _Walker:
         names = tuple(dict.fromkeys((*at.names, *fresh)))
         for key, part in value.items():
             name = str(key)
-            if isinstance(part, str) and (name in _ROUTE or name in _NUMBERED or f"{name}={part}" in fresh):
+            if isinstance(part, str) and (name in _ROUTE_KEYS or name in _NUMBER_KEYS or f"{name}={part}" in fresh):
                 continue
             self.walk(part, at.inside(f".{name}", names=names, number=number, place=place))
 
     def _walk_text(self, text: str, at: _Position) -> None:
         if not text:
             return
-        if at.again < _AGAIN:
+        if at.again < _MOST_REOPENINGS:
             inner = parse_json(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else NOTHING
             if inner is not NOTHING and isinstance(inner, (dict, list)) and inner:
                 self.walk(inner, at.inside("~", again=at.again + 1))
@@ -324,7 +322,7 @@ def _message_form(value: object, depth: int = 0) -> str:
         # A word is part of the form only if it names something; otherwise it may be a piece of the reply.
         inner = (
             f"{generalize(str(key))}:"
-            + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _message_form(part, depth + 1))
+            + ("…" if isinstance(part, str) and not _NAMING_KEY.fullmatch(str(key)) else _message_form(part, depth + 1))
             for key, part in list(value.items())[:20]
         )
         return "{" + ",".join(inner) + "}"

@@ -1,15 +1,13 @@
-"""The content that a page received: response bodies as they grew, and messages of sockets and event streams.
-
-The recorder (`pages/browser/recorder.py`) creates these values, and everything else in this package depends only on
-them, so that it can be tested without a browser.
-"""
+"""The content that a page received: response bodies as they grew, and messages of sockets and event streams. The
+recorder (`pages/browser/recorder.py`) creates these values, and everything else in this package depends only on them,
+so that it can be tested without a browser."""
 
 import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 # A part of an address, or a key, that names a single conversation or message.
-_OWN = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]{20,}|\d+")
+_IDENTIFIER = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]{20,}|\d+")
 
 
 @dataclass(slots=True)
@@ -47,4 +45,4 @@ def general_address(url: str) -> str:
 
 def generalize(name: str, separator: str = ".") -> str:
     """Replace numbers and identifiers in a path by `*`, so that the path is identical in every turn."""
-    return separator.join("*" if _OWN.fullmatch(part) else part for part in name.split(separator))
+    return separator.join("*" if _IDENTIFIER.fullmatch(part) else part for part in name.split(separator))

@@ -1,8 +1,6 @@
-"""The received texts of one turn, each with the key that identifies it in other turns.
-
-A key consists of an address, the path of the pieces, their kind, and the way they were put together. Which text is the
-reply is not known here: `judgement` learns that over the turns of a run.
-"""
+"""The received texts of one turn, each with the key that identifies it in other turns. A key consists of an address,
+the path of the pieces, their kind, and the way they were put together. Which text is the reply is not known here:
+`judgement` learns that over the turns of a run."""
 
 import base64
 import binascii
@@ -20,15 +18,15 @@ AFTER_USER = " after the user's words"
 
 # The temporary end of a growing text: closing tags, marks, a cursor.
 _CLOSERS = re.compile(r"(?:\s*</[a-zA-Z][\w-]*>\s*|[\s*_`~|▍▌█●…])+$")
-_STABLE = 0.5  # share of a text that must stay the same for the next to continue it
-_SHORTEST = 8  # least number of characters that must stay
+_STABLE_SHARE = 0.5  # share of a text that must stay the same for the next to continue it
+_SHORTEST_SHARED = 8  # least number of characters that must stay
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _WRITTEN = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
-_LONG = 20  # letters: a longer text from an earlier turn is not a piece of a new one
+_LONG_TEXT = 20  # letters: a longer text from an earlier turn is not a piece of a new one
 _MOST_KNOWN = 20_000  # most texts of earlier turns that are remembered
 _MOST_STRANDS = 400  # most texts of one turn; the longest are kept
 _SHORTEST_STAGE = 8  # characters: a longer text at the start of another is a stage of it
-_FEW = 3  # most texts made by many pieces at different places if almost every one continues the one before
+_FEW_TEXTS = 3  # most texts made by many pieces at different places if almost every one continues the one before
 _MOST_BESIDE = 12  # texts of one kind that may each be the reply; more are pieces of one
 
 
@@ -60,7 +58,7 @@ def is_continuation(before: str, after: str) -> bool:
     if bare and after.startswith(bare):
         return True
     same = next((place for place, pair in enumerate(zip(before, after)) if pair[0] != pair[1]), len(before))
-    return same >= max(_SHORTEST, _STABLE * len(before)) and len(after) >= 0.8 * len(before)
+    return same >= max(_SHORTEST_SHARED, _STABLE_SHARE * len(before)) and len(after) >= 0.8 * len(before)
 
 
 def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
@@ -139,7 +137,7 @@ class EarlierTexts:
 
 def find_strands(leaves: Sequence[Leaf], said: str, heard: EarlierTexts) -> list[Strand]:
     """Put together the texts of one turn. `said` is the user's text, which is not the reply."""
-    search = _Search(leaves, letters(said), heard)
+    search = _StrandSearch(leaves, letters(said), heard)
     kinds: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
     for leaf in leaves:
         path = generalize(leaf.path)
@@ -155,7 +153,7 @@ def find_strands(leaves: Sequence[Leaf], said: str, heard: EarlierTexts) -> list
     return search.strands()
 
 
-class _Search:
+class _StrandSearch:
     def __init__(self, leaves: Sequence[Leaf], said: str, heard: EarlierTexts) -> None:
         self.leaves, self.said, self.heard = leaves, said, heard
         # By text, age and the texts next to it: the keys, and the number of pieces.
@@ -191,9 +189,9 @@ class _Search:
             pieces = _last_stages([run for run in grown if letters(run.text) != self.said])
             fresh = [run for run in pieces if not self.heard.contains(run)]
             self.add(
-                key, way, [one for one in pieces if len(letters(one.text)) < _LONG or not self.heard.contains(one)]
+                key, way, [one for one in pieces if len(letters(one.text)) < _LONG_TEXT or not self.heard.contains(one)]
             )
-            long = sum(len(run.text) >= _LONG for run in pieces)
+            long = sum(len(run.text) >= _LONG_TEXT for run in pieces)
             if len(pieces) <= _MOST_BESIDE or 2 * long > len(pieces):  # else any short piece may have come before
                 self.add(key, f"{way}, new", fresh)
             if pieces and not fresh:
@@ -249,7 +247,7 @@ def _last_stages(pieces: list[Run]) -> list[Run]:
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = join_runs(run.text for run in pieces)
-        return found if len(found) <= _FEW else pieces
+        return found if len(found) <= _FEW_TEXTS else pieces
     return [
         run
         for place, run in enumerate(pieces)

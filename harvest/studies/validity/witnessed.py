@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.pages.witness.account import Account
-from harvest.pages.witness.judgement import Judged, Verdict, judge
+from harvest.pages.witness.judgement import SiteJudgement, Verdict, judge
 from recordings.conversations.conversation import Conversation
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
@@ -23,7 +23,7 @@ class Witnessed:
     turn. `damaged` is the number of unreadable traffic records."""
 
     verdicts: Mapping[tuple[str, int, int], Verdict]
-    judged: Judged
+    judged: SiteJudgement
     error: ReadingError
     damaged: int = 0
 

@@ -15,7 +15,7 @@ from harvest.drivers.browser import Options, build
 from harvest.pages.chats import second_witness
 from harvest.pages.witness.account import Account, KeyParts, make_account
 from harvest.pages.witness.judgement import SiteKnowledge, judge
-from harvest.pages.witness.opening import Opened
+from harvest.pages.witness.opening import OpenedContent
 from harvest.pages.witness.strands import EarlierTexts
 from harvest.systems.driver import Driver, Opening, Surroundings
 from tests.harvest.pages.conftest import SharedInterface
@@ -40,7 +40,7 @@ PAGES = (
 class Given:
     """What the witness was given in one turn, for accounts of another reading."""
 
-    opened: Opened
+    opened: OpenedContent
     said: str
     answer: str
     before: frozenset[str]
@@ -55,7 +55,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[Given]:
     found: list[Given] = []
 
     def listening(
-        opened: Opened, said: str, answer: str, heard: EarlierTexts, known: frozenset[KeyParts] = frozenset()
+        opened: OpenedContent, said: str, answer: str, heard: EarlierTexts, known: frozenset[KeyParts] = frozenset()
     ) -> Account:
         found.append(Given(opened, said, answer, frozenset(heard.texts)))
         return make_account(opened, said, answer, heard, known)

@@ -96,8 +96,8 @@ async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(tmp_pa
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("exit 0", "it ended at once with exit code 0; is it a Chromium, Chrome or Edge?"),
-        ("echo no display >&2; exit 3", "exit code 3 and said 'no display'; is it"),
+        ("exit 0", "it ended at once with exit code 0; check that it is a Chromium, Chrome or Edge"),
+        ("echo no display >&2; exit 3", "exit code 3 and said 'no display'; check that it is"),
     ],
 )
 async def test_a_program_that_is_no_browser_is_told_by_how_it_ended(tmp_path: Path, script: str, words: str) -> None:

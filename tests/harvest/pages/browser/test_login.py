@@ -219,7 +219,7 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_log_in_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "login.json").touch(mode=0o600)
     (tmp_path / "login.json").write_text(content)
-    with pytest.raises(InputError, match="not a login"):
+    with pytest.raises(InputError, match="not a log-in"):
         read_secrets(tmp_path / "login.json")
 
 
@@ -347,7 +347,7 @@ def test_another_file_is_not_written_over(tmp_path: Path, capsys: pytest.Capture
     target.write_text("years of work")
     target.chmod(0o600)
     err = refused(capsys, "https://example.org/", "--out", str(target))
-    assert "not a login" in err
+    assert "not a log-in" in err
     assert "choose another file" in err
     assert target.read_text() == "years of work"
 

@@ -99,7 +99,7 @@ async def test_a_folder_for_temporary_files_with_too_long_a_path_is_named(
     folder = tmp_path / ("long" * 25)
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
-    with pytest.raises(Denied, match="set TMPDIR to one of at most 60 characters"):
+    with pytest.raises(Denied, match="set TMPDIR to a path of at most 60 characters"):
         await Browser.launch(_settings())
 
 

@@ -406,7 +406,7 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
     untraced = await browser.open_window(BrowserSettings())
     assert await untraced.trace() is None
     await untraced.close()
-    with pytest.raises(ValueError, match="no trace"):
+    with pytest.raises(ValueError, match="the trace is not a zip file"):
         clean_archive(b"not a zip")
 
 

@@ -12,7 +12,7 @@ from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Completion, Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.opening import Opening
-from harvest.pages.chats.sending import Sent, send
+from harvest.pages.chats.sending import SentTurn, send
 from harvest.pages.chats.waiting import AwaitedAnswer, Waiting
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.finding.blockers import find_refusal
@@ -326,8 +326,8 @@ def test_a_page_that_is_loaded_anew_for_ever_is_given_up() -> None:
 # The turn was sent.
 
 
-def sent(page: ScriptedPage, *, lag: float = 0.0) -> Sent:
-    async def sending() -> Sent:
+def sent(page: ScriptedPage, *, lag: float = 0.0) -> SentTurn:
+    async def sending() -> SentTurn:
         page.traffic.lag = lag
         return await send(page.window, page.place, SAID, await page.typed())
 
@@ -681,7 +681,7 @@ def test_a_box_that_takes_no_text_for_a_while_is_waited_for_as_long_as_an_answer
 def test_a_button_that_has_worked_and_is_off_is_waited_for_as_long_as_an_answer_is() -> None:
     page = ScriptedPage(off=45.0)
 
-    async def sending() -> Sent:
+    async def sending() -> SentTurn:
         place = page.place
         place.proven = True
         return await send(page.window, place, SAID, await page.typed(), 60.0)

@@ -10,9 +10,9 @@ from harvest.pages.browser.part import Part
 from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import Limits
 from harvest.pages.browser.window import Window
-from harvest.pages.chats.composer import Typed, type_text
+from harvest.pages.chats.composer import TypedTurn, type_text
 from harvest.pages.chats.place import Place
-from harvest.pages.chats.sending import Sent, send
+from harvest.pages.chats.sending import SentTurn, send
 from harvest.systems.driver import DriverError, NotSent, Unanswered
 from tests.support.browsing import named, run, showing
 
@@ -54,7 +54,7 @@ setTimeout(() => { button.disabled = false; }, 2500);
 )
 
 
-async def typed(window: Window, text: str) -> tuple[Place, Typed]:
+async def typed(window: Window, text: str) -> tuple[Place, TypedTurn]:
     frame = window.frames()[0]
     page = await frame.look()
     place = Place(frame, page, named(page, "box").id, named(page, "send").id)
@@ -63,7 +63,7 @@ async def typed(window: Window, text: str) -> tuple[Place, Typed]:
     return place, await type_text(place, text)
 
 
-async def sent(window: Window, text: str = "Which film?") -> Sent:
+async def sent(window: Window, text: str = "Which film?") -> SentTurn:
     place, what = await typed(window, text)
     return await send(window, place, text, what)
 
@@ -124,7 +124,7 @@ async def test_what_stirred_is_never_sent_again_though_the_page_shows_nothing_of
 ) -> None:
     page = SILENT.replace("TAKE_CLICK", 'keep("button")') + KEEPS.replace("LEAVE", leave)
     async with showing(browser, page) as window:
-        assert await sent(window) == Sent("button", Typed("Which film?", "Which film?"), 1)
+        assert await sent(window) == SentTurn("button", TypedTurn("Which film?", "Which film?"), 1)
         assert await gone(window) == [["button", "Which film?"]]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.chats.chat import LASTING, Chat, Manners
+from harvest.pages.chats.chat import LASTING_NOTE, Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.taken import Change, ChangedAnswer, RecordedAnswer, has_grown
@@ -144,7 +144,7 @@ async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_n
             chat = Chat(window, site_of({}), replace(MANNERS, patience=Patience(alone=0.4, most=1.0)), known)
             await chat.open(server.url)
             said = await chat.say("When does it leave?")
-            assert (said.answer.text, said.notes) == (STAND_IN, (LASTING,))
+            assert (said.answer.text, said.notes) == (STAND_IN, (LASTING_NOTE,))
             put = WAYS["in its place"].replace(".bot p", ".bot:last-child p")
             await run(chat.place.frame, f"() => {{ later = () => ({put})('At nine.') }}")
             said = await chat.say("And then?")

@@ -18,7 +18,7 @@ from harvest.pages.reading.phrases import (
     is_time,
     without_cursor,
 )
-from harvest.pages.reading.turn import NAME_READ, Habits, ReadTurn, learn_habits, read_bubbles, read_turn
+from harvest.pages.reading.turn import NAME_NOTE, Habits, ReadTurn, learn_habits, read_bubbles, read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
 SAID = "Which film is it?"
@@ -566,7 +566,7 @@ def test_what_is_called_who_speaks_is_left_out_of_the_first_answer(made: str) ->
 def test_a_first_line_that_may_be_a_name_is_noted_until_another_reply_shows_it() -> None:
     reply = '<div class="x0">Rosalind</div><div class="x1"><p>It is {}.</p></div>'
     first = read(reply.format("Up"))
-    assert (first.text, first.notes) == ("Rosalind\n\nIt is Up.", (NAME_READ,))
+    assert (first.text, first.notes) == ("Rosalind\n\nIt is Up.", (NAME_NOTE,))
     habits = learn_habits(snapshot("<p/>"), first)
     user = f'<div class="message user" h-born="5"><p>{SAID}</p></div>'
     bot = f'<div class="message bot" h-born="300">{reply.format("Coco")}</div>'
@@ -578,4 +578,4 @@ def test_a_first_line_that_may_be_a_name_is_noted_until_another_reply_shows_it()
         '<div class="x0" h-font="24">Rosalind</div><div class="x1" h-font="16">It is Up.</div>',
         '<div class="x0">Up</div>',
     ):
-        assert NAME_READ not in read(other).notes
+        assert NAME_NOTE not in read(other).notes

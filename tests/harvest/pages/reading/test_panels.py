@@ -6,7 +6,7 @@ import pytest
 
 from harvest.pages.reading.page import Page
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.turn import LINKS_BESIDE, Habits, ReadTurn, learn_habits, read_turn
+from harvest.pages.reading.turn import LINKS_NOTE, Habits, ReadTurn, learn_habits, read_turn
 from protocols.answer import Source
 from tests.support.snapshots import COMPOSER, snapshot
 
@@ -86,7 +86,7 @@ def test_what_is_painted_anew_is_no_source_and_what_changes_without_a_name_is_no
     assert read(stood, panel.format(items(*LINKS, number=70))).answer.sources == ()
     assert read(stood, panel.format(items(*LINKS, number=70))).notes == ()
     changed = read(stood, panel.format(items(("https://sea.example/", "Sea"), number=70)))
-    assert (changed.answer.sources, changed.notes) == ((), (LINKS_BESIDE,))
+    assert (changed.answer.sources, changed.notes) == ((), (LINKS_NOTE,))
 
 
 def test_the_place_that_a_site_file_names_is_read_whatever_it_is_called() -> None:

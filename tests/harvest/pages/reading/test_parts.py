@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harvest.pages.reading.page import markup, parse_page
-from harvest.pages.reading.turn import FOLDED, GOES_ON, THOUGHT_IN_VIEW, ReadTurn, read_bubbles, read_turn
+from harvest.pages.reading.turn import FOLDED_NOTE, GOES_ON_NOTE, THOUGHT_NOTE, ReadTurn, read_bubbles, read_turn
 from protocols.answer import Attachment, Offer, Source
 from tests.support.snapshots import COMPOSER, snapshot
 from topics.links import Link
@@ -71,7 +71,7 @@ def test_what_is_thought_and_folded_is_no_source(fold: str) -> None:
 def test_a_fold_that_holds_more_than_sources_is_noted() -> None:
     more = "There is a longer story to this, which I can tell where anybody would like to hear the whole of it."
     turn = read(f'<p>{ANSWER}</p><details><summary>How I know</summary><p h-hide="1">{more}</p></details>')
-    assert (turn.text, turn.notes) == (f"{ANSWER}\n\nHow I know", (FOLDED,))
+    assert (turn.text, turn.notes) == (f"{ANSWER}\n\nHow I know", (FOLDED_NOTE,))
     assert turn.left_out == (more,)
 
 
@@ -82,9 +82,9 @@ def test_the_lines_over_what_is_folded_are_read_and_what_is_folded_is_listed_in_
     for turn in (found := read(f"<p>Two places:</p>{hall}{cafe}"), kept(found)):
         assert turn.text == "Two places:\n\nHall 1\nCafé"
         assert turn.left_out == ("- from two\n- dubbed, see [this](https://a.org/1)", "closed")
-    assert found.notes == (FOLDED,)
+    assert found.notes == (FOLDED_NOTE,)
     alone = read(cafe)
-    assert (alone.text, alone.left_out, alone.notes) == ("Café", ("closed",), (FOLDED,))
+    assert (alone.text, alone.left_out, alone.notes) == ("Café", ("closed",), (FOLDED_NOTE,))
 
 
 def test_what_is_not_folded_stays_and_menus_and_hints_are_no_sources() -> None:
@@ -124,7 +124,7 @@ def test_the_rest_of_a_text_that_is_on_the_page_is_read(reply: str) -> None:
 )
 def test_an_answer_of_which_the_page_holds_back_the_rest_is_marked(control: str, behind: str) -> None:
     turn = read(f"<p>It is Alien, of</p>{control}", behind)
-    assert (turn.text, turn.notes) == ("It is Alien, of", (GOES_ON,))
+    assert (turn.text, turn.notes) == ("It is Alien, of", (GOES_ON_NOTE,))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_reasoning_that_stays_in_view_is_kept_apart(reply: str) -> None:
         assert turn.text == ANSWER
         assert turn.answer.thoughts.strip("*").startswith(THOUGHT)
         assert THOUGHT in " ".join(turn.left_out)
-    assert found.notes == (THOUGHT_IN_VIEW,)
+    assert found.notes == (THOUGHT_NOTE,)
 
 
 @pytest.mark.parametrize(

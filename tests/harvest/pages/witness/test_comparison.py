@@ -2,7 +2,7 @@
 
 import pytest
 
-from harvest.pages.witness.comparison import HELD, Difference, Reading, difference
+from harvest.pages.witness.comparison import LEAST_LIKENESS, Difference, Reading, difference
 from harvest.pages.witness.letters import Plain, readings
 
 
@@ -73,5 +73,5 @@ def test_words_of_the_user_in_front_are_ahead_of_all_else() -> None:
 def test_a_page_that_shows_only_the_end_of_a_long_reply_is_still_like_it() -> None:
     blocks = [f"Paragraph {number} tells of place {number * 37} by the river." for number in range(20)]
     reading = Reading(readings("\n\n".join(blocks[-3:])))
-    assert reading.likeness(readings("\n\n".join(blocks))[0].letters) >= HELD
-    assert reading.likeness("somethingelseentirelyaboutanotherplacealtogether") < HELD / 2
+    assert reading.likeness(readings("\n\n".join(blocks))[0].letters) >= LEAST_LIKENESS
+    assert reading.likeness("somethingelseentirelyaboutanotherplacealtogether") < LEAST_LIKENESS / 2

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from harvest.pages.witness.judgement import Endings, last_text
-from harvest.pages.witness.opening import Opened, Shape, open_content
+from harvest.pages.witness.opening import OpenedContent, Shape, open_content
 from harvest.pages.witness.received import Message
 
 TOKENS = [{"type": "token", "text": "Hello "}, {"type": "token", "text": "you"}]
@@ -14,7 +14,7 @@ END = {"type": "end", "id": 4711}
 PLACE = {("a/ws", ".text")}
 
 
-def turn(*messages: object) -> Opened:
+def turn(*messages: object) -> OpenedContent:
     return open_content(
         [Message(float(at), "a/ws", "socket", json.dumps(one)) for at, one in enumerate(messages, 1)], 0.0
     )
