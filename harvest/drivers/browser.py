@@ -124,7 +124,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _check_options(self) -> Self:
         if self.url is None and self.site is None:
-            raise refusal("url is missing: give the address of the page, or a site file that has one")
+            raise refusal("the option `url` is missing: give the address of the page, or a site file that has one")
         return self
 
 

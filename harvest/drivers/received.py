@@ -156,8 +156,7 @@ class Received:
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool) -> DriverError | None:
-        """Return the error that the status means, or None for a reply. `answered` says if the system has replied
-        before."""
+        """Return the error that the status means, or None for a reply. `answered`: the system has replied before."""
         if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:

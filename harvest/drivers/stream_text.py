@@ -7,8 +7,8 @@
     the stream begins again with the same text        it has another id or a second role, or it follows without a
                                                       blank on pieces most of which are not lines or sentences
 
-Repetitions by the server are removed. A repetition that a system that answers in lines could have made itself (a
-refrain, or a line said twice) is kept, and a note says so; if a last message has the complete text, it decides. Fewer
+Repetitions by the server are removed. If the system answers in lines, it may have made a repetition itself (a refrain,
+or a line said twice). Such a repetition is kept and noted, unless a last message with the complete text decides. Fewer
 than twenty characters never count as a repetition.
 """
 

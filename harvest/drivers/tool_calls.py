@@ -92,8 +92,8 @@ class _Call:
 
     @property
     def input(self) -> str:
-        """The joined pieces of the input. It is the last piece alone if that repeats the pieces before it and is a JSON
-        object, while the joined pieces are not."""
+        """The input: the joined pieces, or only the last piece if it repeats the pieces before it. A repetition is
+        assumed only if the last piece is a JSON object and the joined pieces are not."""
         whole = "".join(self.inputs)
         if len(self.inputs) < 2 or _is_object(whole) or not _is_object(self.inputs[-1]):
             return whole

@@ -51,7 +51,8 @@ def rule_layers(
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSpan:
-    """A span that people should review first by a criterion. Its text is left out, since it may be harmful."""
+    """A span that a criterion's triage flags for people to review first. Its text is left out, since it may be
+    harmful."""
 
     criterion: str
     conversation: Conversation
@@ -65,7 +66,8 @@ class FlaggedSpan:
 
 
 def spans_to_review(conversations: Iterable[Conversation]) -> Iterator[FlaggedSpan]:
-    """Yield the first span that each criterion's triage flags in each system turn, in the order of the recording."""
+    """Yield, for each system turn and criterion, the first span that the criterion's triage flags. Spans are in the
+    order of the recording."""
     for conversation in conversations:
         for turn in conversation.turns:
             if turn.reply is None:

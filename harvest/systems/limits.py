@@ -213,8 +213,7 @@ class Gate:
         return self._pace.gap
 
     async def passed(self) -> int:
-        """Wait to send the next turn, and return the number of complaints so far. Raises NotSent if it must not be
-        sent."""
+        """Wait to send the next turn, and return the count of complaints. Raises NotSent if the system is given up."""
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
                 await self._rest(lambda: self._free_at)

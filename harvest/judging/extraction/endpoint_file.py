@@ -42,11 +42,11 @@ class _EndpointFile(StrictModel):
 def read_extraction_endpoint(
     path: Path, name: str | None, secrets: set[str], *, concurrency: int | None = None
 ) -> Endpoint:
-    """Return the endpoint `name` in the file, or without a name the endpoint `nuggets` or the only one. Sends nothing
-    yet.
+    """Return the endpoint `name` in the file. Sends nothing yet.
 
-    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file, line
-    and column, for any fault in the file, and if the key is not set.
+    Without a name, this is the endpoint `nuggets`, or the only endpoint. The key is added to `secrets`, and
+    `concurrency` overrides the value in the file. Raises InputError, with file, line and column, for any fault in the
+    file, and if the key is not set.
     """
     document = read_document(path)
     entries = _endpoint_entries(document)

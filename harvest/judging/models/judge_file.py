@@ -46,7 +46,7 @@ def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
 
 class Judge(StrictModel):
     """A judge, as described by its file. `vendor` is its maker, by default the first part of the model's name
-    (`bias_card.vendor_of`). `guideline` has additional instructions, by criterion."""
+    (`bias_card.model_vendor`). `guideline` has additional instructions, by criterion."""
 
     format: Literal["harvest-judge/1"]
     endpoint: JudgeEndpoint

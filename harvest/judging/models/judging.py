@@ -27,9 +27,9 @@ _MILLION = 1_000_000  # prices are per million tokens
 class Estimate:
     """The estimated cost of judging `things`.
 
-    `requests` counts the requests without a kept reply. Together they contain about `read` tokens, and their replies at
-    most `write` tokens (None if replies have no limit). Each is sent once, and up to `tries` times if its replies
-    cannot be read. `cost` is the highest possible cost (None if no prices are known).
+    `requests` counts the requests without a kept reply. They contain about `read` tokens, and their replies at most
+    `write` tokens (None without a limit). Each request is sent up to `tries` times if its replies cannot be read.
+    `cost` is the highest possible cost (None without prices).
     """
 
     things: int

@@ -269,7 +269,7 @@ def item_messages(
     words = told[-1]["text"] if told else ""
     thing = {"speaker": asked.speaker, "text": words if asked.start < 0 else words[asked.start : asked.end]}
     if asked.speaker == "user" and asked.turn:
-        raise ValueError("criteria score what systems say")
+        raise ValueError("user turns cannot be judged")
     if not asked.turn:
         thing = {"whole": "the conversation"}
     # The last message contains what is judged, so it is not cut.

@@ -139,7 +139,7 @@ class Desk:
         }
 
     def question(self, known: str) -> dict[str, Json]:
-        """Return a question for the page. Raises Unacceptable if it does not exist."""
+        """Return a question for the page. Raises InvalidRequest if it does not exist."""
         return page_question(self._question(known), self._topics)
 
     def progress(self, name: str) -> dict[str, Json]:
@@ -159,7 +159,7 @@ class Desk:
 
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
         """Record one decision, which is on disk on return. Repeating the call changes nothing. `sent` contains `id`,
-        `question`, `value` (one of the choices) and `note`. Raises Unacceptable and StoreError."""
+        `question`, `value` (one of the choices) and `note`. Raises InvalidRequest and StoreError."""
         if set(sent) != {"id", "question", "value", "note"}:
             raise InvalidRequest(400, "a decision must have exactly id, question, value and note")
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
@@ -194,7 +194,7 @@ class Desk:
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
         """Undo a decision of this person and restore the one before it. `sent` contains `id`, and in `undo` the id of
-        the decision. Raises Unacceptable and StoreError."""
+        the decision. Raises InvalidRequest and StoreError."""
         if set(sent) != {"id", "undo"}:
             raise InvalidRequest(400, "to undo a decision, send exactly id and undo")
         known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])

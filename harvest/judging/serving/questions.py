@@ -1,5 +1,4 @@
-"""The questions on the page, which have the rows of a sheet with their conversations but nothing that reveals the
-system.
+"""The questions on the page: rows of a sheet with their conversations, but without anything that reveals the system.
 
 Trials with the same text up to a turn share a node of the conversation tree. People are asked once about a node, and
 the answer applies to all its trials.
@@ -122,7 +121,7 @@ def _row_votes(row: Row) -> tuple[str, ...]:
 def page_question(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
     """Return a question as the page shows it.
 
-    A text is a list of pieces, `["", text]`, or `["mark", text]` for the span in question. They replace positions,
+    A text is a list of pieces, `["", text]`, or `["mark", text]` for the span in question. Positions would not do,
     because browsers count an emoji as two characters. A conversation ends with the turn in question, since trials that
     share it may continue differently.
     """
