@@ -150,14 +150,14 @@ def study_attribution(
     shared = [name for name in sides[0].systems if name in sides[1].systems]
     for name in systems:
         if name not in shared:
-            raise InputError(f"no system {name!r} in both runs", allowed=", ".join(shared) or "none")
+            raise InputError(f"no system called {name!r} is in both runs", allowed=", ".join(shared) or "none")
     if not shared:
         told = "; ".join(
             f"{run} has {', '.join(side.systems)}" for run, side in zip(run_names(runs), sides, strict=True)
         )
         raise InputError(
             f"these runs have no system in common: {told}",
-            advice="`harvest compare` compares different systems",
+            advice="use `harvest compare` to compare different systems",
         )
     schema = load_schema(SHIPPED)
     asked = [

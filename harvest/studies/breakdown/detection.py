@@ -43,7 +43,7 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         inside = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
         if not inside:
-            raise InputError("a folder without *.json files", place=Place.of(path))
+            raise InputError("the folder has no *.json files", place=Place.of(path))
         found += inside
     return found
 

@@ -251,10 +251,10 @@ def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ..
             raise InputError(why, allowed=", ".join(known) or "none")
     chosen = tuple(dict.fromkeys(systems)) or tuple(known)
     if len(chosen) < 2 and silent and not systems:
-        raise InputError(f"a comparison needs two systems, and {none_valid(silent)}", advice=what_went_wrong())
+        raise InputError(f"a comparison needs two systems, but {none_valid(silent)}", advice=what_went_wrong())
     if len(chosen) < 2:
         raise InputError(
-            f"a comparison needs two systems, not {pluralize(len(chosen), 'system')} with valid conversations",
+            f"a comparison needs two systems, but got {pluralize(len(chosen), 'system')} with valid conversations",
             advice="give a run of several systems, or several runs",
         )
     if systems:

@@ -94,7 +94,7 @@ def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
             raise InputError(
                 "this run has no groups of users",
                 place=Place(str(run.path)),
-                advice="give its audit `groups`, and a protocol with a persona, such as fair-treatment",
+                advice="add `groups` to its audit, and use a protocol with a persona, such as fair-treatment",
             )
         found += [(system, run, names, system in continued) for system, names in own.items()]
     often = Counter(system for system, *_ in found)
@@ -133,7 +133,7 @@ def compare_groups(
     found, last = [], None
     for system in systems:
         if base is not None and base not in system.names:
-            raise InputError(f"{system.name!r} met no group {base!r}", allowed=", ".join(system.names))
+            raise InputError(f"{system.name!r} was not played with a group {base!r}", allowed=", ".join(system.names))
         if last is None or last[0] is not system.run:
             last = (system.run, *_score_run(system.run, measures, changes, seed))
         _, material, table, settings = last

@@ -79,8 +79,8 @@ def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
     unknown = next(part for part in parts if part not in known)
     several = [name for name in known if name.rpartition("@")[0] == unknown]
     if len(several) > 1:
-        raise InputError(f"--beside: several of the runs recorded {unknown!r}", allowed=", ".join(several))
-    raise InputError(f"--beside: no system is called {unknown!r} here", allowed=_list_known(known))
+        raise InputError(f"--beside: several runs recorded {unknown!r}", allowed=", ".join(several))
+    raise InputError(f"--beside: no system of these runs is called {unknown!r}", allowed=_list_known(known))
 
 
 def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...]:
@@ -88,7 +88,7 @@ def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...
     known = _sides(runs)
     for name in names:
         if name not in known:
-            raise InputError(f"no system is called {name!r} here", allowed=_list_known(known))
+            raise InputError(f"no system of these runs is called {name!r}", allowed=_list_known(known))
     return tuple({side.name: side for side in map(known.__getitem__, names or known)}.values())
 
 

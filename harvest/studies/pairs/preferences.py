@@ -93,9 +93,9 @@ def read_key(path: str | PathLike[str]) -> PairKey:
     for number, pair in key.pairs.items():
         if not (number.isascii() and number.isdecimal()) or pair.left == pair.right:
             raise InputError(
-                f"pair {number!r}: not a number with two systems",
+                f"pair {number!r} is not a number with two different systems",
                 place=Place(str(path)),
-                advice="leave the key as it was written",
+                advice="restore the key as it was written",
             )
     return key
 

@@ -180,7 +180,9 @@ def _cells(
                 cells[column, place] = tables[name][rows[topic]]
     if np.isnan(cells).all():
         raise InputError(
-            "the pilot has no value of a topic of this audit" if common else "the pilot has no topic of this audit",
+            "the pilot has no value for any topic of this audit"
+            if common
+            else "the pilot has none of the topics of this audit",
             place=Place(str(run.path)),
             advice="use a run of the same topics",
         )

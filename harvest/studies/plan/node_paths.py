@@ -60,7 +60,7 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
         raise _unknown_path(tree, ends, node, turn)
     if len(named) > 1:
         raise InputError(
-            f"--node: after {_describe(tree, node)} conversations end in {len(named)} ways, and each is a branch",
+            f"--node: after {_describe(tree, node)}, conversations end in {len(named)} ways, each of which is a branch",
             allowed=_list_ways(named),
         )
     if len(ways) < 2:
@@ -70,7 +70,7 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
         raise InputError(
             f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_describe(tree, node)} "
             f"went on to {turn}, so other branches are unknown",
-            allowed="; ".join(branching) or "no turn of this run has several continuations",
+            allowed="; ".join(branching) or "none, because no turn of this run has several continuations",
         )
     return node, named[0]
 
@@ -98,7 +98,7 @@ def _unknown_path(tree: ConversationTree, ends: Ends, node: int, turn: str) -> I
     return InputError(
         f"--node: of {came} that came to {_describe(tree, node)}, none went on to {turn!r}",
         allowed=_list_ways(ways),
-        advice="harvest compare and harvest tree show the ways that conversations went",
+        advice="see the paths of conversations: harvest compare, harvest tree",
     )
 
 

@@ -219,7 +219,7 @@ def plan_node(
     # `harvest compare` names only turns that it tests.
     if alpha * (DRAWS + 1) < 1:
         raise InputError(
-            f"--level: harvest compare tests turns with {DRAWS} draws, which give no p of {alpha:g}",
+            f"--level: harvest compare tests turns with {DRAWS} draws, which cannot give a p of {alpha:g}",
             allowed=f"up to {1 - 1 / (DRAWS + 1):g}",
         )
     continued = [system.name for system in audit.systems if system.session == "continued"]
@@ -237,7 +237,7 @@ def plan_node(
     changed = share - difference if share > 0.5 else share + difference
     if not 0 < changed < 1:
         raise InputError(
-            f"--detect: {100 * share:.1f}% take {path}; {100 * difference:g} points from there go beyond 0 or 100%",
+            f"--detect: {100 * share:.1f}% take {path}, so {100 * difference:g} points from there go beyond 0 or 100%",
             allowed=f"less than {100 * max(share, 1 - share):.1f} points",
         )
     nodes = node_model(
@@ -287,7 +287,7 @@ class _Pilot:
         topics with several trials."""
         if not any(turn.label for one in finished for turn in one.turns):
             raise InputError(
-                f"{run.path}: no answer has a label, and conversations are folded by labels",
+                f"{run.path}: no answer has a label by which conversations could be merged",
                 advice="play the pilot with a protocol that labels answers",
             )
         builder = TreeBuilder(merging_named(_MERGE))
@@ -306,7 +306,7 @@ class _Pilot:
         if several.max() < 2:
             raise InputError(
                 f"{run.path}: the variance between topics cannot be separated from the variance between trials",
-                allowed="at least 2 topics with 2 trials each with one system",
+                allowed="at least 2 topics with 2 trials each of one system",
                 advice="play a pilot with more topics and trials",
             )
         return cls(tree, tuple(systems), system, topic, through, ended, ends)

@@ -275,11 +275,11 @@ def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping
     share = stated.get("failing")
     if declaration is not RECOVERY or pilot is not None:
         if share is not None:
-            why = "the pilot shows it" if pilot else f"only {RECOVERY.name} is of conversations that failed first"
+            why = "the pilot shows it" if pilot else f"only {RECOVERY.name} is about conversations that failed first"
             raise InputError(f"--failing does not apply: {why}", advice="leave it out")
         return pilot.coming if pilot else None
     if share is None or not 0 < share <= 1:
-        raise InputError("--failing is a percentage of conversations", allowed="above 0, at most 100")
+        raise InputError("--failing is not a percentage of conversations", allowed="above 0, at most 100")
     if share == 1:
         return np.ones((1, 1))
     weight, places = 1 / ICC - 1, (np.arange(_PLACES) + 0.5) / _PLACES

@@ -245,8 +245,7 @@ def plan_tail(
         )
     if run is not None and stated:
         raise InputError(
-            f"{', '.join(f'--{name}' for name in stated)} does not apply to a tail of a pilot, whose scores are used "
-            "unchanged",
+            f"a tail of a pilot uses its scores unchanged, without {', '.join(f'--{name}' for name in stated)}",
             advice="leave it out, or leave out --from",
         )
     (base,) = understand(tail.base, settings, audit.topics, load_schema(SHIPPED))

@@ -109,7 +109,7 @@ def _probes_of_run(run: Run) -> tuple[Probe, ...]:
     found = () if protocol is None else probes(protocol)
     if not found:
         raise InputError(
-            "no probe played in this run, so it has no findings",
+            "no probe took part in this run, so it has no findings",
             place=place,
             advice="play a protocol with a user `simulator: probe`, such as sincerity or consistency-and-retention",
         )

@@ -127,7 +127,7 @@ def _nothing_in_common(
     for name, topics in tried.items():
         if not topics:
             return InputError(
-                "nothing is recorded here, so there is nothing to compare", place=Place(str(named[name].path))
+                "no trial is recorded in this run, so there is nothing to compare", place=Place(str(named[name].path))
             )
     said = "; ".join(f"{name} has {_shorten_names(list(topics))}" for name, topics in tried.items())
     if changed:

@@ -88,7 +88,7 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
         raise InputError(
             "this run was not played in arms",
             place=Place(str(run.path)),
-            advice="give its audit `arms`; `harvest compare` compares systems",
+            advice="add `arms` to its audit, or compare systems with `harvest compare`",
         )
     audit = run.header.audit if isinstance(run.header.audit, dict) else {}
     listed = audit.get("arms")

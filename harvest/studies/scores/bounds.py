@@ -41,7 +41,7 @@ def check_bounds(audit: Audit) -> None:
 def _check_threshold(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None:
     document, topics, systems = audit.document, audit.topics, [system.name for system in audit.played]
     if (threshold.at_least is None) == (threshold.at_most is None):
-        raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
+        raise document.error(loc, "a threshold needs exactly one bound", allowed="at_least, at_most")
     try:
         measures = understand(parse(threshold.measure), Settings(), topics, schema)
     except InputError as fault:
@@ -73,7 +73,7 @@ def _check_threshold(threshold: Threshold, audit: Audit, schema: Schema, loc: Lo
         if bound is not None and not least <= bound <= most:
             raise document.error(
                 (*loc, key),
-                f"{bound:g} is not a value of {threshold.measure}",
+                f"{bound:g} is outside the range of {threshold.measure}",
                 allowed=f"{least:g} to {most:g}" + (" (for 80%, write 0.8)" if is_percentage(measures[0].name) else ""),
             )
     if threshold.system is not None and threshold.system not in systems:
@@ -91,14 +91,14 @@ def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) 
     if measure.declaration is not USEFUL:
         if turn is not None:
             raise document.error(
-                (*loc, "turn"), f"{threshold.measure} does not apply to a single turn", advice="remove it"
+                (*loc, "turn"), f"{threshold.measure} does not apply to a single turn", advice="remove `turn`"
             )
         return
     if turn is None:
         raise document.error(loc, f"{USEFUL.name} needs a turn", advice=f"add turn: 1, or bound {MEAN_USEFUL.name}")
     if measure.turn is not None and threshold.turn not in (None, measure.turn):
         raise document.error(
-            (*loc, "turn"), f"{threshold.measure} names a turn other than {threshold.turn}", advice="remove it"
+            (*loc, "turn"), f"{threshold.measure} names a turn other than {threshold.turn}", advice="remove `turn`"
         )
     most = max(audit.protocol.most_turns(topic) for topic in audit.topics.topics)
     if turn > most:

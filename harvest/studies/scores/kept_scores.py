@@ -60,7 +60,7 @@ def _refuse_twice(row: bytes, number: int, run: Path) -> None:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise InputError(f"row {number} has {twice!r} twice", place=_place(run), advice=_writes(run))
+            raise InputError(f"row {number} has the key {twice!r} twice", place=_place(run), advice=_writes(run))
         return dict(pairs)
 
     json.loads(row, object_pairs_hook=once)
@@ -74,7 +74,7 @@ def kept_scores(run: Path) -> KeptScores | None:
     except FileNotFoundError:
         return None
     except OSError as fault:
-        raise InputError(f"cannot be read: {fault.strerror}", place=place, advice=_writes(run)) from None
+        raise InputError(f"the file cannot be read: {fault.strerror}", place=place, advice=_writes(run)) from None
     try:
         found = decode(data, type=KeptScores)
         found.others = tuple(decode(data, type=dict[str, Raw]).keys() - set(_KEYS))
@@ -123,13 +123,13 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
     if the run has no stored scores of this measure."""
     if not run.is_dir():
         raise InputError(
-            f"--measure {measure} reads the scores of a run, and this is a file",
+            f"--measure {measure} reads the stored scores of a run, but this is a file",
             place=Place(str(run)),
             advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
         )
     kept = kept_scores(run)
     if kept is None:
-        raise InputError("no such file", place=_place(run), advice=_writes(run))
+        raise InputError("there is no such file", place=_place(run), advice=_writes(run))
     scores, known = dict[str, float](), set[str]()
     for number, row in enumerate(kept.each(run), 1):
         one = _Score.of(row, number, run)
@@ -138,8 +138,8 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
             if one.measure == measure:
                 scores[one.dialogue] = one.value
     if not scores:
-        allowed = ", ".join(sorted(known)) or "none of conversations"
-        raise InputError(f"no scores of {measure!r} for conversations", place=_place(run), allowed=allowed)
+        allowed = ", ".join(sorted(known)) or "none, because no score is of a conversation"
+        raise InputError(f"the file has no scores of {measure!r} for conversations", place=_place(run), allowed=allowed)
     return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]
 
 

@@ -57,7 +57,7 @@ def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *,
                 if not terms:
                     continue
                 raise InputError(
-                    f"{term} has no value of single trials from 0 to 1, so it cannot be watched over time",
+                    f"{term} has no value from 0 to 1 for each trial, so it cannot be watched over time",
                     allowed=list_forms((*SHARES, *(other for other in single() if other.range == (0, 1)))),
                 )
             good = one.better(measure.term)

@@ -88,13 +88,13 @@ def fold_trees(
             trees.append(builder.tree())
         else:
             left.append(
-                f"{name}{f', {about}' if about else ''}: no complete trial ({_tried_words(attempts)}), so no tree"
+                f"{name}{f', {about}' if about else ''} has no tree: no trial is complete ({_tried_words(attempts)})"
             )
     if not trees:
         raise InputError(
-            f"no complete trial to fold ({_tried_words(chosen)})",
+            f"there is no complete trial to merge ({_tried_words(chosen)})",
             place=Place(str(run.path)),
-            advice="`harvest show` says why they are invalid; `harvest run` with the same --out plays what is missing",
+            advice="see with `harvest show` why they are invalid, or play more with `harvest run` and the same --out",
         )
     return trees, left
 

@@ -103,7 +103,7 @@ def parted_systems(
     own = [one for one in conversations if one.key.system in systems]
     if not merging.pools and len({one.key.topic for one in own}) > 1:
         raise InputError(
-            f"by {merging.name} turns of different topics are never the same",
+            f"merged by {merging.name}, turns of different topics are never the same",
             allowed="label, or user=state,system=label",
             advice="compare a single topic, or merge by label",
         )

@@ -193,7 +193,7 @@ def trial_scores(
     if material.gold is None and gold is None and "gold" in one.needs:
         raise InputError(
             f"{measure} has no value here: the run has no gold table",
-            allowed=f"{list_forms(one for one in single() if 'gold' not in one.needs)}: these need none",
+            allowed=f"measures that need none: {list_forms(one for one in single() if 'gold' not in one.needs)}",
             advice="name one: --gold NAME or --gold FILE.csv",
         )
     table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)
@@ -202,8 +202,8 @@ def trial_scores(
     if all(math.isnan(value) for value in values.values()):
         raise InputError(
             f"{measure} has no value in any conversation of this run"
-            + ("; it has no gold table" if material.gold is None and gold is None else ""),
-            advice=f"harvest score RUN --measure '{measure}' shows what it is computed from",
+            + (", which has no gold table" if material.gold is None and gold is None else ""),
+            advice=f"see what it is computed from: harvest score RUN --measure '{measure}'",
         )
     of_systems = (row for row in table.rows if row.scorers and row.topic is None and row.trial is None)
     # The scores of branches are those of single trials, which are not corrected.

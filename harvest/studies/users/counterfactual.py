@@ -159,7 +159,7 @@ def _refuse_measure(measure: Measure) -> None:
         )
     if not all(map(math.isfinite, declared.range)):
         raise InputError(
-            f"{measure.name} has no largest value, so unplayed conversations are unbounded",
+            f"{measure.name} has no largest value, so its value in unplayed conversations is unbounded",
             allowed=f"measures with a smallest and a largest value, such as {MEAN_USEFUL.name}",
             advice="play the other user: harvest run",
         )

@@ -204,8 +204,8 @@ def fitted_options(
         raise InputError(
             f"the stop model {stop!r} cannot be fitted to these dialogues",
             allowed=", ".join(["turn-and-act", "table", *(one for one, found in fits.items() if found.found)]),
-            advice="every model needs users who left and users who stayed, two-alpha both after useful answers and "
-            "after useless ones",
+            advice="add dialogues of users who left and of users who stayed; for two-alpha, both after useful and "
+            "after useless answers",
         )
     return options.model_copy(update={"stop": fitted_model(fits[stop])})
 

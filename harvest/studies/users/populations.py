@@ -95,7 +95,7 @@ def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
         raise InputError(
             "the users of this run were not drawn from a population",
             place=Place(str(run.path)),
-            advice="give its audit a `population`; `harvest robustness` compares users that were played in arms",
+            advice="add a `population` to its audit, or compare users played in arms with `harvest robustness`",
         )
     order = run.header.audit.get("population") if isinstance(run.header.audit, dict) else None
     places = {member: place for place, member in enumerate(order if isinstance(order, dict) else ())}
@@ -187,7 +187,7 @@ def _check_weights(weights: Mapping[str, float], shares: Mapping[str, Mapping[st
                 f"the population has no member {name!r}{did_you_mean(name, known)}", allowed=", ".join(known)
             )
         if not 0 <= weight < math.inf:
-            raise InputError(f"the weight of {name!r} is {weight:g}", allowed="numbers of at least 0")
+            raise InputError(f"the weight of {name!r} cannot be {weight:g}", allowed="numbers of at least 0")
     largest = max(weights.values(), default=0.0)
     if not largest > 0:
         raise InputError("no member has a weight above 0", allowed=f"weights of {', '.join(known)}")

@@ -67,7 +67,7 @@ class RecordedUsers:
         protocol = self._protocol()
         known = ", ".join(protocol.users)
         if not isinstance(document.value, Mapping) or not document.value:
-            raise document.error((), "users are needed", allowed="NAME: {simulator: …}, with NAME one of " + known)
+            raise document.error((), "the file has no users", allowed="NAME: {simulator: …}, with NAME one of " + known)
         for name in document.value:
             if name not in protocol.users:
                 what = f"the protocol {protocol.name!r} has no user {name!r}"
@@ -80,7 +80,7 @@ class RecordedUsers:
             raise InputError(
                 "no simulated user of a protocol took part in this run",
                 place=Place(str(self.run.path)),
-                advice="only users with a policy have known probabilities",
+                advice="use a run whose protocol has users with a policy, because only their probabilities are known",
             )
         return protocol
 
@@ -110,7 +110,7 @@ class RecordedUsers:
             raise InputError(
                 f"the user {name} cannot list what it may do next ({kind})",
                 place=Place(str(self.run.path)),
-                advice="the probabilities of a model's or a person's words are unknown",
+                advice="choose a user with a policy: the probabilities of a model's or a person's words are unknown",
             )
         return user
 
@@ -119,7 +119,7 @@ def _with_wording(built: ScriptedUser, changes: Mapping[str, Json], name: str) -
     if "texts" in changes:
         raise InputError(
             f"the user {name!r} used words from a file, which is not in the run",
-            advice="use a user whose words are the protocol's",
+            advice="choose a user whose words are in the protocol",
         )
     if not isinstance(changes.get("wording"), dict):
         return built

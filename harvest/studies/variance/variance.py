@@ -186,7 +186,7 @@ def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ..
     for name in systems:
         if name not in known:
             raise InputError(
-                f"no valid trial of a system {name!r}", allowed=", ".join(known) or "none: no trial is valid"
+                f"no trial of a system {name!r} is valid", allowed=", ".join(known) or "none: no trial is valid"
             )
     if not known:
         raise InputError("no trial is valid, so nothing varies", advice=what_went_wrong())

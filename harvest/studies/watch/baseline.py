@@ -164,7 +164,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     for what in ("protocol", "topics", "scoring"):
         if any(one[what] != named[0][what] for one in named):
             raise InputError(
-                f"these runs differ in {what}, so they are not one baseline",
+                f"these runs differ in {what}, so they cannot form one baseline",
                 advice="bless runs of one audit; `harvest compare` shows how runs differ",
             )
     alone = [gather_runs(run) for run in runs]
@@ -298,7 +298,7 @@ def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> 
     same = same and all(topics.get(topic) == own for topic, own in baseline.topics.items())
     if not (same and all(systems.get(one) == own.identity for one, own in baseline.systems.items())):
         raise InputError(
-            f"this is the audit {name!r}, and the baseline is of {baseline.audit!r}, which is different",
+            f"this run is of the audit {name!r}, but the baseline is of the audit {baseline.audit!r}",
             place=place,
             allowed=f"{baseline.audit!r}, or an audit of its protocol, topics and systems under another name",
             advice="use the baseline of this audit, or bless a run of it: harvest bless RUN --out FILE",

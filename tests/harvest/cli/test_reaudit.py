@@ -448,7 +448,10 @@ def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
 
     for words in (("audit.yaml", "--run", "other"), ("other.yaml", "--baseline", "audit.baseline.json")):
         code, told = run("reaudit", *words)
-        assert (code, "this is the audit 'other', and the baseline is of 'weekly'" in told) == (2, True), told
+        assert (code, "this run is of the audit 'other', but the baseline is of the audit 'weekly'" in told) == (
+            2,
+            True,
+        ), told
     assert run("report", "other", "--baseline", "audit.baseline.json")[0] == 2
     code, told = run("reaudit", "audit.yaml", "--out", "first")
     assert (code, "dated runs would be written inside a run folder" in told) == (2, True), told

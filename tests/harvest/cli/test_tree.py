@@ -247,12 +247,12 @@ def test_what_was_left_out_is_counted_in_trials(tmp_path: Path, capsys: pytest.C
     text = _tree(capsys, str(tmp_path / "run"), "--format", "text", "--merge", "label")
     assert text.startswith("echo · M001 · merged by label · 1 trial · left out: 2 invalid trials\n")
     refused = _tree(capsys, str(tmp_path / "run"), "--topic", "M003", code=2)
-    assert "no complete trial to fold (1 trial recorded: 1 invalid)" in refused
+    assert "no complete trial to merge (1 trial recorded: 1 invalid)" in refused
 
 
 def test_a_run_without_a_whole_trial_has_no_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "run", ("echo: one",), trials=1, invalid=1))
-    assert "no complete trial to fold (1 trial recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
+    assert "no complete trial to merge (1 trial recorded: 1 invalid)" in _tree(capsys, str(tmp_path / "run"), code=2)
 
 
 def test_answers_of_one_set_of_entities_are_one_branch_in_any_order() -> None:

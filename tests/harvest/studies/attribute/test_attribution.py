@@ -106,7 +106,7 @@ def test_users_who_never_said_the_same_words_are_named_as_such(
 
 def test_what_is_not_in_both_runs_is_refused_in_words(tmp_path: Path) -> None:
     before, after = two_audits(tmp_path, CHANGES["system"], 0, topics=3, trials=2)
-    with pytest.raises(InputError, match="no system 'pge' in both runs"):
+    with pytest.raises(InputError, match="no system called 'pge' is in both runs"):
         study_attribution(before, after, systems=["pge"])
     for measure in ("%recovery", "CVaR(R)"):
         with pytest.raises(InputError, match="no trial can be relabelled"):

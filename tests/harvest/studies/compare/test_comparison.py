@@ -253,7 +253,7 @@ def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not
         (["transition(x, o)"], [], "computed over many conversations at once"),
         (["%useful S3"], [], "no conversation can have that many turns"),
         ([], ["A", "C"], "'C' is not a system of these runs"),
-        ([], ["A"], "a comparison needs two systems, not 1 system"),
+        ([], ["A"], "a comparison needs two systems, but got 1 system"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str], systems: list[str], said: str) -> None:
@@ -264,7 +264,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str],
 
 def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"A": {"M0": ["oo"]}, "B": {"M0": ["!"]}})
-    with pytest.raises(InputError, match="a comparison needs two systems, and no trial of B is valid") as refused:
+    with pytest.raises(InputError, match="a comparison needs two systems, but no trial of B is valid") as refused:
         compare_runs([read(run)])
     assert "show RUN --all" in str(refused.value)
     with pytest.raises(InputError, match="no trial of B is valid"):

@@ -534,5 +534,5 @@ def _compared(run: Path, measure: str) -> Comparison:
 
 def test_a_group_that_was_not_met_is_refused_by_name(tmp_path: Path) -> None:
     played(tmp_path / "run", audit(tmp_path), Scripted(lambda opening, n, text: ANSWER))
-    with pytest.raises(InputError, match="'A' met no group 'elder'"):
+    with pytest.raises(InputError, match="'A' was not played with a group 'elder'"):
         compare_groups(grouped_systems([read(tmp_path / "run")]), base="elder")

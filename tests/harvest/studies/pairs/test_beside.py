@@ -142,7 +142,7 @@ def test_the_document_has_the_rows_of_both_sides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--beside", "A,C"], "no system is called 'C' here"),
+        (["--beside", "A,C"], "no system of these runs is called 'C'"),
         (["--beside", "A,B", "--topic", "M009"], "neither A nor B was tried on topic 'M009'"),
         (["--beside", "A,B", "--topic", "M003", "--trial", "7"], "neither A nor B has a trial 7 on M003"),
         (["--beside", "A,B", "--system", "A"], "--system, --attempt and --all cannot be used with --beside"),

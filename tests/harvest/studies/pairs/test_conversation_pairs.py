@@ -52,8 +52,8 @@ def test_a_system_of_several_runs_is_named_with_its_run(tmp_path: Path) -> None:
     [
         ("mine", "--beside: 'mine' does not name two systems"),
         ("mine,", "--beside: 'mine,' does not name two systems"),
-        ("mine,yours", "--beside: several of the runs recorded 'mine'"),
-        ("mine@jan,you", "--beside: no system is called 'you' here"),
+        ("mine,yours", "--beside: several runs recorded 'mine'"),
+        ("mine@jan,you", "--beside: no system of these runs is called 'you'"),
         ("yours,yours@feb", "--beside: both sides are 'yours'"),
     ],
 )

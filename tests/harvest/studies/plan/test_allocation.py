@@ -145,7 +145,7 @@ def test_what_cannot_be_shared_out_is_refused_and_says_why(tmp_path: Path) -> No
         (
             ("", 11, 4, "M001", "11 trials of each system cannot be shared among 6 topics"),
             ("", None, 1, "M001", "no topic has two trials"),
-            ("", None, 4, "X001", "the pilot has no topic of this audit"),
+            ("", None, 4, "X001", "the pilot has none of the topics of this audit"),
             (", session: continued", None, 4, "M001", "sessions of A continue from topic to topic"),
         )
     ):

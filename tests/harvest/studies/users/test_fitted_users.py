@@ -300,7 +300,7 @@ def test_two_alpha_is_fitted_only_where_answers_were_judged() -> None:
     with pytest.raises(InputError, match="two-alpha"):
         fitted_options(iard(), stop="two-alpha")
     judged = [dialogue("ab", answers="ox", name=str(n)) for n in range(9)] + [dialogue("a", answers="o", name="9")]
-    with pytest.raises(InputError, match="after useless ones"):
+    with pytest.raises(InputError, match="after useless answers"):
         fitted_options(judged, answers="labels", stop="two-alpha")  # nobody went on after a useless answer
     judged.append(dialogue("aba", answers="oxo", name="10"))
     assert isinstance(fitted_options(judged, answers="labels", stop="two-alpha").stop, TwoAlpha)
@@ -495,7 +495,7 @@ def test_a_measure_is_asked_of_runs_and_not_of_files(tmp_path: Path, capsys: pyt
     (tmp_path / "q.json").write_text('{"1": ["a", "a b"], "2": ["c"]}', encoding="utf-8")
     code, _, people = harvest(capsys, "simulate", "check", tmp_path / "q.json", tmp_path / "q.json", "--measure", "R")
     assert code == 2
-    assert "--measure R reads the scores of a run, and this is a file" in " ".join(people.split())
+    assert "--measure R reads the stored scores of a run, but this is a file" in " ".join(people.split())
 
 
 def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are_too_few(

@@ -251,7 +251,7 @@ def test_the_rest_of_a_long_name_is_indented_below_it(run: Path) -> None:
     [
         ("patiend=1", "the population has no member 'patiend'"),
         ("patient=0", "no member has a weight above 0"),
-        ("patient=-1,hasty=2", "the weight of 'patient' is -1"),
+        ("patient=-1,hasty=2", "the weight of 'patient' cannot be -1"),
         ("patient", "is not MEMBER=WEIGHT"),
         ("patient=1,patient=2", "repeats a member"),
     ],

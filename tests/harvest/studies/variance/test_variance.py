@@ -179,7 +179,7 @@ def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: P
             study_variance([recorded], measures=parse_all(measure))
     with pytest.raises(InputError, match="%useful S9: no conversation can have that many turns\n  allowed: S1 to S1"):
         study_variance([recorded], measures=parse_all("%useful S9"))
-    with pytest.raises(InputError, match="no valid trial of a system 'tire'"):
+    with pytest.raises(InputError, match="no trial of a system 'tire' is valid"):
         study_variance([recorded], systems=["tire"])
 
 
