@@ -254,7 +254,10 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
     ("more", "why"),
     [
         ({"measure": parse("%recovery")}, r"is unknown(?s:.*)--from, or state --mean, --between, --failing"),
-        ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
+        (
+            {"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}},
+            "is not a percentage",
+        ),
         ({"stated": {"failing": 30.0}}, "--failing does not apply: only %recovery"),
         ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
         ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have that many turns\n  allowed: S1 to S2"),

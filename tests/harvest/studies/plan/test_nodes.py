@@ -153,7 +153,7 @@ def test_what_is_printed_says_everything_that_a_reader_needs(plan: Plan[BranchMo
         ("U ask → ", {}, "a turn without a name", None),
         (" ", {}, "--node is empty", None),
         (FIRST, {"detect": 90}, "go beyond 0 or 100%", r"less than \d\d\.\d points"),
-        (FIRST, {"changes": {"level": 0.9999}}, "no p of 0.0001", "up to 0.9998"),
+        (FIRST, {"changes": {"level": 0.9999}}, "cannot give a p of 0.0001", "up to 0.9998"),
         (FIRST, {"topics": (5000,), "trials": (50,)}, "too large to simulate", None),
     ],
 )

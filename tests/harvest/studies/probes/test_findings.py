@@ -176,7 +176,7 @@ def test_a_run_without_a_probe_gets_a_clear_message(tmp_path: Path, capsys: pyte
     one = replace(conversations()[0], turns=())
     code, _, people = harvest(capsys, "simulate", "findings", as_run(tmp_path / "run", plain, PLACES, [one]))
     assert code == 2
-    assert "no probe played in this run" in people
+    assert "no probe took part in this run" in people
     assert "consistency-and-retention" in people
 
 

@@ -172,7 +172,7 @@ def test_runs_without_a_common_topic_are_refused(tmp_path: Path, capsys: pytest.
     empty = made(tmp_path / "empty", {}, topics=topic_set(Topic("B1", CHAT, "About B1?")))
     code, _, told = score(capsys, runs[0], empty)
     assert code == 2
-    assert "nothing is recorded here" in told
+    assert "no trial is recorded in this run" in told
 
 
 def test_a_topic_that_asks_something_else_is_in_no_figure_and_the_words_are_shown(
