@@ -44,7 +44,7 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
     detector file, whatever the order of FILE...
     """
     check_output_file(out, replace=force, other="choose another name, or --force")
-    examples = detection.training_examples(detection.annotated(files, counts))
+    examples = detection.training_examples(detection.annotated_dialogues(files, counts))
     detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
     try:
         out.write_text(detector.to_json(), encoding="utf-8")
@@ -154,10 +154,10 @@ def with_predictions(
         return material
     notes = list(material.notes)
     if cross_validated:
-        found = detection.held_out_submission(dialogues, cross_validated, seed)
+        found = detection.cross_validate(dialogues, cross_validated, seed)
     else:
         chosen = load_detector(detector)
-        found = detection.submission(chosen, dialogues)
+        found = detection.predict_turns(chosen, dialogues)
         names = [dialogue.name for dialogue in dialogues]
         if known := len({*chosen.dialogues} & {*names}):
             notes.append(
@@ -175,7 +175,7 @@ def with_predictions(
 def _read_with_text(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
     try:
         found = detection.dialogue_files([file for file in files if file.suffix != ".jsonl"])
-        return detection.annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
+        return detection.annotated_dialogues([file for file in found if not file.name.endswith(".labels.json")], counts)
     except InputError:  # compact files contain only counts, and predictions may have another name
         return []
 
@@ -193,7 +193,7 @@ def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
         names = sorted(set(systems.tolist()))
         for name in ["all", *(names if len(names) > 1 else [])]:
             here = np.ones(len(said), dtype=bool) if name == "all" else systems == name
-            for part in detection.reliability(said[here], gold[here]):
+            for part in detection.reliability_bins(said[here], gold[here]):
                 means = [f"{value:.3f}" if part.n else "-" for value in (part.predicted, part.observed)]
                 table.add_row(name, f"{part.low:.1f}", str(part.n), *means)
             table.add_section()

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from harvest.studies.scores.measure_tables import every_measure, explain, measure_list, measures_document
+from harvest.studies.scores.measure_tables import every_measure, explain_measure, measure_list, measures_document
 from harvest.terminal import people_console
 from scoring.notation import parse_all
 from topics.errors import InputError
@@ -42,5 +42,5 @@ def command(name: str | None, as_json: bool) -> None:
         console.print("harvest measures NAME explains one; harvest score RUN --measure NAME computes it", style="dim")
         return
     for one in wanted:
-        for part in explain(one):
+        for part in explain_measure(one):
             console.print(part)

@@ -186,7 +186,7 @@ def _score_and_report(
     # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
-    from harvest.studies.scores.bounds import checked_bounds, code_of, measures_needed, shares_of
+    from harvest.studies.scores.bounds import checked_bounds, exit_code, measures_needed, share_terms
     from harvest.studies.scores.gathered import gather_runs
     from harvest.studies.scores.lost_bounds import lost_bounds
     from harvest.studies.scores.report import print_scores
@@ -211,7 +211,7 @@ def _score_and_report(
         speaking_of=lambda of: score_material(material, {"estimand": of}, measures=needed),
         lost=lost_bounds(
             material,
-            lambda filled, of: score_material(filled, {"estimand": of}, measures=shares_of(needed), only=True),
+            lambda filled, of: score_material(filled, {"estimand": of}, measures=share_terms(needed), only=True),
         ),
     )
     if as_json:
@@ -224,7 +224,7 @@ def _score_and_report(
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
     missing = _too_many_open(resolved, run, left, people)
-    code = 3 if missing else code_of(bounds, strict=strict)
+    code = 3 if missing else exit_code(bounds, strict=strict)
     if channels.requested:
         planned = make_plan(resolved).planned
         played = played_notice(planned - make_plan(resolved, run.conversations).to_play, planned, enough=not missing)

@@ -13,7 +13,7 @@ from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
 from harvest.cli.setting_options import setting_options
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
-from harvest.studies.scores.bounds import code_of
+from harvest.studies.scores.bounds import exit_code
 from harvest.studies.scores.report import print_scores
 from harvest.studies.scores.score_file import scores_document, write_scores
 from harvest.studies.scores.score_request import ScoreRequest
@@ -138,7 +138,7 @@ def command(
         )
     for line in bound_lines(bounds):
         people.print(line, soft_wrap=True)
-    code = code_of(bounds, strict=strict)
+    code = exit_code(bounds, strict=strict)
     if channels.requested:
         from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs
 
@@ -160,7 +160,7 @@ def _score_separately(runs: tuple[Path, ...], request: ScoreRequest, dask: str, 
         people.print(escape(f"{run / 'scores.json'}"), soft_wrap=True)
         for line in bound_lines(kept.bounds):
             people.print(line, soft_wrap=True)
-        codes.add(code_of(kept.bounds, strict=strict))
+        codes.add(exit_code(kept.bounds, strict=strict))
     if failed:
         raise InputError(f"{failed} of {pluralize(len(runs), 'run')} could not be scored")
     return 1 if 1 in codes else max(codes)

@@ -295,7 +295,7 @@ def show_beside(
     chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]
     if not chosen:
         raise _no_pair_error(every, sides, topic, trial)
-    shown = [one for one in chosen if one.flipped] if flipped else chosen
+    shown = [one for one in chosen if one.differing_turns] if flipped else chosen
     whole = as_text or topic is not None or len(chosen) == 1
     for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
         tell(printable(f"damage: {sentence}", line=True))
@@ -304,7 +304,7 @@ def show_beside(
             {
                 "topic": one.topic,
                 "trial": one.trial,
-                "flipped": list(one.flipped),
+                "flipped": list(one.differing_turns),
                 "conversations": [
                     conversation_rows.conversation_row(each, whole=whole) if each else None
                     for each in (one.left, one.right)

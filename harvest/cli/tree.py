@@ -15,7 +15,7 @@ from harvest.studies.trees.figures import TreeFigures, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
 from harvest.studies.trees.rows import outlined_trees, tree_form, wrap_sentences
 from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
-from harvest.studies.trees.words import legend, plates, sentences
+from harvest.studies.trees.words import legend, sentences, tree_drawings
 from harvest.tables.study_form import FORMS
 from harvest.terminal import printable, tell
 from recordings.log.run_folder import read
@@ -147,7 +147,7 @@ def command(
 
         protocol = recorded.header.protocol
         name = str(protocol.get("name", "")) if isinstance(protocol, dict) else ""
-        drawings, said = plates(shown, name, least=least or 0.0, most=most or 12)
+        drawings, said = tree_drawings(shown, name, least=least or 0.0, most=most or 12)
         return picture(drawings, said, width=8.0 * (width or 120))
 
     if form in FORMS or form == "terminal":

@@ -7,7 +7,7 @@ from typing import Any
 
 from harvest.cluster.client import connected, count_threads, scheduler_gone_error, wait_for_any
 from harvest.studies.runs.side_by_side import refuse_twice
-from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.bounds import CheckedBound
 from harvest.studies.scores.score_file import write_scores
 from harvest.studies.scores.score_request import ScoreRequest
 from recordings.files.digests import content_digest
@@ -35,7 +35,7 @@ class KeptScores:
     """The result of a task. `bounds` are the checked thresholds of the run's audit. `fault` says why nothing was kept;
     it is "" if scores were kept."""
 
-    bounds: tuple[Checked, ...] = ()
+    bounds: tuple[CheckedBound, ...] = ()
     fault: str = ""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, Verdict
 from harvest.studies.scores.bound_lines import bound_words
-from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.bounds import CheckedBound
 from harvest.studies.watch.figures import system_details
 from harvest.studies.watch.harness import Harness
 from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
@@ -86,7 +86,14 @@ _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
 
 
 def bounds_bulletin(
-    found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool, played: Notice | None = None
+    found: Sequence[CheckedBound],
+    *,
+    audit: str,
+    run: str,
+    at: float,
+    code: int,
+    strict: bool,
+    played: Notice | None = None,
 ) -> Bulletin:
     """Return the bulletin about an audit's thresholds, by system. `played` is the notice about a run that was just
     played."""
@@ -119,7 +126,7 @@ def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
     return Notice(COVERAGE, "kept" if enough else "not measured", 0 if enough else 3, said, now=share, n=planned)
 
 
-def _bound_notice(one: Checked, strict: bool) -> Notice:
+def _bound_notice(one: CheckedBound, strict: bool) -> Notice:
     row, bound = one.row, one.bound
     limit = f">= {bound.at_least:g}" if bound.at_least is not None else f"<= {bound.at_most:g}"
     kind = f" [{bound.topic_type}]" if bound.topic_type else ""

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harvest.report.blocks import Block, text
-from harvest.studies.scores.grid import MARKS, by_type, last_turn_asked, legend
+from harvest.studies.scores.grid import MARKS, last_turn_asked, legend, topics_by_type
 from harvest.studies.scores.scorecard import Material
 from protocols.labels import LABELS, MISSING
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
@@ -55,7 +55,7 @@ def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]
     turns = range(1, max(1, min(last, _MOST_COLUMNS // max(1, len(systems)))) + 1)
     played = [topic for topic in material.topics.topics if any((name, topic.id) in cells for name in systems)]
     values = {(row.measure, row.system, row.topic_type, row.turn): row for row in rows if row.trial is None}
-    for name, topics in by_type(played[:_MOST_TOPICS]).items():
+    for name, topics in topics_by_type(played[:_MOST_TOPICS]).items():
         yield {"grid": _type_grid(name, topics, systems, turns, cells, values)}
     marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
     most = max(map(len, cells.values()), default=0)

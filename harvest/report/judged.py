@@ -7,7 +7,7 @@ from typing import Any
 from harvest.report.blocks import Block, details, table, text
 from harvest.report.finding import join_names
 from harvest.report.grid import address
-from harvest.studies.scores.assessed import Assessed, Weighed
+from harvest.studies.scores.assessed import Assessed, WeighedScore
 from harvest.studies.scores.scorecard import Material
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
@@ -37,7 +37,7 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
     for system in dict.fromkeys(system for system, _, _ in assessed.each):
         yield {"heat": _heat_map(system, assessed, material, found)}
     lowest = sorted(
-        ((key, one) for key in assessed.each for one in assessed.weighed(key) if one.weight > 0),
+        ((key, one) for key in assessed.each for one in assessed.weighed_scores(key) if one.weight > 0),
         key=lambda entry: (entry[1].scored.value, -entry[1].weight),
     )[:_LOWEST]
     if lowest:
@@ -108,7 +108,7 @@ def _heat_cell(row: ScoreRow | None) -> dict[str, Any]:
     return {"shown": f"{row.value:.2f}", "step": step, "said": f"{row.value:.4f}, {pluralize(row.n, 'conversation')}"}
 
 
-def judged_words(one: Weighed, spoken: Conversation) -> str:
+def judged_words(one: WeighedScore, spoken: Conversation) -> str:
     """Return the text of the nugget that was judged, or the name of the turn."""
     item = one.scored.item
     turn = next((turn for turn in spoken.turns if turn.number == item.turn), None)
@@ -122,14 +122,14 @@ def judged_words(one: Weighed, spoken: Conversation) -> str:
     return f"{name} “{words[:_LONGEST]}{'…' if len(words) > _LONGEST else ''}”"
 
 
-def _voter_names(one: Weighed) -> str:
+def _voter_names(one: WeighedScore) -> str:
     return ", ".join(dict.fromkeys(map(str, one.scored.voters)))
 
 
 def judged_items(assessed: Assessed, key: tuple[str, str, int], spoken: Conversation) -> dict[int, list[str]]:
     """Return lines about the judgments of a conversation, by turn. Turn 0 is the whole conversation."""
     found: dict[int, list[str]] = {}
-    for one in assessed.weighed(key) if key in assessed.each else ():
+    for one in assessed.weighed_scores(key) if key in assessed.each else ():
         words = f"{one.criterion} {one.scored.value:.2f} × {one.weight:.2f}: {judged_words(one, spoken)}"
         words += f", by {_voter_names(one)}"
         words += "; others differ" if one.scored.disputed else ""

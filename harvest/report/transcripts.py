@@ -17,7 +17,7 @@ from harvest.report.judged import judged_items
 from harvest.studies.pairs.conversation_rows import outcome_words, part_lines
 from harvest.studies.scores.assessed import Assessed
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.validity.witnessed import by_system, verdict_lines
+from harvest.studies.validity.witnessed import judge_systems, verdict_lines
 from harvest.tables.figures import printed_rows
 from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation, Turn
@@ -92,7 +92,7 @@ def transcripts(
     size, pictures = 0, False
     verdicts = {
         place: verdict
-        for _, found in by_system(material.finished, material.folders)
+        for _, found in judge_systems(material.finished, material.folders)
         for place, verdict in found.verdicts.items()
         if verdict.word == "differs"
     }

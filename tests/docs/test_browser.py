@@ -11,7 +11,7 @@ from harvest.drivers.browser import EvidenceKind
 from harvest.pages.browser.busy_signs import FIRM, LOOSE
 from harvest.pages.browser.call_guard import END_REASONS
 from harvest.pages.chats.opening import WALLS
-from harvest.studies.attribute.rerouting import PARTED
+from harvest.studies.attribute.rerouting import PARTED_REASON
 from tests.support.checkout import ROOT
 
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")
@@ -61,4 +61,4 @@ def test_every_reason_is_explained_once_and_no_other() -> None:
 def test_every_sign_and_exhibit_is_explained() -> None:
     for name in (*FIRM, *LOOSE, *get_args(EvidenceKind)):
         assert re.search(rf"^\|[^|]*`{name}`", PAGE, re.MULTILINE), name
-    assert f"`{PARTED}`" in PAGE
+    assert f"`{PARTED_REASON}`" in PAGE

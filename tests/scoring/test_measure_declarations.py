@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harvest.cli.measures import command
-from harvest.studies.scores.measure_tables import every_measure, markdown
+from harvest.studies.scores.measure_tables import every_measure, markdown_table
 from scoring.library import OF_CONVERSATIONS, good_end, range_of, understand
 from scoring.measure import Declaration
 from scoring.measures.value_share import SHARE
@@ -124,7 +124,7 @@ def test_a_wrong_name_says_what_is_meant_and_what_there_is(given: str, meant: st
 
 
 def test_the_table_of_the_page_is_what_the_program_prints() -> None:
-    assert markdown(OF_CONVERSATIONS) in PAGE, "python -m harvest.studies.scores.measure_tables prints it"
+    assert markdown_table(OF_CONVERSATIONS) in PAGE, "python -m harvest.studies.scores.measure_tables prints it"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from harvest.studies.robustness import robustness as arms
 from harvest.studies.robustness.factors import FactorStudy, factor_study
 from harvest.studies.robustness.ranking_by_user import RankedPair, ranking_by_user
 from harvest.studies.scores.arms import Armed, ArmedSystem
-from harvest.studies.scores.bounds import Checked, checked_bounds
+from harvest.studies.scores.bounds import CheckedBound, checked_bounds
 from harvest.studies.scores.lost_bounds import lost_bounds
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import share_values
@@ -165,7 +165,7 @@ def population_figures(material: Material, seed: int) -> list[Figure]:
     return system_figures("S", shares, material, {KEY: measure}, share_values("S", material), resampler)[1]
 
 
-def threshold(material: Material, system: str, **bound: Any) -> Checked:
+def threshold(material: Material, system: str, **bound: Any) -> CheckedBound:
     """What becomes of a threshold of ave%useful."""
     of = Threshold(measure=MEAN_USEFUL.name, system=system, **bound)
     terms = [Term(MEAN_USEFUL.name)]

@@ -207,7 +207,7 @@ class _Study:
             system=name,
             each={key: _without_intervals(one) if key in cut else one for key, one in each.items()},
             cut_short=tuple(loss_words(name, side) for side in self.sides) if cut else (),
-            coverage=(_coverage(name, self.sides[0]), _coverage(name, self.sides[1])),
+            coverage=(_count_coverage(name, self.sides[0]), _count_coverage(name, self.sides[1])),
             other_users=other,
             reading=(readings[0], readings[1]),
         )
@@ -269,18 +269,18 @@ class _Study:
 
 
 # Why no share of a difference has an interval if conversations were lost.
-LOST = "what was lost in the runs could be all of it"
+LOSS_REASON = "what was lost in the runs could be all of it"
 
 
 def _without_intervals(one: Attribution) -> Attribution:
-    return replace(one, intervals={source: no_interval(LOST) for source in one.intervals})
+    return replace(one, intervals={source: no_interval(LOSS_REASON) for source in one.intervals})
 
 
 def _cell_value(cell: tuple[float, float] | None) -> float:
     return cell[0] if cell is not None and cell[1] > 0 else math.nan
 
 
-def _coverage(name: str, side: Material) -> Coverage:
+def _count_coverage(name: str, side: Material) -> Coverage:
     planned = {key for key in side.planned if key.system == name}
     valid = [one for one in side.finished if one.key.system == name]
     topics = {key.topic for key in planned} or {topic.id for topic in side.topics.topics}
@@ -288,7 +288,7 @@ def _coverage(name: str, side: Material) -> Coverage:
 
 
 # The keys of a protocol's state that decide; the others are the user's words.
-_RULES = frozenset({"edges", "then", "empty", "label"})
+_RULE_KEYS = frozenset({"edges", "then", "empty", "label"})
 
 
 def _user_inputs(run: Run, system: str) -> Json:
@@ -299,7 +299,7 @@ def _user_inputs(run: Run, system: str) -> Json:
         says = {key: protocol.get(key) for key in ("users", "start")}
         if isinstance(states, dict):
             says["states"] = {
-                name: {key: value for key, value in state.items() if key not in _RULES}
+                name: {key: value for key, value in state.items() if key not in _RULE_KEYS}
                 for name, state in states.items()
                 if isinstance(state, dict)
             }

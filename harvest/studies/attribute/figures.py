@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.attribute.attribution import LOST, AttributedSystem, AttributionStudy
+from harvest.studies.attribute.attribution import LOSS_REASON, AttributedSystem, AttributionStudy
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
 from harvest.tables.figure_table import figure_table
@@ -24,14 +24,14 @@ from topics.decimals import decimal, significant
 
 FORMAT = "harvest-attribution/2"
 
-_WHAT = {
+_CHANGE_WORDS = {
     "system": "the same words got other answers",
     "users": "other words were said",
     "rules": "the same answers got other labels",
     "reading": "pages were read otherwise than today",
     "topics": "topics came, went or were reworded",
 }
-_WHOSE = {
+_OWNER_WORDS = {
     "system": "the system's",
     "users": "the users'",
     "rules": "the rules'",
@@ -63,23 +63,29 @@ def attribution_legend(study: AttributionStudy) -> Iterator[Text]:
 
 
 def _sentence(one: Attribution, key: Key) -> str:
-    moved = f"From {_digits(one.before, key)} to {_digits(one.after, key)}: {_signed(one.difference, key)}"
+    moved = (
+        f"From {_number_text(one.before, key)} to {_number_text(one.after, key)}: {_signed_text(one.difference, key)}"
+    )
     if not one.topics:
         return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
     told = [source for source in SOURCES if one.intervals[source].low > 0 or one.intervals[source].high < 0]
     if not one.largest:
         return f"{moved}. Nothing changed."
     if one.largest in told:
-        share = _signed(one.shares[one.largest], key)
-        others = [f"{_signed(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
-        return f"{moved}. {share} of it is {_WHOSE[one.largest]}{', ' + ', '.join(others) if others else ''}."
+        share = _signed_text(one.shares[one.largest], key)
+        others = [
+            f"{_signed_text(one.shares[source], key)} {_OWNER_WORDS[source]}"
+            for source in told
+            if source != one.largest
+        ]
+        return f"{moved}. {share} of it is {_OWNER_WORDS[one.largest]}{', ' + ', '.join(others) if others else ''}."
     if one.largest == "topics":
         return f"{moved}. The largest part comes of topics that are not in both runs; no other differs from chance."
     return f"{moved}. No part of it can be told from {'what was lost' if _is_lost(one) else 'chance'}."
 
 
 def _is_lost(one: Attribution) -> bool:
-    return any(interval.note == LOST for interval in one.intervals.values())
+    return any(interval.note == LOSS_REASON for interval in one.intervals.values())
 
 
 def _share_table(one: Attribution, key: Key) -> Table:
@@ -88,9 +94,11 @@ def _share_table(one: Attribution, key: Key) -> Table:
         table.add_column(Text(heading), overflow="fold")
     for source in SOURCES:
         share = one.shares[source]
-        table.add_row(source, _with_interval(one, source, key), _WHAT[source] if share and not _is_lost(one) else "")
+        table.add_row(
+            source, _with_interval(one, source, key), _CHANGE_WORDS[source] if share and not _is_lost(one) else ""
+        )
     table.add_row(
-        Text("together", style="bold"), _signed(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
+        Text("together", style="bold"), _signed_text(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
     )
     return table
 
@@ -100,9 +108,9 @@ def _with_interval(one: Attribution, source: str, key: Key) -> str:
     if not value:
         return "none"
     if math.isnan(interval.low):
-        return _signed(value, key)
-    low, high = (_digits(end, key, "+") for end in (interval.low, interval.high))
-    return f"{_signed(value, key)} [{low}, {high}]"
+        return _signed_text(value, key)
+    low, high = (_number_text(end, key, "+") for end in (interval.low, interval.high))
+    return f"{_signed_text(value, key)} [{low}, {high}]"
 
 
 def _effects_outside_shares(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
@@ -192,13 +200,13 @@ def attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
                 )
 
 
-def _signed(value: float, key: Key) -> str:
+def _signed_text(value: float, key: Key) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{_digits(value, key, '+')}{' points' if is_percentage(key[0]) else ''}"
+    return f"{_number_text(value, key, '+')}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _digits(value: float, key: Key, sign: str = "") -> str:
+def _number_text(value: float, key: Key, sign: str = "") -> str:
     if math.isnan(value):
         return "n/a"
     if not is_percentage(key[0]):

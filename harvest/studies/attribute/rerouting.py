@@ -16,7 +16,7 @@ from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 
 # Reason of an attempt that is invalid because its user replied to misread answers.
-PARTED = "read-anew"
+PARTED_REASON = "read-anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
                 routes[turn.number] = refit_evidence(recorded, answers[turn.number])
             continue
         # `harvest replay-routes` reports what only the rules decide differently.
-        if turn.number in answers or (old is not None and _decision_of(old) != _decision_of(new)):
+        if turn.number in answers or (old is not None and _decision_key(old) != _decision_key(new)):
             routes[turn.number] = new
-            if old is not None and _decision_of(old) != _decision_of(recorded):
+            if old is not None and _decision_key(old) != _decision_key(recorded):
                 other_rules.append(turn.number)
     if after.parted and not (before.parted and before.parted <= after.parted):
-        outcome = Outcome(INVALID, PARTED, after.because) if conversation.valid else None
+        outcome = Outcome(INVALID, PARTED_REASON, after.because) if conversation.valid else None
         return Rerouted(routes, after.parted, after.because, outcome, tuple(other_rules))
     was, now = conversation.outcome, after.outcome
     if was is None or now is None or before.outcome is None or before.outcome.kind != was.kind or now.kind == was.kind:
@@ -87,7 +87,7 @@ def refit_evidence(route: Route, answer: Answer) -> Route:
     return replace(route, evidence=evidence)
 
 
-def _decision_of(route: Route) -> tuple[str, str, str]:
+def _decision_key(route: Route) -> tuple[str, str, str]:
     return route.label, route.rule, route.target
 
 

@@ -48,7 +48,7 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
+def annotated_dialogues(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
     """Return the dialogues that have annotated turns. The result is empty unless both speakers have text somewhere in
     the files, as in files that store only annotation counts. A single dialogue may have no text, because empty
     answers are annotated, too."""
@@ -78,7 +78,7 @@ def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
     )
 
 
-def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: str = "detector") -> Submission:
+def predict_turns(detector: Detector, dialogues: Sequence[SpokenDialogue], name: str = "detector") -> Submission:
     """Predict every annotated turn with the detector. The predicted label is the most probable one."""
     turns = {}
     for dialogue in dialogues:
@@ -89,9 +89,7 @@ def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: st
     return Submission(name, turns)
 
 
-def held_out_submission(
-    dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0
-) -> Submission:
+def cross_validate(dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0) -> Submission:
     """Predict every annotated turn with a detector that was trained on other data. With `by="dialogue"`, the training
     data leave out the turn's dialogue (ten folds); with `by="system"`, its system."""
     examples = training_examples(dialogues)
@@ -104,11 +102,11 @@ def held_out_submission(
     for training, test in parts:
         detector = train(examples.select(training), seed=seed)
         here = sorted({examples.dialogues[row] for row in np.flatnonzero(test)})
-        turns |= submission(detector, [named[name] for name in here]).turns
+        turns |= predict_turns(detector, [named[name] for name in here]).turns
     return Submission(f"detector, held out by {by}", turns)
 
 
-def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
+def reliability_bins(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
     """Group predictions into ten equal bins and return the mean prediction and the mean observation of each.
     `predicted` and `observed` have shape (n,), with probabilities in [0, 1]. Means of empty bins are NaN."""
     place = np.minimum((predicted * 10).astype(np.int64), 9)

@@ -36,7 +36,7 @@ def comparison_chart(found: Comparison, *, details: bool = False) -> str:
         elements += drawn
     more, down = paragraphs([*_key_lines(found, details=details)], inside, down + 4)
     each = (
-        f"{measure_name(one)}, {_pair_of(pair)}: {_figures_of(one, pair)}"
+        f"{measure_name(one)}, {_pair_label(pair)}: {_difference_text(one, pair)}"
         for one in found.measures
         for pair in one.pairs
     )
@@ -62,25 +62,25 @@ def _heading_row(one: MeasureComparison) -> IntervalRow:
 def _pair_rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
     for pair in one.pairs:
         yield IntervalRow(
-            _pair_of(pair),
+            _pair_label(pair),
             pair.value * scale,
             pair.interval.low * scale,
             pair.interval.high * scale,
-            _figures_of(one, pair),
+            _difference_text(one, pair),
             filled=pair.found,
         )
 
 
-def _pair_of(pair: Pair) -> str:
+def _pair_label(pair: Pair) -> str:
     return f"{pair.first} − {pair.second}"
 
 
-def _figures_of(one: MeasureComparison, pair: Pair) -> str:
+def _difference_text(one: MeasureComparison, pair: Pair) -> str:
     if math.isnan(pair.value):
         return "n/a"
     low, high = pair.interval.low, pair.interval.high
     interval = "" if math.isnan(low) else f" [{signed(one, low)}, {signed(one, high)}]"
-    figures = _minus(f"{signed(one, pair.value)}{interval}")
+    figures = _minus_signs(f"{signed(one, pair.value)}{interval}")
     return f"{figures}, p {p_text(pair.corrected)}, {better_system(pair, most=80)}"
 
 
@@ -92,24 +92,23 @@ def _part_panels(found: Comparison) -> Iterator[IntervalPanel]:
     for one, pair in _pairs_with_drivers(found)[:_MOST_PAIRS]:
         scale = 100.0 if is_percentage(one.measure) else 1.0
         each = sorted(((driver.share * pair.value * scale, driver.topic) for driver in pair.drivers), reverse=True)
-        rows = [IntervalRow(topic, value, said=_number(value, scale)) for value, topic in each]
+        rows = [IntervalRow(topic, value, said=_signed_number(value, scale)) for value, topic in each]
         half = _MOST_TOPICS // 2
         if len(each) > _MOST_TOPICS:  # the middle ones share a row without a bar, which would dwarf the others
             rest = [value for value, _ in each[half:-half]]
-            said = f"{_number(math.fsum(rest), scale)} together"
+            said = f"{_signed_number(math.fsum(rest), scale)} together"
             rows = [*rows[:half], IntervalRow(f"{pluralize(len(rest), 'topic')} between", said=said), *rows[-half:]]
         unit = "points" if scale == 100 else one.measure
-        title = (
-            f"What topics add to {_pair_of(pair)} in {measure_name(one)}: together {_minus(signed(one, pair.value))}"
-        )
+        whole = _minus_signs(signed(one, pair.value))
+        title = f"What topics add to {_pair_label(pair)} in {measure_name(one)}: together {whole}"
         yield IntervalPanel(title, f"part in the difference, in {unit}", rows, mark="bar", small=True)
 
 
-def _number(value: float, scale: float) -> str:
-    return _minus(decimal(value, 2 if scale == 100 else 5, signed=True))
+def _signed_number(value: float, scale: float) -> str:
+    return _minus_signs(decimal(value, 2 if scale == 100 else 5, signed=True))
 
 
-def _minus(text: str) -> str:
+def _minus_signs(text: str) -> str:
     """Replace hyphens with minus signs, which are as wide as plus signs."""
     return text.replace("-", "−")
 

@@ -36,7 +36,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
 
-_SESSIONS = (
+_SESSION_NOTE = (
     "Sessions of {} go on from topic to topic, so answers of one session depend on each other: intervals and p take "
     "each session whole, and where conversations part is not tested."
 )
@@ -110,8 +110,8 @@ def compare_runs(
     chosen = _choose_systems(gathered, systems)
     continued = tuple(name for name in chosen if name in material.continued)
     judges = judges or Judges()
-    wanted = list(_understand(measures, settings, material, judges))
-    values, notes = _values(chosen, gathered, wanted, scored, judges)
+    wanted = list(_understand_terms(measures, settings, material, judges))
+    values, notes = _system_values(chosen, gathered, wanted, scored, judges)
     keys = _compared_keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
@@ -171,7 +171,7 @@ def compare_runs(
             *notes,
             *(_missing_notes(keys, values, chosen) if measures else ()),
             *none,
-            *([_SESSIONS.format(", ".join(continued))] if continued else ()),
+            *([_SESSION_NOTE.format(", ".join(continued))] if continued else ()),
             *(f"{one.sentence}." for one in dependent),
         ),
         parted=parted,
@@ -275,14 +275,16 @@ def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Tr
     return {name: own for name, own in found.items() if own}
 
 
-def _understand(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
+def _understand_terms(
+    terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
+) -> Iterator[Measure]:
     for term in terms or trial_values.usual_measures(material):
         for measure in understand(term, settings, material.topics, judges.criteria):
             trial_values.refuse_pooled(term, measure, "topics have no value of it to compare")
             yield measure
 
 
-def _values(
+def _system_values(
     chosen: Sequence[str],
     gathered: Gathered,
     wanted: Sequence[Measure],

@@ -16,7 +16,7 @@ from scoring.table import is_percentage
 
 FORMAT = "harvest-comparison/2"
 
-_TOPICS = ("part in the difference", "difference without the topic")
+_TOPIC_FIGURES = ("part in the difference", "difference without the topic")
 
 
 def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
@@ -56,7 +56,7 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
         tables=lambda width: comparison_tables(found, width=width, details=details),
         sources=found.runs,
         chart=lambda: comparison_chart(found, details=details),
-        details=_TOPICS,
+        details=_TOPIC_FIGURES,
     )
 
 
@@ -132,7 +132,7 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair) -> Iterato
             rough = "an estimate from an estimate"
             yield LongRow(**common, figure=settling, unit="count", estimate=float(number), note=rough)
     for driver in pair.drivers:
-        for figure, value in zip(_TOPICS, (driver.share * pair.value, driver.without), strict=True):
+        for figure, value in zip(_TOPIC_FIGURES, (driver.share * pair.value, driver.without), strict=True):
             yield LongRow(**common, figure=figure, unit=unit, topic=driver.topic, estimate=value)
 
 

@@ -24,7 +24,7 @@ from topics.decimals import decimal, round_roughly
 _NAME_WIDTH, _FIGURE_WIDTH = 24, 14
 _MOST_DRIVERS = 3  # topics named on each side
 _MOST_LINES = 8  # topics named in a note
-_NO_NUMBER = 100_000  # more than anybody plays
+_MOST_NEEDED = 100_000  # more than anybody plays
 
 
 def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
@@ -285,16 +285,18 @@ def _needed_words(pair: Pair, found: Comparison) -> str:
     if found.estimand == "these":
         if math.isnan(trials):
             return ""
-        return "no number of trials" if trials > _NO_NUMBER else f"roughly {round_roughly(trials)} trials of each topic"
+        return (
+            "no number of trials" if trials > _MOST_NEEDED else f"roughly {round_roughly(trials)} trials of each topic"
+        )
     if math.isnan(topics):
         return ""
-    if topics > _NO_NUMBER:
+    if topics > _MOST_NEEDED:
         return "no number of topics: the systems hardly differ"
     of_trials = (
         ""
         if math.isnan(trials)
         else "; more trials of these topics would not do"
-        if trials > _NO_NUMBER
+        if trials > _MOST_NEEDED
         else f", or roughly {round_roughly(trials)} trials of each topic"
     )
     return f"roughly {round_roughly(topics)} topics like these{of_trials}"

@@ -26,8 +26,8 @@ from topics.decimals import decimal
 
 FORMAT = "harvest-groups/2"
 
-_MORE_WORDS = 0.5  # words in an opening; smaller differences are not reported
-_SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
+_LEAST_WORD_DIFFERENCE = 0.5  # words in an opening; smaller differences are not reported
+_ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on every machine
 _LEGEND = (
     "figure, n: of each group by itself, as in `harvest score`",
     "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); of "
@@ -121,7 +121,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
     longer = {
         group: words - found.words[found.base]
         for group, words in found.words.items()
-        if abs(words - found.words[found.base]) >= _MORE_WORDS
+        if abs(words - found.words[found.base]) >= _LEAST_WORD_DIFFERENCE
     }
     if positional and longer:
         said = ", ".join(f"{group} {decimal(more, 1, signed=True)}" for group, more in longer.items())
@@ -151,7 +151,7 @@ def _too_few_notes(found: Comparison) -> Iterator[str]:
         )
         if sessions < FEWEST:
             yield f"{pluralize(sessions, 'session')} of each group cannot give a p: play at least {FEWEST} trials"
-    elif most >= 2 and least * family > 1 - found.settings.level + _SAME:
+    elif most >= 2 and least * family > 1 - found.settings.level + _ROUNDING:
         yield (
             f"{most} topics cannot give a p below {least:.2g}, which is not small enough for "
             f"{pluralize(family, 'comparison')}: play more topics, or ask for fewer measures (-m)"

@@ -185,7 +185,7 @@ def _compare_group(
         return lost_attempts(key, understood[key], name, recorded, material, topics)
 
     def between(key: Key, one: str, other: str) -> Difference:
-        lost, missing = _without_a_pair(material, names[one], names[other])
+        lost, missing = _count_unpaired(material, names[one], names[other])
 
         below, above = (
             WithLost(values[group].get(key, {}), gone(key, names[group]).beside(names[beside]))
@@ -231,7 +231,7 @@ def _compare_group(
         nulls=nulls,
         family=sum(not math.isnan(one.p) for one in differences),
         settings=settings,
-        words={group: _opening(material, name, unit) for group, name in names.items()},
+        words={group: _mean_opening_length(material, name, unit) for group, name in names.items()},
         unit=unit,
         notes=(
             *table.notes,
@@ -240,7 +240,7 @@ def _compare_group(
     )
 
 
-def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]:
+def _count_unpaired(material: Material, one: str, other: str) -> tuple[int, int]:
     """Return the number of trials with an invalid side, and the number of trials with a side that is not recorded."""
     sides = (one, other)
     done = Counter((one.key.topic, one.key.trial) for one in material.finished if one.key.system in sides)
@@ -249,6 +249,6 @@ def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]
     return len(lost), len((planned | done.keys()) - lost - {trial for trial, count in done.items() if count == 2})
 
 
-def _opening(material: Material, system: str, unit: Unit) -> float:
+def _mean_opening_length(material: Material, system: str, unit: Unit) -> float:
     counts = [length(one.turns[0].said, unit) for one in material.finished if one.key.system == system and one.turns]
     return sum(counts) / len(counts) if counts else math.nan

@@ -84,10 +84,10 @@ def _count_common_start(left: Sequence[str], right: Sequence[str]) -> int:
     )
 
 
-_NARROWEST = 36  # columns for each side; with fewer, one is printed below the other
-_BETWEEN = " │ "
+_LEAST_COLUMN_WIDTH = 36  # columns for each side; with fewer, one is printed below the other
+_SEPARATOR = " │ "
 # Below this share of common words nearly everything differs, and marks would make it harder to read.
-_FEW = 0.3
+_LEAST_COMMON = 0.3
 
 # Characters of what came with an answer; `harvest show` of one conversation has more.
 _LONGEST_PART = 400
@@ -98,14 +98,14 @@ _MARKS = ("bold underline red", "bold underline blue")
 def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Console) -> Iterator[Text]:
     """Yield the printed lines of one pair. Lines are no wider than the console unless a single word is."""
     page = _Page(console)
-    flipped = set(pair.flipped)
-    yield from page.across(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
+    flipped = set(pair.differing_turns)
+    yield from page.print_across(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
     both = (pair.left, pair.right)
     titles = [
         f"{side.name} · attempt {one.attempt}" if one and one.attempt > 1 else side.name
         for side, one in zip(sides, both, strict=True)
     ]
-    yield from page.beside(*(Text(printable(title, line=True), style="bold") for title in titles))
+    yield from page.print_beside(*(Text(printable(title, line=True), style="bold") for title in titles))
     yield page.rule()
     turns = [{turn.number: turn for turn in one.turns} if one else {} for one in both]
     for place, number in enumerate(sorted(turns[0].keys() | turns[1].keys())):
@@ -115,7 +115,7 @@ def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Consol
         yield from _user_turn(page, number, mine, other)
         yield from _system_turn(page, number, mine, other, flipped=number in flipped)
     yield page.rule()
-    yield from page.beside(*(_outcome_text(one) for one in both))
+    yield from page.print_beside(*(_outcome_text(one) for one in both))
 
 
 def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
@@ -123,8 +123,8 @@ def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
     told = [f"{pair.topic}  trial {pair.trial}"]
     for side, one in zip(sides, (pair.left, pair.right), strict=True):
         told.append(f"{side.name}: {(label_line(one) or outcome_words(one)) if one else 'no valid attempt'}")
-    if pair.flipped:
-        told.append("differ at " + ", ".join(f"S{turn}" for turn in pair.flipped))
+    if pair.differing_turns:
+        told.append("differ at " + ", ".join(f"S{turn}" for turn in pair.differing_turns))
     return printable("  ".join(told), line=True)
 
 
@@ -148,36 +148,36 @@ class _Page:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.width = console.width
-        self.column = (self.width - len(_BETWEEN)) // 2
+        self.column = (self.width - len(_SEPARATOR)) // 2
         self.coloured = console.color_system is not None and not console.no_color
 
     @property
-    def stacked(self) -> bool:
-        return self.column < _NARROWEST
+    def is_stacked(self) -> bool:
+        return self.column < _LEAST_COLUMN_WIDTH
 
     def rule(self) -> Text:
-        if self.stacked:
+        if self.is_stacked:
             return Text("─" * self.width, style="dim")
         return Text("─" * (self.column + 1) + "┼" + "─" * (self.column + 1), style="dim")
 
-    def across(self, text: Text) -> Iterator[Text]:
+    def print_across(self, text: Text) -> Iterator[Text]:
         yield from self._wrap(text, self.width)
 
-    def beside(self, left: Text, right: Text) -> Iterator[Text]:
-        if self.stacked:
-            yield from self.across(left)
-            yield from self.across(right)
+    def print_beside(self, left: Text, right: Text) -> Iterator[Text]:
+        if self.is_stacked:
+            yield from self.print_across(left)
+            yield from self.print_across(right)
             return
         for mine, other in zip_longest(self._wrap(left, self.column), self._wrap(right, self.column)):
             line = Text().append_text(mine) if mine else Text()  # its style applies to its own words only
             line.pad_right(self.column - line.cell_len)
-            line.append(_BETWEEN.rstrip(), style="dim")
+            line.append(_SEPARATOR.rstrip(), style="dim")
             if other:
                 line.append(" ")
                 line.append_text(other)
             yield line
 
-    def marked(self, text: str, apart: Sequence[tuple[int, int]], side: int) -> Text:
+    def mark_spans(self, text: str, apart: Sequence[tuple[int, int]], side: int) -> Text:
         found = Text()
         at = 0
         for start, end in apart:
@@ -201,8 +201,8 @@ def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) 
         and other
         and (mine.said, mine.state, mine.user, mine.act) == (other.said, other.state, other.user, other.act)
     ):
-        yield from page.across(_user_heading(number, mine))
-        yield from page.across(Text(printable(mine.said)))
+        yield from page.print_across(_user_heading(number, mine))
+        yield from page.print_across(Text(printable(mine.said)))
         return
     found = compare_words(mine.said, other.said) if mine and other else None
     told = []
@@ -211,8 +211,8 @@ def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) 
             told.append(Text(f"no turn {number}", style="dim"))
             continue
         heading = _user_heading(number, turn).append("\n")
-        told.append(heading.append_text(page.marked(turn.said, _differing_stretches(found, side), side)))
-    yield from page.beside(told[0], told[1])
+        told.append(heading.append_text(page.mark_spans(turn.said, _differing_stretches(found, side), side)))
+    yield from page.print_beside(told[0], told[1])
 
 
 def _user_heading(number: int, turn: Turn) -> Text:
@@ -233,13 +233,13 @@ def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None
         if Counter(parts[0]) == Counter(parts[1]):
             came = f"; the same {pluralize(len(parts[0]), 'part')} came with it" if parts[0] else ""
         said = _compared_words(found, replies[0], replies[1]) + came
-        yield from page.across(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
+        yield from page.print_across(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
     own = [list((Counter(parts[side]) - Counter(parts[1 - side])).elements()) for side in (0, 1)]
     told = [
-        Text() if turn is None else _answer(page, turn, _differing_stretches(found, side), own[side], side)
+        Text() if turn is None else _answer_text(page, turn, _differing_stretches(found, side), own[side], side)
         for side, turn in enumerate((mine, other))
     ]
-    yield from page.beside(told[0], told[1])
+    yield from page.print_beside(told[0], told[1])
 
 
 def _compared_words(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:
@@ -252,16 +252,16 @@ def _compared_words(found: WordDifferences, mine: SystemTurn, other: SystemTurn)
     share = f"{100 * found.common:.0f}% of the words in common"
     if found.common == 1:
         return "the same words, with other white space"
-    return share + (", so none are marked" if found.common < _FEW else "")
+    return share + (", so none are marked" if found.common < _LEAST_COMMON else "")
 
 
 def _differing_stretches(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]]:
-    if found is None or found.common < _FEW:
+    if found is None or found.common < _LEAST_COMMON:
         return ()
     return (found.left, found.right)[side]
 
 
-def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
+def _answer_text(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
     """Return the printed answer of one side. `apart` are the spans of its text that differ; `parts` are the attached
     parts that only this answer has."""
     if turn.reply is None:
@@ -272,11 +272,11 @@ def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Se
         found.append(f" {turn.reply.seconds:.1f} s", "dim")
     if turn.reply.finish:
         found.append(printable(f" finish={turn.reply.finish}", line=True), "dim")
-    found.append("\n").append_text(page.marked(turn.reply.answer.text, apart, side))
+    found.append("\n").append_text(page.mark_spans(turn.reply.answer.text, apart, side))
     for part in parts:
         shown = printable(part, line=True)
         cut = shown if len(shown) <= _LONGEST_PART else f"{shown[:_LONGEST_PART]}…"
-        found.append("\n").append_text(page.marked(cut, [(0, len(cut))], side))
+        found.append("\n").append_text(page.mark_spans(cut, [(0, len(cut))], side))
     if turn.route is not None:
         found.append(printable(f"\n{turn.route.rule} ({turn.route.version}) -> {turn.route.target}"), "dim")
     return found

@@ -36,7 +36,7 @@ class ConversationPair:
     right: Conversation | None
 
     @property
-    def flipped(self) -> tuple[int, ...]:
+    def differing_turns(self) -> tuple[int, ...]:
         """Numbers of the turns, from 1, whose labels differ between the sides."""
         if self.left is None or self.right is None:
             return ()
@@ -141,13 +141,13 @@ def label_differences(pairs: Sequence[ConversationPair]) -> Iterator[LabelDiffer
             if labels[0] != labels[1]:
                 apart[labels] = apart.get(labels, 0) + 1
         within = (
-            _differ_within(turn, [(one.topic, one.left) for one in pairs]),
-            _differ_within(turn, [(one.topic, one.right) for one in pairs]),
+            _differing_share(turn, [(one.topic, one.left) for one in pairs]),
+            _differing_share(turn, [(one.topic, one.right) for one in pairs]),
         )
         yield LabelDifference(turn, len(both), dict(sorted(apart.items())), within)
 
 
-def _differ_within(turn: int, conversations: Sequence[tuple[str, Conversation | None]]) -> float:
+def _differing_share(turn: int, conversations: Sequence[tuple[str, Conversation | None]]) -> float:
     by_topic: dict[str, list[str]] = {}
     for topic, one in conversations:
         label = _labels(one).get(turn) if one else None

@@ -35,12 +35,12 @@ def choice_line(choice: Choice, done: str) -> str:
     if choice.took:
         found.append(f"took the answer for {choice.took}")
     if choice.probability is not None:
-        found.append(f"P({done}) = {_share(choice.probability)}")
+        found.append(f"P({done}) = {_share_text(choice.probability)}")
     if choice.leaving:
-        reasons = ", ".join(f"{reason} {_share(share)}" for reason, share in choice.leaving.items())
-        found.append(f"P(leaving) = {_share(choice.hazard)} ({reasons})")
+        reasons = ", ".join(f"{reason} {_share_text(share)}" for reason, share in choice.leaving.items())
+        found.append(f"P(leaving) = {_share_text(choice.hazard)} ({reasons})")
     if choice.coverage is not None:
-        found.append(f"need met {_share(choice.coverage)}")
+        found.append(f"need met {_share_text(choice.coverage)}")
     if choice.noise:
         found.append("changed " + ", ".join(f"{kind} {did} of {could}" for kind, (could, did) in choice.noise.items()))
     if choice.refused:
@@ -58,7 +58,7 @@ def fault_words(turn: WordedTurn) -> str:
     return f"{turn.fault} ({FAULTS[turn.fault]}{kept})"
 
 
-def _share(share: float) -> str:
+def _share_text(share: float) -> str:
     return f"{share:.3g}"
 
 
@@ -101,13 +101,13 @@ def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, An
         "ended_at": conversation.ended_at,
     }
     if whole:
-        row["turns"] = [_turn(turn) for turn in conversation.turns]
+        row["turns"] = [_turn_row(turn) for turn in conversation.turns]
         ended = conversation.outcome.choice if conversation.outcome else None
         row["choice"] = choice_row(ended) if ended else None
     return row
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _turn_row(turn: Turn) -> dict[str, Any]:
     reply = turn.reply
     return {
         "turn": turn.number,

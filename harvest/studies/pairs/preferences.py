@@ -23,7 +23,7 @@ from topics.identity import generator
 
 _VALUES: Mapping[str, float | None] = {"left": 1.0, "tie": 0.5, "right": 0.0, "unsure": None}
 # The number of a pair, who judged it, and the choice: `left`, `right`, `tie` or `unsure`.
-Said = tuple[int, str, str]
+GivenJudgment = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def read_key(path: str | PathLike[str]) -> PairKey:
 
 def preferences(
     key: PairKey,
-    said: Sequence[Said],
+    said: Sequence[GivenJudgment],
     *,
     clusters: Mapping[str, str] | None = None,
     level: float = 0.95,
@@ -138,7 +138,7 @@ def preferences(
         sides=tuple(_side_bias(who, judged, level, seed) for who in (("", *people) if len(people) > 1 else ("",))),
         agreement=agreement(
             [[_VALUES[one] for one in own.values()] for own in judged.values()],
-            [_unit(pairs[number].topic, within) for number in judged],
+            [_topic_unit(pairs[number].topic, within) for number in judged],
             level=level,
         ),
     )
@@ -169,7 +169,7 @@ def _preference_between(
         if values:
             by_topic.setdefault(pair.topic, []).append(sum(values) / len(values))
     means = {topic: sum(values) / len(values) for topic, values in by_topic.items()}
-    units = [_unit(topic, clusters) for topic in means]
+    units = [_topic_unit(topic, clusters) for topic in means]
     rng = generator(seed, "preferences", first, second)
     tested = compare_with_half(list(means.values()), rng, level=level, clusters=units)
     return Preferred(
@@ -203,5 +203,5 @@ def _side_bias(who: str, judged: Mapping[int, Mapping[str, str]], level: float, 
     return Side(who, tested.value, tested.interval, tested.p, decided)
 
 
-def _unit(topic: str, clusters: Mapping[str, str]) -> tuple[str, str]:
+def _topic_unit(topic: str, clusters: Mapping[str, str]) -> tuple[str, str]:
     return ("cluster", clusters[topic]) if topic in clusters else ("topic", topic)

@@ -36,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 # and the upper end of its interval at most the second, which takes about 30 trials.
 SEEN_ENOUGH, SURELY = 0.05, 0.2
 
-_LARGEST = 1_000_000  # trials
+_MOST_TRIALS = 1_000_000  # trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ def plan_spending(
     asked, key = planned_measure(measure, settings, audit)
     topics = [topic.id for topic in audit.topics.topics]
     whole = sum(audit.trials_with(topic) for topic in audit.topics.topics) if total is None else total
-    if not FLOOR * len(topics) <= whole <= _LARGEST:
+    if not FLOOR * len(topics) <= whole <= _MOST_TRIALS:
         raise InputError(
             f"{whole} trials of each system cannot be shared among {len(topics)} topics",
-            allowed=f"from {FLOOR * len(topics)} ({FLOOR} trials of each topic) to {_LARGEST:,}",
+            allowed=f"from {FLOOR * len(topics)} ({FLOOR} trials of each topic) to {_MOST_TRIALS:,}",
             advice="give another --total, or more trials in the audit",
         )
     going_on = [system.name for system in audit.systems if system.session != "fresh"]

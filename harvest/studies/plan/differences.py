@@ -42,8 +42,8 @@ Powers = Mapping[Estimand, Power]
 _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TRIALS = 4_000_000  # drawn for one design
 _TAIL = 4.0  # standard deviations to the unseen topic if differences are normal
-_NOTABLE = 0.005  # half a point of a share
-_TOO_MANY = 100_000  # more than anybody plays
+_LEAST_REPORTED = 0.005  # half a point of a share
+_MOST_NEEDED = 100_000  # more than anybody plays
 _ASSUMED = {
     "mean": f"{100 * pilots.MEAN:g}% pass, as in tau-bench",
     "between": f"topics have {100 * pilots.ICC:g}% of the variance (ICC, as in tau-bench)",
@@ -103,7 +103,7 @@ class DifferenceModel:
     def _alpha(self) -> float:
         return (1 - self.basis.settings.level) / self.pairs
 
-    def cautious(self, mix: Mix) -> Power | None:
+    def cautious_power(self, mix: Mix) -> Power | None:
         """Return the power for topics like these if systems × topics varied by the pilot's upper 80% limit. Returns
         None if this limit is unknown or not larger than the estimate."""
         one, upper = self.components, self.upper_interaction
@@ -163,7 +163,7 @@ class DifferenceModel:
                 yield {"figure": figure, "unit": unit, "estimand": estimand, "estimate": value}
 
     def head(self, grid: Grid[Powers]) -> dict[str, Any]:
-        one, cautious = self.components, self.cautious(grid.present.mix)
+        one, cautious = self.components, self.cautious_power(grid.present.mix)
         return {
             "measure": self.key[0],
             "turn": self.key[1],
@@ -224,13 +224,13 @@ class DifferenceModel:
             size = 100 * self.difference
             meant = plan_words.points(100 * size)
             yield f"--detect {size:g} is {plan_words.points(size)}; for {meant} give --detect {100 * size:g}."
-        if present.uneven:  # which the grid of equal trials does not show
+        if present.is_uneven:  # which the grid of equal trials does not show
             said = "; ".join(f"{words}: {self._cell(estimand, present)}" for estimand, words in ESTIMANDS.items())
             yield (
                 f"The audit as it stands, {present}: found, ± half the interval, {said}. Its trials were dealt to "
                 "simulated topics at random; where topics that vary more have more of them, these topics do better."
             )
-        if (cautious := self.cautious(present.mix)) is not None:
+        if (cautious := self.cautious_power(present.mix)) is not None:
             yield (
                 "The pilot's spreads are estimates: were systems × topics to vary by their upper 80% limit, "
                 f"{present} would find it in {plan_words.in_percent(cautious.found)} of studies of topics like these."
@@ -249,15 +249,15 @@ class DifferenceModel:
                 f"{start}: no design below with {own} finds it in 4 studies of 5; about "
                 f"{beyond['trials_of_these']:,.0f} trials of each would."
             )
-        topics, trials, many = beyond["topics"], beyond["trials"], f"only more than {_TOO_MANY:,}"
-        if trials < _TOO_MANY:
+        topics, trials, many = beyond["topics"], beyond["trials"], f"only more than {_MOST_NEEDED:,}"
+        if trials < _MOST_NEEDED:
             by_trials = f"about {trials:,.0f} trials of {own} would, too"
         else:
             by_trials = f"{'no number of' if math.isinf(trials) else many} trials of {own} would"
-        each = "such numbers of trials" if present.uneven else f"{pluralize(present.trials, 'trial')} of each"
+        each = "such numbers of trials" if present.is_uneven else f"{pluralize(present.trials, 'trial')} of each"
         return (
             f"{start}: no design below finds it in 4 studies of 5; "
-            f"{f'about {topics:,.0f}' if topics < _TOO_MANY else many} topics with {each} would; {by_trials}."
+            f"{f'about {topics:,.0f}' if topics < _MOST_NEEDED else many} topics with {each} would; {by_trials}."
         )
 
     def _grounds(self) -> Iterator[str]:
@@ -352,7 +352,7 @@ def plan_difference(
     pilots.refuse_difference(components, difference, key)
     notes = pilot.notes if pilot else ()
     moved = pilot is not None and components.shape == "yes or no" and "mean" not in given
-    if pilot and moved and abs(pilot.mean - components.mean) > _NOTABLE:
+    if pilot and moved and abs(pilot.mean - components.mean) > _LEAST_REPORTED:
         level = f"at {100 * components.mean:.1f}%, which is simulated"
         if pilot.systems == 1:
             said = (

@@ -23,7 +23,7 @@ from topics.errors import InputError, Place
 WANTED = 0.8
 
 _MOST_TRIALS = 40_000  # of one design, over all topics: more takes minutes to simulate
-_TIMES = (0.5, 1, 2, 4)  # of the audit's own topics and trials: the grid
+_MULTIPLIERS = (0.5, 1, 2, 4)  # of the audit's own topics and trials: the grid
 
 Mix = tuple[int, ...]  # trials of each topic
 Simulated = TypeVar("Simulated")
@@ -108,12 +108,12 @@ class Design(Generic[Simulated]):
         return mean_trials(self.mix)
 
     @property
-    def uneven(self) -> bool:
+    def is_uneven(self) -> bool:
         return len(set(self.mix)) > 1
 
     def __str__(self) -> str:
         each = pluralize(self.trials, "trial")
-        if self.uneven:
+        if self.is_uneven:
             each = f"{min(self.mix)} to {max(self.mix)} trials ({sum(self.mix):,} of each system)"
         return f"{pluralize(self.topics, 'topic')} × {each}"
 
@@ -192,7 +192,7 @@ def doubled_mixes(mix: Mix) -> list[Mix]:
 
 
 def _multiples(own: int, least: int) -> list[int]:
-    return sorted({max(least, round(own * times)) for times in _TIMES})
+    return sorted({max(least, round(own * times)) for times in _MULTIPLIERS})
 
 
 def _costs(audit: Audit, observed: tuple[float, float] | None, mix: Mix) -> tuple[int, float]:

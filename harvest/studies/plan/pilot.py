@@ -36,9 +36,9 @@ MEAN, ICC = 0.6, 0.45
 INTERACTION = 0.25
 
 _LEAST_SHARE, _LEAST_VALUE = 1e-5, 1e-9  # differences to plan for, of percentages and of other measures
-_UPPER = 0.6  # level of the two-sided interval whose high end is the upper 80% limit
-_PLACES = 99  # at which the chances of topics are tabulated
-_FULLEST = 0.995  # largest part between topics of the variance that a mean allows
+_UPPER_LEVEL = 0.6  # level of the two-sided interval whose high end is the upper 80% limit
+_QUANTILES = 99  # at which the chances of topics are tabulated
+_LARGEST_PART = 0.995  # largest part between topics of the variance that a mean allows
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
@@ -85,15 +85,15 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
     if not by_system:
         raise InputError(f"{where}: no trial has a value of {trial_values.key_name(key)}", advice="plan without --from")
     tables, pooled = list(by_system.values()), measure.declaration is RECOVERY
-    mean = float(np.nanmean([np.nanmean(table if pooled else _means(table)) for table in tables]))
+    mean = float(np.nanmean([np.nanmean(table if pooled else _topic_means(table)) for table in tables]))
     coming = _recovery_shares(material, list(by_system), where) if pooled else None
     if len(tables) > 1:
         cells = np.stack(tables)
-        split = across_systems(cells, level=_UPPER)
+        split = across_systems(cells, level=_UPPER_LEVEL)
         _refuse_unsplit(split.trial.value, split.trial.interval.note, where, measure.declaration)
         topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
-        return Pilot(mean, topic, both, trial, upper_interaction(cells, level=_UPPER), len(tables), notes, coming)
-    nested = within_system(tables[0], level=_UPPER)
+        return Pilot(mean, topic, both, trial, upper_interaction(cells, level=_UPPER_LEVEL), len(tables), notes, coming)
+    nested = within_system(tables[0], level=_UPPER_LEVEL)
     _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where, measure.declaration)
     return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, 1, notes, coming)
 
@@ -142,17 +142,17 @@ def pilot_cells(
     return tables, (*notes, *lost)
 
 
-def _means(cells: Floats) -> Floats:
+def _topic_means(cells: Floats) -> Floats:
     seen = ~np.isnan(cells)
     counts = seen.sum(axis=1)
     return np.where(counts, np.where(seen, cells, 0.0).sum(axis=1) / np.maximum(1, counts), np.nan)
 
 
-def _figure(value: float, key: Key) -> str:
+def _value_text(value: float, key: Key) -> str:
     return f"{100 * value:g}%" if is_percentage(key[0]) else f"{value:g}"
 
 
-def _size(value: float, key: Key) -> str:
+def _size_text(value: float, key: Key) -> str:
     return f"{100 * value:.4g} points" if is_percentage(key[0]) else f"{value:.4g}"
 
 
@@ -163,7 +163,7 @@ def _shape(declaration: Declaration) -> Shape:
     return "bounded" if math.isfinite(high - low) else "unbounded"
 
 
-def _to_state(declaration: Declaration) -> tuple[str, ...]:
+def _required_options(declaration: Declaration) -> tuple[str, ...]:
     """Return the options that replace a pilot. The spread within topics is not needed for a yes-or-no measure."""
     if declaration is RECOVERY:
         return ("mean", "between", "failing")
@@ -172,7 +172,7 @@ def _to_state(declaration: Declaration) -> tuple[str, ...]:
 
 def _refuse_unsplit(trial: float, why: str, where: str, declaration: Declaration) -> None:
     if math.isnan(trial):
-        *first, last = (f"--{name}" for name in _to_state(declaration))
+        *first, last = (f"--{name}" for name in _required_options(declaration))
         raise InputError(
             f"{where}: the variance cannot be split: {why}",
             advice="play a pilot with at least 2 topics and 2 trials, or leave out --from and state "
@@ -196,7 +196,7 @@ def assumed_components(
         )
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
     if pilot is None and (pooled or shape != "yes or no"):
-        missing = [f"--{name}" for name in _to_state(declaration) if name not in stated]
+        missing = [f"--{name}" for name in _required_options(declaration) if name not in stated]
         if missing and declaration is not MEAN_USEFUL:  # for which tau-bench has data
             raise InputError(
                 f"the variance of {trial_values.key_name(key)} is unknown",
@@ -207,9 +207,9 @@ def assumed_components(
     sources["mean"] = _origin_words("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
-            f"{trial_values.key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing "
+            f"{trial_values.key_name(key)}: the mean {_value_text(mean, key)} is not inside the range, so nothing "
             "could vary",
-            allowed=f"more than {_figure(low, key)} and less than {_figure(high, key)}",
+            allowed=f"more than {_value_text(low, key)} and less than {_value_text(high, key)}",
             advice="state another --mean, or give a pilot that varies",
         )
     room = (mean - low) * (high - mean) if shape != "unbounded" else math.nan
@@ -229,20 +229,21 @@ def assumed_components(
     sources["within"] = "follows" if shape == "yes or no" else _origin_words("within" in stated, pilot)
     if both > between:
         raise InputError(
-            f"--interaction: {_size(math.sqrt(both), key)} is more than the spread between topics of one system",
-            allowed=f"up to {_size(math.sqrt(between), key)}, a part of --between",
+            f"--interaction: {_size_text(math.sqrt(both), key)} is more than the spread between topics of one system",
+            allowed=f"up to {_size_text(math.sqrt(between), key)}, a part of --between",
         )
     if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
         # The mean, on the same side of one half, at which yes or no varies this much: for systems at different levels,
         # that is not their mean.
-        away = math.sqrt(max(0.0, 0.25 - max(between / _FULLEST, between + within)))
+        away = math.sqrt(max(0.0, 0.25 - max(between / _LARGEST_PART, between + within)))
         mean = 0.5 + away if mean >= 0.5 else 0.5 - away
     most = (mean - low) * (high - mean) if shape != "unbounded" else math.inf
     if between >= most:
         what = "--between" if "between" in stated else trial_values.key_name(key)
         raise InputError(
-            f"{what}: topics cannot spread by {_size(math.sqrt(between), key)} around a mean of {_figure(mean, key)}",
-            allowed=f"less than {_size(math.sqrt(most), key)}",
+            f"{what}: topics cannot spread by {_size_text(math.sqrt(between), key)} around a mean of "
+            f"{_value_text(mean, key)}",
+            allowed=f"less than {_size_text(math.sqrt(most), key)}",
             advice="state another --mean or --between, or give a pilot that varies less",
         )
     return Components(shape, mean, between - both, both, max(0.0, within), low, high), sources
@@ -253,15 +254,15 @@ def refuse_difference(components: Components, difference: float, key: Key) -> No
     least = _LEAST_SHARE if is_percentage(key[0]) else _LEAST_VALUE
     if difference < least * (1 - 1e-9):  # as divided by 100
         raise InputError(
-            f"--detect: {_size(difference, key)} is too small a difference to plan for",
-            allowed=f"from {_size(least, key)}",
+            f"--detect: {_size_text(difference, key)} is too small a difference to plan for",
+            allowed=f"from {_size_text(least, key)}",
         )
     most = 2 * min(components.mean - components.low, components.high - components.mean)
     if components.shape != "unbounded" and difference >= most:
         raise InputError(
-            f"--detect: two systems around a mean of {_figure(components.mean, key)} cannot differ by "
-            f"{_size(difference, key)}",
-            allowed=f"less than {_size(most, key)}",
+            f"--detect: two systems around a mean of {_value_text(components.mean, key)} cannot differ by "
+            f"{_size_text(difference, key)}",
+            allowed=f"less than {_size_text(most, key)}",
             advice="state a smaller --detect, or another --mean",
         )
 
@@ -282,7 +283,7 @@ def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping
         raise InputError("--failing is not a percentage of conversations", allowed="above 0, at most 100")
     if share == 1:
         return np.ones((1, 1))
-    weight, places = 1 / ICC - 1, (np.arange(_PLACES) + 0.5) / _PLACES
+    weight, places = 1 / ICC - 1, (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     return beta_quantile(places, share * weight, (1 - share) * weight)[:, None]
 
 

@@ -23,8 +23,8 @@ from topics.counting import pluralize
 
 FORMAT = "harvest-allocation/1"
 
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
+_PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_YAML_WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 _WIDTH = 78  # columns
 
 
@@ -128,7 +128,7 @@ def trials_lines(one: Spending) -> str:
     """Return `trials:` and, if topics have different numbers of trials, `trials_of:` for an audit."""
     own = []
     for each in one.topics:
-        plain = _PLAIN.fullmatch(each.topic) and each.topic.lower() not in _WORDS
+        plain = _PLAIN_KEY.fullmatch(each.topic) and each.topic.lower() not in _YAML_WORDS
         if each.trials != one.usual:
             own.append(f"{each.topic if plain else json.dumps(each.topic)}: {each.trials}")
     lines = [f"trials: {one.usual}"]

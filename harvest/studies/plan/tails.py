@@ -34,7 +34,7 @@ from topics.identity import generator
 
 TailPowers = Mapping[str, TailPower]  # by system
 
-_MOST = 0.5  # share of a design's studies with an interval, below which a system is not reported
+_LEAST_WITH_INTERVAL = 0.5  # share of a design's studies with an interval, below which a system is not reported
 _BELOW: Callable[[TailPower], float] = attrgetter("below")
 _ABOVE: Callable[[TailPower], float] = attrgetter("above")
 
@@ -77,7 +77,7 @@ class TailsModel:
 
     def smallest(self, grid: Grid[TailPowers]) -> Design[TailPowers] | None:
         """Return the cheapest design with the wanted power for both bounds, or None."""
-        return grid.smallest(lambda powers: least_shown(powers, lambda one: min(one.below, one.above)))
+        return grid.smallest(lambda powers: smallest_power(powers, lambda one: min(one.below, one.above)))
 
     @property
     def values(self) -> dict[str, float]:
@@ -134,7 +134,7 @@ class TailsModel:
     def answer(self, grid: Grid[TailPowers]) -> str:
         """Return a sentence on what the audit's own design would show."""
         now = grid.present
-        lower, higher = least_shown(now.power, _BELOW), least_shown(now.power, _ABOVE)
+        lower, higher = smallest_power(now.power, _BELOW), smallest_power(now.power, _ABOVE)
         if math.isnan(lower):
             return f"{now} give no interval of {self._name}: {next(iter(now.power.values())).note}."
         above, below = ("miss", "keep") if worst_end(self.tail) == "low" else ("keep", "miss")
@@ -148,14 +148,14 @@ class TailsModel:
         advice = "No design below shows both in 4 studies of 5: topics help more than trials, or use a larger --detect."
         smallest = self.smallest(grid)
         if smallest is not None:
-            shares = (in_percent(least_shown(smallest.power, take)) for take in (_BELOW, _ABOVE))
+            shares = (in_percent(smallest_power(smallest.power, take)) for take in (_BELOW, _ABOVE))
             advice = cheapest(grid, smallest, "shows both", " and ".join(shares))
         return Words(
             advice=[advice],
             grounds=list(self._grounds(grid)),
             tables=[
-                (f"bound {self.distance:g} above it: shown {above}", lambda one: _cell(one, _BELOW)),
-                (f"bound {self.distance:g} below it: shown {below}", lambda one: _cell(one, _ABOVE)),
+                (f"bound {self.distance:g} above it: shown {above}", lambda one: _power_cell(one, _BELOW)),
+                (f"bound {self.distance:g} below it: shown {below}", lambda one: _power_cell(one, _ABOVE)),
             ],
             legend=list(self._legend(grid)),
         )
@@ -169,7 +169,7 @@ class TailsModel:
         if len(self.systems) > 1:
             yield "each system is simulated, with bounds around its own; shown is the one of which least can be shown"
         for system, power in grid.present.power.items():
-            if power.with_interval < _MOST and grid.present.topics >= self.least_topics:
+            if power.with_interval < _LEAST_WITH_INTERVAL and grid.present.topics >= self.least_topics:
                 yield (
                     f"{printable(system, line=True)}: most studies have no interval of it ({power.note}); it is left "
                     "out where that is so"
@@ -191,23 +191,23 @@ class TailsModel:
                 else "a mean of the worst depends on a few topics"
             )
             yield f"no interval: {why}, so {self.least_topics} topics are the fewest; more trials do not replace them"
-        some = [own.with_interval for own in powers if _MOST <= own.with_interval < 1]
+        some = [own.with_interval for own in powers if _LEAST_WITH_INTERVAL <= own.with_interval < 1]
         if some:
             least = in_percent(min(some))
             yield f"as few as {least} of the studies of a design have an interval; the others show nothing"
 
 
-def _cell(design: Design[TailPowers], take: Callable[[TailPower], float]) -> Text:
+def _power_cell(design: Design[TailPowers], take: Callable[[TailPower], float]) -> Text:
     width = max((one.width for one in _with_intervals(design.power)), default=math.nan)
-    return share_cell(least_shown(design.power, take), f" ±{width / 2:.4f}", "no interval")
+    return share_cell(smallest_power(design.power, take), f" ±{width / 2:.4f}", "no interval")
 
 
 def _with_intervals(powers: TailPowers) -> list[TailPower]:
     """Return the powers of the systems that have an interval in at least half of the studies."""
-    return [one for one in powers.values() if one.with_interval >= _MOST]
+    return [one for one in powers.values() if one.with_interval >= _LEAST_WITH_INTERVAL]
 
 
-def least_shown(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
+def smallest_power(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
     """Return the smallest value over systems that have an interval in most studies, or NaN without any."""
     return min((take(one) for one in _with_intervals(powers)), default=math.nan)
 

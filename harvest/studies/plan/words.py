@@ -11,7 +11,7 @@ from harvest.studies.plan.grid import WANTED, Design, Grid, Simulated
 
 ONE_SYSTEM = "one system: what is compared are two audits of it; turns are of one of them"
 
-_ALIKE = 2.0  # standard errors of simulation within which two powers count as equal
+_EQUAL_WITHIN = 2.0  # standard errors of simulation within which two powers count as equal
 _DIGITS = 6  # the precision of a simulation
 
 
@@ -41,7 +41,7 @@ def which_helps(topics: Found, trials: Found) -> str:
     far = topics.found - trials.found
     if math.isnan(far):
         return "trials" if math.isnan(topics.found) and not math.isnan(trials.found) else "either"
-    if abs(far) <= _ALIKE * math.hypot(topics.found_error, trials.found_error):
+    if abs(far) <= _EQUAL_WITHIN * math.hypot(topics.found_error, trials.found_error):
         return "either"
     return "topics" if far > 0 else "trials"
 

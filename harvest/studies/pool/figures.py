@@ -20,7 +20,7 @@ FORMAT = "harvest-pool/2"
 COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "systems", "where")
 
 # Most places listed for one thing.
-_MOST = 20
+_MOST_PLACES = 20
 
 
 def _count_rows(entities: Sequence[Entity], words: Sequence[PooledText]) -> Iterator[tuple[str, int, int, int, int]]:
@@ -108,7 +108,7 @@ def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
 def _sheet_row(names: Sequence[str], one: Entity | PooledText, criterion: str, text: str, judged: str) -> Row:
     conversations = {(place.run, place.conversation.trial_id, place.conversation.attempt) for place in one.where}
     places = list(dict.fromkeys(f"{names[place.run]} {place}".strip() for place in one.where))
-    more = f"; {len(places) - _MOST} more" if len(places) > _MOST else ""
+    more = f"; {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
     return {
         "topic": one.topic,
         "criterion": criterion,
@@ -117,5 +117,5 @@ def _sheet_row(names: Sequence[str], one: Entity | PooledText, criterion: str, t
         "times": str(len(one.where)),
         "conversations": str(len(conversations)),
         "systems": str(len({place.conversation.key.system for place in one.where})),
-        "where": "; ".join(places[:_MOST]) + more,
+        "where": "; ".join(places[:_MOST_PLACES]) + more,
     }

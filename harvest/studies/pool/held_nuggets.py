@@ -30,7 +30,7 @@ from topics.identity import generator
 FORMAT = "harvest-nuggets/2"
 
 READINGS = ("strict all", "strict vital", "partial all", "partial vital")
-_WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_support": 0.5}}
+_SUPPORT_VALUES = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_support": 0.5}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class HeldFigure:
     unassigned: int
 
 
-def recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
+def nugget_recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
     """Return the nugget recall of one conversation, in [0, 1], or NaN if no nugget counts in this reading."""
     how, which = reading.split()
     counted = [text for text, importance in wanted.items() if which == "all" or importance == which]
-    worth = _WORTH[how]
+    worth = _SUPPORT_VALUES[how]
     return math.fsum(worth.get(said[text], 0.0) for text in counted) / len(counted) if counted else math.nan
 
 
@@ -74,7 +74,7 @@ def held_figures(
         cells: dict[str, list[list[float]]] = {topic: [] for topic in topics}
         for one in done:
             nuggets = wanted[one.key.topic]
-            cells[one.key.topic].append([recall(nuggets, said[id(one)], reading) for reading in READINGS])
+            cells[one.key.topic].append([nugget_recall(nuggets, said[id(one)], reading) for reading in READINGS])
         most = max(map(len, cells.values()), default=1)
         values = np.full((len(topics), most, len(READINGS)), math.nan)
         for row, topic in enumerate(topics):

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.probes.findings import Noted, Probed, notes_of
-from harvest.studies.probes.rows import CRITERION, D_PRIME, family, meaning, undecided_measure
+from harvest.studies.probes.findings import NotedCase, ProbeFindings, omission_notes
+from harvest.studies.probes.rows import CRITERION, D_PRIME, explain_measure, measure_family, undecided_measure
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
 from harvest.tables.figures import estimand_of
@@ -25,10 +25,12 @@ from topics.counting import pluralize
 
 FORMAT = "harvest-findings/2"
 
-_LONGEST = 240  # characters of an answer that are shown, around the words that decided
+_LONGEST_TEXT = 240  # characters of an answer that are shown, around the words that decided
 
 
-def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()) -> Iterator[RenderableType]:
+def finding_tables(
+    probed: ProbeFindings, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()
+) -> Iterator[RenderableType]:
     """Yield a table for each system, and then explanations of the measures. `wanted` names the measures in the
     tables; () means all."""
     whole = [row for row in rows if row.topic is None and row.entity is None]
@@ -55,7 +57,7 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
                 )
             if name == D_PRIME:
                 yield Text(f"{name}: {row.note}", style="dim")
-    said = dict.fromkeys((family(name), meaning(name)) for name in measures)
+    said = dict.fromkeys((measure_family(name), explain_measure(name)) for name in measures)
     for name, words in said:
         yield Text(f"{name}: {words}", style="dim")
     if measures:
@@ -102,7 +104,7 @@ def _end_text(measure: str, value: float) -> str:
     return _value_text(measure, value).removesuffix("%")
 
 
-def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
+def case_lines(noted: Sequence[NotedCase]) -> Iterator[Text]:
     """Yield lines for every answer that counts: the user's turn, the answer, the deciding words and the verdict."""
     for key, of_one in groupby(noted, key=lambda one: one.key):
         yield Text(
@@ -122,10 +124,10 @@ def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
             if first.act != "justify":  # reasons are not recognised by phrases
                 yield Text(f"  {_decided_cell(first)}", style="cyan")
             for one in same:
-                yield Text(f"  {one.case.measure}: {_yes_words(one)}", style="green" if one.case.yes else "yellow")
+                yield Text(f"  {one.case.measure}: {_outcome_text(one)}", style="green" if one.case.yes else "yellow")
 
 
-def _decided_cell(one: Noted) -> str:
+def _decided_cell(one: NotedCase) -> str:
     nothing = "it is no refusal" if (one.act, one.verdict) == ("harmless", "right") else "nothing in it decides"
     kinds = (("right", one.right), ("wrong", one.wrong))
     said = [
@@ -134,7 +136,7 @@ def _decided_cell(one: Noted) -> str:
     return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else f" ({nothing})")
 
 
-def _yes_words(one: Noted) -> str:
+def _outcome_text(one: NotedCase) -> str:
     if one.case.yes is None:
         return "undecided, not counted" if one.case.undecided else "not labelled, not counted"
     return ("yes" if one.case.yes else "no") + (", undecided" if one.case.undecided else "")
@@ -143,21 +145,21 @@ def _yes_words(one: Noted) -> str:
 def _cut_text(text: str, words: Sequence[str]) -> str:
     """Return a text on one line. A long text is cut to the part around the first of `words`, or to its beginning."""
     line = " ".join(text.split())
-    if len(line) <= _LONGEST:
+    if len(line) <= _LONGEST_TEXT:
         return printable(line, line=True)
     places = [at for word in words if (at := line.find(" ".join(word.split()))) >= 0]
-    start = max(0, min(places, default=0) - _LONGEST // 2)
-    piece = line[start : start + _LONGEST]
-    more = "…" if start + _LONGEST < len(line) else ""
+    start = max(0, min(places, default=0) - _LONGEST_TEXT // 2)
+    piece = line[start : start + _LONGEST_TEXT]
+    more = "…" if start + _LONGEST_TEXT < len(line) else ""
     return printable(f"{'…' if start else ''}{piece}{more} [{len(text)} characters]", line=True)
 
 
 def findings_form(
-    probed: Probed, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
+    probed: ProbeFindings, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
 ) -> StudyForm:
     """Return the printable form of the findings. `rows` are the figures, and `level` is the confidence level of their
     intervals. `wanted` names the measures in the tables; () means all."""
-    notes, run = notes_of(probed), ", ".join(run_names(runs))
+    notes, run = omission_notes(probed), ", ".join(run_names(runs))
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:
@@ -167,12 +169,12 @@ def findings_form(
     return StudyForm(
         head={"format": FORMAT, "settings": {"level": level}, "notes": list(notes)},
         rows=long_rows,
-        tables=lambda _: (*tables(probed, rows, wanted), *note_lines(probed)),
+        tables=lambda _: (*finding_tables(probed, rows, wanted), *note_lines(probed)),
         sources=sources(runs),
     )
 
 
-def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> StudyForm:
+def answers_form(study: StudyForm, probed: ProbeFindings, noted: Sequence[NotedCase]) -> StudyForm:
     """Return the study with a list of answers. Its head gets every answer that counts, and its tables are replaced by
     the printed list."""
 
@@ -191,6 +193,6 @@ def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> St
     return replace(study, head={**study.head, "turns": answers}, tables=lines)
 
 
-def note_lines(probed: Probed) -> Iterator[Text]:
+def note_lines(probed: ProbeFindings) -> Iterator[Text]:
     """Yield the printed notes on the findings."""
-    return (Text(f"note: {printable(note, line=True)}") for note in notes_of(probed))
+    return (Text(f"note: {printable(note, line=True)}") for note in omission_notes(probed))

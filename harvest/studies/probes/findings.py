@@ -17,7 +17,7 @@ from topics.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedCase:
     """A case with its turns and the words that decided it.
 
     `user` is the probe's name in the protocol. The case began with the user turn `asked`, which has `act`, the text
@@ -42,13 +42,13 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ConversationFindings:
     """The findings in one conversation. `skipped` and `unreached` list steps of the plan. `unread` is the number of
     turns after a wrapper restarted the conversation. `fault` says why the conversation does not follow its plan, and
     is "" if it does."""
 
     key: TrialKey
-    noted: tuple[Noted, ...] = ()
+    noted: tuple[NotedCase, ...] = ()
     skipped: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
     unread: int = 0
@@ -56,15 +56,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbeFindings:
     """The findings in several runs. `found` has an entry for each conversation with a valid attempt; `plans` has the
     probes' plans by run and user."""
 
     material: Material
-    found: tuple[Found, ...]
+    found: tuple[ConversationFindings, ...]
     plans: Mapping[str, Options] = field(default_factory=dict)
 
-    def sides(self) -> Iterator[tuple[str, tuple[Found, ...]]]:
+    def sides(self) -> Iterator[tuple[str, tuple[ConversationFindings, ...]]]:
         """Yield each system and its findings, in the order of the runs."""
         for system in self.material.systems:
             here = tuple(one for one in self.found if one.key.system == system)
@@ -72,7 +72,7 @@ class Probed:
                 yield system, here
 
 
-def read_probes(runs: Sequence[Run]) -> Probed:
+def read_probes(runs: Sequence[Run]) -> ProbeFindings:
     """Read the findings of probes in these runs. Raises InputError for a run without a probe."""
     by_run = [_probes_of_run(run) for run in runs]
     material = gather_runs(runs, whole=True).material
@@ -94,13 +94,13 @@ def read_probes(runs: Sequence[Run]) -> Probed:
         }
         # A system of several runs is called SYSTEM@RUN here, and SYSTEM in its header.
         known = traits.get(key.system) or traits.get(key.system.rpartition("@")[0])
-        found.append(found_in(conversation, by_run[place], material.topics[key.topic], known))
+        found.append(conversation_findings(conversation, by_run[place], material.topics[key.topic], known))
     plans = {
         probe.user if len(runs) == 1 else f"{run.path.name}: {probe.user}": probe.plan
         for run, of_run in zip(runs, by_run)
         for probe in of_run
     }
-    return Probed(material, tuple(found), plans)
+    return ProbeFindings(material, tuple(found), plans)
 
 
 def _probes_of_run(run: Run) -> tuple[Probe, ...]:
@@ -116,13 +116,13 @@ def _probes_of_run(run: Run) -> tuple[Probe, ...]:
     return found
 
 
-def found_in(
+def conversation_findings(
     conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
-) -> Found:
+) -> ConversationFindings:
     """Return the findings of the run's probes in one valid conversation. `traits` are the traits of its users, such
     as their group."""
     key = conversation.key
-    noted: list[Noted] = []
+    noted: list[NotedCase] = []
     skipped: list[str] = []
     unreached: list[str] = []
     unread = 0
@@ -133,7 +133,7 @@ def found_in(
             seen = probe.topic(topic, traits)
             walked = walk(probe.plan, seen, ((one.act, one.answer) for one in said))
         except (InputError, ValueError) as fault:
-            return Found(key, fault=fault.what if isinstance(fault, InputError) else str(fault))
+            return ConversationFindings(key, fault=fault.what if isinstance(fault, InputError) else str(fault))
         labels = {number: one.label for number, one in enumerate(said, 1)}
         replies = {turn.number: turn for turn in conversation.turns}
         for case in list_cases(walked.found, labels):
@@ -141,7 +141,7 @@ def found_in(
         steps = probe.plan.steps
         skipped += [_step_name(steps[place]) for place in walked.skipped]
         unreached += [_step_name(steps[place]) for place in walked.left]
-    return Found(key, tuple(noted), tuple(skipped), tuple(unreached), unread)
+    return ConversationFindings(key, tuple(noted), tuple(skipped), tuple(unreached), unread)
 
 
 def _make_note(
@@ -151,11 +151,11 @@ def _make_note(
     said: Sequence[Spoken],
     found: Sequence[Finding],
     turns: Mapping[int, Turn],
-) -> Noted:
+) -> NotedCase:
     asked, settled = said[case.asked - 1], said[case.turn - 1]
     reply = turns[asked.turn].reply
     first, last = found[case.asked - 1], found[case.turn - 1]
-    return Noted(
+    return NotedCase(
         key=key,
         user=probe.user,
         case=case,
@@ -178,13 +178,13 @@ def _step_name(step: Step) -> str:
     return f"{step.kind} {step.fact}" + (f", {step.how}" if step.how else "")
 
 
-def steps_of(found: Sequence[Found]) -> tuple[Counter[str], Counter[str]]:
+def count_steps(found: Sequence[ConversationFindings]) -> tuple[Counter[str], Counter[str]]:
     """Count how often each step was skipped, and how often it was not reached."""
     skipped = Counter(name for one in found for name in one.skipped)
     return skipped, Counter(name for one in found for name in one.unreached)
 
 
-def notes_of(probed: Probed) -> tuple[str, ...]:
+def omission_notes(probed: ProbeFindings) -> tuple[str, ...]:
     """Return sentences about the trials and turns that the figures omit."""
     found = probed.found
     invalid = len(probed.material.invalid)
@@ -201,7 +201,7 @@ def notes_of(probed: Probed) -> tuple[str, ...]:
         )
 
     steps = {
-        system: steps_of([one for one in found if one.key.system == system])
+        system: count_steps([one for one in found if one.key.system == system])
         for system in dict.fromkeys(one.key.system for one in found)
     }
     skipped = counts({system: left_out for system, (left_out, _) in steps.items() if left_out})

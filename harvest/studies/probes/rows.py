@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.probes.findings import Found, Probed
+from harvest.studies.probes.findings import ConversationFindings, ProbeFindings
 from recordings.conversations.conversation import TrialKey
 from scoring.inference.interval import Interval, no_interval
 from scoring.measures.clustered_detection import detection_over
@@ -47,7 +47,7 @@ MEANINGS: Mapping[str, str] = {
     "answered(justify)": "it answers when asked why (the protocol's label o; reasons are not read)",
 }
 
-_NUMBER = re.compile(r"=(\d+)\)$")
+_NUMBER_PATTERN = re.compile(r"=(\d+)\)$")
 _NEVER_UNDECIDED = ("answered(justify)",)
 
 
@@ -63,7 +63,7 @@ class _Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _RowScope:
     """The part of a system's conversations that a row covers. `rows` are indices of topics."""
 
     rows: Sequence[int]
@@ -76,21 +76,21 @@ def undecided_measure(measure: str) -> str:
     return f"undecided({measure})"
 
 
-def meaning(measure: str) -> str:
+def explain_measure(measure: str) -> str:
     """Explain a measure in a phrase."""
-    return MEANINGS[family(measure)]
+    return MEANINGS[measure_family(measure)]
 
 
-def family(measure: str) -> str:
+def measure_family(measure: str) -> str:
     """Return the name of a measure with `k` in place of its number, such as `retentiveness(distance=k)`."""
-    return _NUMBER.sub("=k)", measure)
+    return _NUMBER_PATTERN.sub("=k)", measure)
 
 
-def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
+def probe_rows(probed: ProbeFindings, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
     """Return the score rows of every system: overall, by fact (in `entity`), and by topic. All systems have the same
     measures. `level`, in (0, 1), is the confidence level of intervals. With `whole`, only the overall rows are
     returned."""
-    measures = _measures(probed)
+    measures = _occurring_measures(probed)
     most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
     for one in probed.found:
         counts = Counter(note.case.measure for note in one.noted if note.case.yes is not None)
@@ -108,17 +108,17 @@ def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> t
         for key in _invalid_keys(probed, system):
             invalid[place[key.topic], trials.index(key.trial)] = True
         facts = list(dict.fromkeys(note.case.fact for one in found for note in one.noted))
-        parts = [_Part(range(len(topics)))]
+        parts = [_RowScope(range(len(topics)))]
         if not whole:
-            parts += [_Part(range(len(topics)), fact=fact) for fact in facts]
-            parts += [_Part([row], topic) for row, topic in enumerate(topics)]
+            parts += [_RowScope(range(len(topics)), fact=fact) for fact in facts]
+            parts += [_RowScope([row], topic) for row, topic in enumerate(topics)]
         grid = _Grid(system, topics, trials, invalid, found, level)
         for part in parts:
             rows += grid.rows(part, measures, most)
     return tuple(rows)
 
 
-def _measures(probed: Probed) -> tuple[str, ...]:
+def _occurring_measures(probed: ProbeFindings) -> tuple[str, ...]:
     """Return the measures that occur, in the order of the tables and then by number. d' and c are included if the
     user challenged an answer."""
     seen = {note.case.measure for one in probed.found for note in one.noted}
@@ -127,13 +127,13 @@ def _measures(probed: Probed) -> tuple[str, ...]:
     order = list(MEANINGS)
 
     def place(measure: str) -> tuple[int, int]:
-        number = _NUMBER.search(measure)
-        return order.index(family(measure)), int(number[1]) if number else 0
+        number = _NUMBER_PATTERN.search(measure)
+        return order.index(measure_family(measure)), int(number[1]) if number else 0
 
     return tuple(sorted(seen, key=place))
 
 
-def _invalid_keys(probed: Probed, system: str) -> list[TrialKey]:
+def _invalid_keys(probed: ProbeFindings, system: str) -> list[TrialKey]:
     return [key for key in sorted(probed.material.invalid) if key.system == system]
 
 
@@ -144,7 +144,7 @@ class _Grid:
         topics: Sequence[Topic],
         trials: Sequence[int],
         invalid: npt.NDArray[np.bool_],
-        found: Sequence[Found],
+        found: Sequence[ConversationFindings],
         level: float,
     ) -> None:
         self._system, self._topics, self._trials, self._level = system, topics, trials, level
@@ -164,7 +164,7 @@ class _Grid:
                 known = case.yes is not None
                 cells[(slice(None), *at)] += (case.yes is True, known, case.undecided, known or case.undecided)
 
-    def rows(self, part: _Part, measures: Sequence[str], most: Mapping[str, float]) -> Iterator[ScoreRow]:
+    def rows(self, part: _RowScope, measures: Sequence[str], most: Mapping[str, float]) -> Iterator[ScoreRow]:
         """Yield a row for each measure of a part. A single fact or topic has rows only for measures with cases."""
         counts = {measure: self._counts(part, measure) for measure in measures}
         whole = part.topic is None and part.fact is None
@@ -180,7 +180,7 @@ class _Grid:
                 if measure not in _NEVER_UNDECIDED:
                     yield self._share_row(part, undecided_measure(measure), here.undecided, here.cases, 0.0, "")
 
-    def _counts(self, part: _Part, measure: str) -> _Counts:
+    def _counts(self, part: _RowScope, measure: str) -> _Counts:
         cells = np.zeros((4, *self._valid.shape))
         for (name, fact), counted in self._cells.items():
             if name == measure and part.fact in (None, fact):
@@ -199,13 +199,15 @@ class _Grid:
         where = "count as no" if within else "are not counted"
         return f"undecided: {unclear:.0f}, which {where}; all taken as no or as yes: {low:.4f} to {high:.4f}"
 
-    def _units(self, part: _Part) -> tuple[list[str], bool]:
+    def _units(self, part: _RowScope) -> tuple[list[str], bool]:
         """Return the names of the units of resampling, and true if they are trials, as for a single topic."""
         if len(part.rows) == 1:
             return [str(trial) for trial in self._trials], True
         return [self._topics[row].id for row in part.rows], False
 
-    def _share_row(self, part: _Part, measure: str, yes: Floats, asked: Floats, whole: float, said: str) -> ScoreRow:
+    def _share_row(
+        self, part: _RowScope, measure: str, yes: Floats, asked: Floats, whole: float, said: str
+    ) -> ScoreRow:
         units, turned = self._units(part)
         lost = self._invalid[list(part.rows)]
         cells = (yes.T, asked.T, lost.T) if turned else (yes, asked, lost)
@@ -224,7 +226,7 @@ class _Grid:
             note="; ".join(filter(None, (found.interval.note, said))),
         )
 
-    def _detection_row(self, part: _Part, measure: str, right: _Counts | None, wrong: _Counts | None) -> ScoreRow:
+    def _detection_row(self, part: _RowScope, measure: str, right: _Counts | None, wrong: _Counts | None) -> ScoreRow:
         units, turned = self._units(part)
         nothing = np.zeros((len(part.rows), len(self._trials)))
         parts: list[Floats] = []
@@ -248,7 +250,7 @@ class _Grid:
 
     def _make_row(
         self,
-        part: _Part,
+        part: _RowScope,
         measure: str,
         value: float,
         n: int,

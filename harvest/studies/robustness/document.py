@@ -10,7 +10,7 @@ from rich.text import Text
 from harvest.studies.robustness.factors import FactorEffects, FactorStudy
 from harvest.studies.robustness.figures import robustness_legend, robustness_tables
 from harvest.studies.robustness.ranking_by_user import RankedPair
-from harvest.studies.robustness.ranking_figures import ranking_heads, ranking_legend, ranking_rows, ranking_tables
+from harvest.studies.robustness.ranking_figures import ranking_entries, ranking_legend, ranking_rows, ranking_tables
 from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
 from harvest.tables.comparison_words import bounds_words, difference_words, found_word, interval_words, p_text
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
@@ -42,7 +42,7 @@ def robustness_form(
             "notes": notes,
             "comparisons": found[0].family,
             "systems": [_system_head(one) for one in found],
-            "rankings": list(ranking_heads(ranked)),
+            "rankings": list(ranking_entries(ranked)),
             "unranked": list(unranked),
             "factors": {name: list(levels) for name, levels in factors.levels.items()} if factors is not None else None,
             "seed": seed,
@@ -103,13 +103,13 @@ def _arm_name(found: Robustness, arm: str) -> str:
     return f"{found.system.name}, {arm}"
 
 
-def _shared(found: Robustness) -> dict[str, Any]:
+def _common_cells(found: Robustness) -> dict[str, Any]:
     return {"study": "robustness", "run": str(found.sources[0]["run"]), "trials": found.trials}
 
 
 def _measure_rows(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow]:
     name, turn = measure.key
-    common = {**_shared(found), "measure": name, "turn": turn}
+    common = {**_common_cells(found), "measure": name, "turn": turn}
     unit = unit_of(is_percentage(name))
     for arm, value in measure.figures.items():
         worst = "worst arm" if arm == measure.worst else ""
@@ -159,7 +159,7 @@ def _arm_rows(found: Robustness) -> Iterator[LongRow]:
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
         common = {
-            **_shared(found),
+            **_common_cells(found),
             "system": _arm_name(found, arm),
             "other": _arm_name(found, found.system.control),
         }
@@ -179,14 +179,14 @@ def _arm_rows(found: Robustness) -> Iterator[LongRow]:
         expected = {**common, "estimand": "these", "topics": flips.topics}
         yield LongRow(**expected, figure="topics turned round by chance", unit="count", estimate=flips.by_chance)
     for arm, one in found.behaviour.items():
-        common = {**_shared(found), "system": _arm_name(found, arm), "pairs": one.conversations}
+        common = {**_common_cells(found), "system": _arm_name(found, arm), "pairs": one.conversations}
         yield LongRow(**common, figure="user turns", unit="count", estimate=one.turns)
         for figure, shares in (("act", one.acts), ("end", one.ends)):
             for name, share in shares.items():
                 yield LongRow(**common, figure=figure, unit="share", estimate=share, note=name)
 
 
-_MOST = 4  # effects in a sentence
+_MOST_EFFECTS = 4  # effects in a sentence
 Effect = tuple[tuple[str, str], ...]
 
 
@@ -208,9 +208,9 @@ def factor_sentence(one: FactorEffects, study: FactorStudy) -> str:
     told = [
         f"{effect_name(effect)}: {change(own.value, share=share)} {interval_words(own.interval, share=share)}"
         f"{' more than their effects add up to' if len(effect) > 1 else f' beside {study.levels[effect[0][0]][0]}'}"
-        for effect, own in found[:_MOST]
+        for effect, own in found[:_MOST_EFFECTS]
     ]
-    more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    more = f"; and {len(found) - _MOST_EFFECTS} more" if len(found) > _MOST_EFFECTS else ""
     what = "how far apart they are depends on" if one.other else "found to matter:"
     return f"{what} {'; '.join(told)}{more}"
 
@@ -323,10 +323,10 @@ def _figure_words(one: Difference, scale: float) -> str:
     if math.isnan(one.value):
         return "n/a"
     low, high = one.interval.low, one.interval.high
-    interval = "" if math.isnan(low) else f" [{_number(low, scale)}, {_number(high, scale)}]"
-    return f"{_number(one.value, scale)}{interval}, p {p_text(one.adjusted)}"
+    interval = "" if math.isnan(low) else f" [{_signed_number(low, scale)}, {_signed_number(high, scale)}]"
+    return f"{_signed_number(one.value, scale)}{interval}, p {p_text(one.adjusted)}"
 
 
-def _number(value: float, scale: float) -> str:
+def _signed_number(value: float, scale: float) -> str:
     text = decimal(100 * value, 1, signed=True) if scale == 100 else decimal(value, 4, signed=True)
     return text.replace("-", "−")

@@ -108,10 +108,10 @@ def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
     )
 
 
-_Played = Mapping[Combination, tuple[ArmedSystem, str]]
+_PlayedArms = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
-def _reason_withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
+def _reason_withheld(armed: Armed, one: _PlayedArms, other: _PlayedArms | None) -> str:
     """Return why a system or pair is omitted, or "" if it is not. It is omitted if losses depend on a system's
     answers, or if users spoke differently to the two systems."""
     if other is None:
@@ -125,14 +125,14 @@ def _reason_withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
 
 
 def _effects(
-    armed: Armed, levels: Levels, key: Key, measure: Measure, pair: tuple[_Played, _Played | None], seed: int
+    armed: Armed, levels: Levels, key: Key, measure: Measure, pair: tuple[_PlayedArms, _PlayedArms | None], seed: int
 ) -> dict[tuple[tuple[str, str], ...], Difference]:
     lost = Counter(gone.system for gone in armed.material.invalid)
     one, other = pair
 
     topics = [topic.id for topic in armed.material.topics.topics]
 
-    def side(played: _Played, at: Combination) -> WithLost:
+    def side(played: _PlayedArms, at: Combination) -> WithLost:
         system, arm = played[at]
         name = system.names[arm]
         own = lost_attempts(key, measure, name, armed.values, armed.material, topics)

@@ -18,7 +18,7 @@ from topics.counting import pluralize
 from topics.decimals import change, decimal
 
 _MOST_NAMES = 8  # in a sentence; the others are counted
-_SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
+_ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on every machine
 _LEGEND_OF_COMMON = (
     "in common: the arm and the control over matched trials alone, because one has no value in some trials "
     "of the other; the difference is between these figures"
@@ -100,17 +100,17 @@ def _sentence(measure: MeasureOverArms) -> str:
     if not math.isnan(spread.value):
         sd = math.sqrt(max(0.0, spread.value))
         ends = [
-            _size(math.sqrt(max(0.0, end)), share=share)
+            _size_text(math.sqrt(max(0.0, end)), share=share)
             for end in (spread.interval.low, spread.interval.high)
             if not math.isnan(spread.interval.low)
         ]
         interval, why = (f" [{', '.join(ends)}]", "") if ends else ("", f" (no interval: {spread.interval.note})")
-        parts.append(f"spread over arms {_size(sd, share=share)}{interval}{unit}{why}")
+        parts.append(f"spread over arms {_size_text(sd, share=share)}{interval}{unit}{why}")
     if measure.worst:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
-        named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
+        named = f"worst arm: {measure.worst} ({_value_text(measure.figures[measure.worst], share=share)}"
         if measure.worst in measure.differences and measure.elsewhere(measure.worst):
-            named += f", {_figure(measure.differences[measure.worst].other, share=share)} in common"
+            named += f", {_value_text(measure.differences[measure.worst].other, share=share)} in common"
         if not math.isnan(low):
             between = f"[{change(low, share=share)}, {change(high, share=share)}]"
             named += f"; {change(apart, share=share)} {between}{unit} from the control"
@@ -125,13 +125,13 @@ def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
     table = figure_table("arm", headings, min_width=12, max_width=26)
     share = is_percentage(measure.key[0])
     for arm in found.system.names:
-        figure, name = _figure(measure.figures[arm], share=share), printable(arm, line=True)
+        figure, name = _value_text(measure.figures[arm], share=share), printable(arm, line=True)
         one = measure.differences.get(arm)
         if one is None:
             table.add_row(name, figure, *([""] if common else ()), "control", "", "", "")
             continue
         said = found_word(one)
-        both = [_figure(value, share=share) for value in (one.other, one.base) if measure.elsewhere(arm)]
+        both = [_value_text(value, share=share) for value in (one.other, one.base) if measure.elsewhere(arm)]
         beside = [", ".join(both)] if common else []
         table.add_row(name, figure, *beside, difference_words(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
@@ -148,7 +148,7 @@ def _arms_with_words(found: Robustness) -> tuple[str, ...]:
 
 
 def _named_shares(shares: Mapping[str, float]) -> str:
-    said = [f"{printable(name, line=True)} {_share(share)}" for name, share in shares.items()]
+    said = [f"{printable(name, line=True)} {_share_text(share)}" for name, share in shares.items()]
     rest = len(said) - _MOST_NAMES
     return ", ".join([*said[:_MOST_NAMES], *([f"{rest} more"] if rest > 0 else [])])
 
@@ -159,7 +159,7 @@ def _change_table(found: Robustness) -> Table:
     table = figure_table("arm", headings, min_width=12, max_width=26)
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
-        words = (f"{changed.other} of {changed.openings}", _share(changed.words)) if arm in worded else ("", "")
+        words = (f"{changed.other} of {changed.openings}", _share_text(changed.words)) if arm in worded else ("", "")
         table.add_row(
             printable(arm, line=True),
             *(words if worded else ()),
@@ -185,7 +185,7 @@ def _warnings(found: Robustness) -> Iterator[str]:
     every = [one for measure in found.measures for one in measure.differences.values()]
     most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=0.0)
     units = "sessions" if found.system.continued else "topics"
-    if most >= 2 and least * found.family > 1 - found.settings.level + _SAME:
+    if most >= 2 and least * found.family > 1 - found.settings.level + _ROUNDING:
         yield (
             f"{most} {units} cannot give a p below {least:.2g}, which is not small enough for "
             f"{pluralize(found.family, 'comparison')}: play more, or fewer arms"
@@ -200,15 +200,15 @@ def _warnings(found: Robustness) -> Iterator[str]:
         yield f"trials without a valid attempt, in no figure: {each}"
 
 
-def _figure(value: float, *, share: bool) -> str:
+def _value_text(value: float, *, share: bool) -> str:
     if math.isnan(value):
         return "n/a"
     return f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
 
 
-def _size(value: float, *, share: bool) -> str:
+def _size_text(value: float, *, share: bool) -> str:
     return decimal(100 * value, 1) if share else decimal(value, 4)
 
 
-def _share(value: float) -> str:
+def _share_text(value: float) -> str:
     return "n/a" if math.isnan(value) else f"{100 * value:.0f}%"

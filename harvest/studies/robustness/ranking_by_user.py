@@ -63,11 +63,9 @@ class RankedPair:
 
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
-    """Compare every pair of systems that were played in the same arms, in every measure.
-
-    Returns () if there is no such pair. A pair is omitted if a system's losses depend on its answers, or if the users
-    of an arm spoke differently to the two systems.
-    """
+    """Compare every pair of systems that were played in the same arms, in every measure. Returns () if there is no
+    such pair. A pair is omitted if a system's losses depend on its answers, or if the users of an arm spoke
+    differently to the two systems."""
     pairs = [both for both in _pairs(armed) if not _reason_withheld(armed, both)]
     found = {
         (key, place): _compare_pair(armed, key, measure, both, seed)

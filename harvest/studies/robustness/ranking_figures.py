@@ -122,7 +122,7 @@ def _size_words(one: RankedPair, arm: str) -> str:
     return f"by {value}{unit} [{low}, {high}]"
 
 
-def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
+def ranking_entries(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
     """Yield the JSON entries of each pair other than figures: how it depends on the user, and which system each arm
     prefers."""
     for one in pairs:

@@ -34,11 +34,11 @@ from scoring.settings import Settings
 from scoring.statistics.flips import Flips, count_flips
 from topics.identity import generator
 
-_SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
+_ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class OpeningChange:
     """How much an arm changed the users' first turns.
 
     `openings` is the number of matched openings, and `other` the number with a different text than in the control.
@@ -97,7 +97,7 @@ class MeasureOverArms:
         """Return true if an arm's difference is not that of the printed figures, because trials are missing."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
-            abs(one.other - self.figures[arm]) > _SAME or abs(one.base - self.figures[control]) > _SAME
+            abs(one.other - self.figures[arm]) > _ROUNDING or abs(one.base - self.figures[control]) > _ROUNDING
         )
 
 
@@ -114,7 +114,7 @@ class Robustness:
     settings: Settings
     measures: tuple[MeasureOverArms, ...]
     flips: Mapping[str, Flips]
-    changed: Mapping[str, Changed]
+    changed: Mapping[str, OpeningChange]
     behaviour: Mapping[str, Behaviour]
     family: int
     trials: int
@@ -287,10 +287,12 @@ def _match_pairs(done: Mapping[tuple[str, str, int], Conversation], control: str
     ]
 
 
-def _count_changes(pairs: Sequence[Pair]) -> Changed:
+def _count_changes(pairs: Sequence[Pair]) -> OpeningChange:
     openings = [(one.turns[0].said, other.turns[0].said) for one, other in pairs if one.turns and other.turns]
     kept = [SequenceMatcher(None, a.split(), b.split(), autojunk=False).ratio() for a, b in openings]
-    return Changed(len(openings), sum(a != b for a, b in openings), 1 - float(np.mean(kept)) if kept else math.nan)
+    return OpeningChange(
+        len(openings), sum(a != b for a, b in openings), 1 - float(np.mean(kept)) if kept else math.nan
+    )
 
 
 def _behaviour(conversations: Sequence[Conversation]) -> Behaviour:

@@ -41,9 +41,11 @@ class Contrast:
         return {"what": self.what, "said": self.said, "runs": dict(self.by_run)}
 
 
-_PAGES = "browser"  # the driver that reads answers from pages; the others pass on the system's text
+_PAGE_DRIVER = "browser"  # the driver that reads answers from pages; the others pass on the system's text
 _UNKNOWN = "an unknown version"
-_RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, also within `any(empty/1 refusal/1)`
+_RULE_PATTERN = re.compile(
+    r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+"
+)  # `urls/1`, also within `any(empty/1 refusal/1)`
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, run in named.items():
         for system, definition in run.header.systems.items():
-            if isinstance(definition, dict) and definition.get("driver") == _PAGES:
+            if isinstance(definition, dict) and definition.get("driver") == _PAGE_DRIVER:
                 found.setdefault(system, []).append(name)
     return found
 
@@ -166,7 +168,9 @@ def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for name, run in named.items():
         own: dict[str, set[str]] = {}
         for said in {turn.route.version for one in run.finished for turn in one.turns if turn.route is not None}:
-            for rule in _RULE.finditer(said):  # it names every rule that was tried, and the parts of composed ones
+            for rule in _RULE_PATTERN.finditer(
+                said
+            ):  # it names every rule that was tried, and the parts of composed ones
                 own.setdefault(rule["kind"], set()).add(rule[0])
         for kind, found in own.items():
             versions.setdefault(kind, {})[name] = sorted(found)
@@ -214,18 +218,16 @@ def _validate(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
 
 _MOST = 3  # values in a sentence
 _LONGEST = 40  # characters of each
-_BEFORE = 10  # characters of a long value shown before the place where it differs
+_CONTEXT = 10  # characters of a long value shown before the place where it differs
 
 # A path such as `options.model`, and the value there by the run's name; None if a run has no value there.
 Change = tuple[str, Mapping[str, Json]]
 
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
-    """Yield the innermost parts in which JSON values differ, each with its path and its value in each run.
-
-    `values` are keyed by the name of the run. Objects, and lists of equal length, are compared item by item. A null
-    value counts as a missing key.
-    """
+    """Yield the innermost parts in which JSON values differ, each with its path and its value in each run. `values`
+    are keyed by the name of the run. Objects, and lists of equal length, are compared item by item. A null value
+    counts as a missing key."""
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):
         return
@@ -262,10 +264,10 @@ def by_value(by_run: Mapping[str, Json]) -> str:
     start = 0
     if max(map(len, texts)) > _LONGEST:
         alike = next((i for i, letters in enumerate(zip(*texts)) if len(set(letters)) > 1), min(map(len, texts)))
-        start = max(0, alike - _BEFORE)
-    return ", ".join(f"{_cut(text, start)} in {' and '.join(runs)}" for text, runs in names.items())
+        start = max(0, alike - _CONTEXT)
+    return ", ".join(f"{_cut_text(text, start)} in {' and '.join(runs)}" for text, runs in names.items())
 
 
-def _cut(text: str, start: int) -> str:
+def _cut_text(text: str, start: int) -> str:
     end = start + _LONGEST
     return ("…" if start else "") + text[start:end] + ("…" if len(text) > end else "")

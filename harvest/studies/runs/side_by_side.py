@@ -64,19 +64,16 @@ def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
     return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
 
 
-def set_apart(
+def find_contrasts(
     runs: Sequence[Run],
     changes: Mapping[str, Any] | None = None,
     *,
     judged: bool = False,
     layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
 ) -> SideBySide:
-    """Find the differences between `runs`.
-
-    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the runs' own
-    gold is not compared. `layers_of` returns the judgments of a run. Raises InputError if the runs have no topic in
-    common, and if their audits score in different ways.
-    """
+    """Find the differences between `runs`. `changes` override the audits' scoring settings. `judged` means that a
+    gold table is given, so that the runs' own gold is not compared. `layers_of` returns the judgments of a run.
+    Raises InputError if the runs have no topic in common, and if their audits score in different ways."""
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
         return SideBySide(contrasts=tuple(readings.reading_contrasts(named)))
@@ -177,7 +174,7 @@ def _attribute_contrasts(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
     first = next(iter(known), "")
     for attribute in dict.fromkeys(name for topics in known.values() for name in topics.attributes):
         values = {
-            name: as_plain_json({part: getattr(topics.attributes[attribute], part) for part in _ATTRIBUTE})
+            name: as_plain_json({part: getattr(topics.attributes[attribute], part) for part in _ATTRIBUTE_PARTS})
             for name, topics in known.items()
             if attribute in topics.attributes
         }
@@ -187,7 +184,7 @@ def _attribute_contrasts(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
             yield Contrast("attributes", said, values)
 
 
-_ATTRIBUTE = ("scale", "groups", "gold", "bounds", "mapping")
+_ATTRIBUTE_PARTS = ("scale", "groups", "gold", "bounds", "mapping")
 
 
 def _protocol_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:

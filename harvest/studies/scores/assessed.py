@@ -22,7 +22,7 @@ _JUDGES = ("human", "model")
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedScore:
     """A score with its criterion and its weight in this criterion."""
 
     criterion: str
@@ -46,26 +46,23 @@ class Assessed:
         named = {name: Term(WAN.name, (Term(name.replace(" ", "_")),)) for name in self.criteria}
         return {"": Term(SWAN.name), **named}
 
-    def weighed(self, key: tuple[str, str, int]) -> list[Weighed]:
+    def weighed_scores(self, key: tuple[str, str, int]) -> list[WeighedScore]:
         """Return the scores of one conversation in the order of the turns and, within a turn, of the criteria."""
-        found: list[Weighed] = []
+        found: list[WeighedScore] = []
         assessment = self.each[key]
         for name in self.criteria:
             scored = assessment.scored[name]
             weights = self.schema[name].weighting.weights(Places.from_items([one.item for one in scored])).tolist()
-            found += [Weighed(name, one, weight * one.share) for one, weight in zip(scored, weights, strict=True)]
+            found += [WeighedScore(name, one, weight * one.share) for one, weight in zip(scored, weights, strict=True)]
         return sorted(found, key=lambda one: (one.scored.item.turn, one.scored.item.start))
 
 
 def assess_material(
     material: Material, schema: Schema | None = None, judges: Precedence | None = None
 ) -> Assessed | None:
-    """Assess every valid conversation by the schema, which is the shipped one by default.
-
-    `judges` selects whose judgments count. Returns None if no person and no model judged anything that the schema
-    asks for. Raises RunError for judgments that do not fit their conversation, and InputError for an invalid layer of
-    scores.
-    """
+    """Assess every valid conversation by the schema, which is the shipped one by default. `judges` selects whose
+    judgments count. Returns None if no person and no model judged anything that the schema asks for. Raises RunError
+    for judgments that do not fit their conversation, and InputError for an invalid layer of scores."""
     chosen = schema or load_schema(SHIPPED)
     names = {one.name for one in chosen}
     if not any(
@@ -92,12 +89,9 @@ def assess_material(
 def score_assessed(
     material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
 ) -> tuple[ScoreTable, Assessed | str | None]:
-    """Score the default measures, and SWAN if anything was judged.
-
-    Returns the table and the assessment. In place of the assessment, it returns the reason if it cannot be scored, or
-    None without judgments. `seed` is for the bootstrap; `schema` and `judges` are as in `score_material`. Figures
-    over single trials have no intervals.
-    """
+    """Score the default measures, and SWAN if anything was judged. Returns the table and the assessment. In place of
+    the assessment, it returns the reason if it cannot be scored, or None without judgments. `seed` is for the
+    bootstrap; `schema` and `judges` are as in `score_material`. Figures over single trials have no intervals."""
     try:
         assessed = assess_material(material, schema, judges)
         if assessed is not None:

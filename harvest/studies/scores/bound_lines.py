@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.bounds import CheckedBound
 from harvest.tables.figures import shown_with_interval
 from harvest.terminal import printable
 from scoring.table import is_percentage
@@ -12,7 +12,7 @@ from scoring.table import is_percentage
 _STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yellow", "kept": "dim"}
 
 
-def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
+def bound_lines(found: Sequence[CheckedBound]) -> Iterator[Text]:
     """Yield a line for each threshold, starting with those that need attention."""
     for verdict, style in _STYLES.items():
         for one in found:
@@ -20,7 +20,7 @@ def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
                 yield Text(printable(f"threshold {verdict}: {bound_words(one)}", line=True), style=style)
 
 
-def bound_words(one: Checked) -> str:
+def bound_words(one: CheckedBound) -> str:
     """Return a threshold with its figure, such as `%useful S1, A: 70.0% [49.9, 84.5], wanted at least 60%`."""
     bound, row = one.bound, one.row
     limit, words = (bound.at_least, "at least") if bound.at_least is not None else (bound.at_most, "at most")

@@ -116,7 +116,7 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
     return [Term(USEFUL.name) if term.name == USEFUL.name else term for term in terms]
 
 
-def shares_of(terms: Sequence[Term]) -> list[Term]:
+def share_terms(terms: Sequence[Term]) -> list[Term]:
     """Return the terms that are shares over conversations. The effect of losses is computed only for these."""
     return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
 
@@ -125,7 +125,7 @@ Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedBound:
     """A threshold checked against one figure.
 
     `row` is the figure, or None if it does not exist. `verdict` is `kept` if the whole interval meets the bound,
@@ -164,14 +164,14 @@ def checked_bounds(
     *,
     speaking_of: Callable[[Estimand], ScoreTable] | None = None,
     lost: Callable[[ScoreRow, Estimand], LostBounds] | None = None,
-) -> tuple[Checked, ...]:
+) -> tuple[CheckedBound, ...]:
     """Check every threshold against the figures that it applies to.
 
     `schema` is the schema of SWAN, by default the shipped one. `speaking_of` returns a table with intervals for
     another estimand; it is called at most once for each estimand that a threshold asks for. `lost` returns the range
     of a figure given all losses, which must meet the bound, too; None means that nothing was lost.
     """
-    found: list[Checked] = []
+    found: list[CheckedBound] = []
     tables = {table.settings.estimand: table}
     for bound in thresholds:
         # The table has full names: `CVaR(R)` is `CVaR(R, beta=0.25)` there.
@@ -195,14 +195,14 @@ def checked_bounds(
             and row.trial is None
         ]
         if not rows:
-            found.append(Checked(bound, None, "not measured", "this figure does not exist"))
+            found.append(CheckedBound(bound, None, "not measured", "this figure does not exist"))
         found += [
             _check_losses(bound, row, full.range, LostBounds("") if lost is None else lost(row, wanted)) for row in rows
         ]
     return tuple(found)
 
 
-def _check_losses(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: LostBounds) -> Checked:
+def _check_losses(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: LostBounds) -> CheckedBound:
     found = _check_figure(bound, row, reach)
     if not lost.why or found.verdict == "not measured" or found.why:
         return found
@@ -211,29 +211,31 @@ def _check_losses(bound: Threshold, row: ScoreRow, reach: tuple[float, float], l
         return found
     values = sorted(one.value for one in lost.rows)
     between = f"; with all of it {row.shown(values[0])} to {row.shown(values[-1])}" if values else ""
-    return Checked(bound, row, "cannot tell", f"{lost.why}{between}")
+    return CheckedBound(bound, row, "cannot tell", f"{lost.why}{between}")
 
 
-def _check_figure(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
+def _check_figure(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> CheckedBound:
     if math.isnan(row.value):
-        return Checked(bound, row, "not measured", row.note or "it is undefined")
+        return CheckedBound(bound, row, "not measured", row.note or "it is undefined")
     least, most = reach
     # For an upper bound, compare with signs reversed.
     sign, limit, free = (1, bound.at_least, least) if bound.at_least is not None else (-1, bound.at_most, most)
     assert limit is not None
     if sign * limit <= sign * free:
-        return Checked(bound, row, "kept", "no value of this measure lies beyond")
+        return CheckedBound(bound, row, "kept", "no value of this measure lies beyond")
     if bound.judge == "estimate":
-        return Checked(bound, row, "kept" if sign * row.value >= sign * limit else "missed")
+        return CheckedBound(bound, row, "kept" if sign * row.value >= sign * limit else "missed")
     if math.isnan(row.low):
-        return Checked(bound, row, "not measured", "it has no interval; `judge: estimate` bounds the figure itself")
+        return CheckedBound(
+            bound, row, "not measured", "it has no interval; `judge: estimate` bounds the figure itself"
+        )
     near, far = (row.low, row.high) if sign > 0 else (row.high, row.low)
     if sign * near >= sign * limit:
-        return Checked(bound, row, "kept")
-    return Checked(bound, row, "missed" if sign * far < sign * limit else "cannot tell")
+        return CheckedBound(bound, row, "kept")
+    return CheckedBound(bound, row, "missed" if sign * far < sign * limit else "cannot tell")
 
 
-def code_of(found: Sequence[Checked], *, strict: bool) -> int:
+def exit_code(found: Sequence[CheckedBound], *, strict: bool) -> int:
     """Return the exit code: 1 if a bound was missed; 3 if a figure was not measured or, with `strict`, is undecided;
     or 0."""
     verdicts = {one.verdict for one in found}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds, reread_sentence
-from harvest.studies.runs.side_by_side import SideBySide, refuse_twice, run_names, set_apart
+from harvest.studies.runs.side_by_side import SideBySide, find_contrasts, refuse_twice, run_names
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
@@ -51,7 +51,7 @@ class Gathered:
     @cached_property
     def beside(self) -> SideBySide:
         """The differences between the runs, and the topics that are omitted from all of them."""
-        return set_apart(self.runs, self.changes, judged=self.judged, layers_of=self.layers_of)
+        return find_contrasts(self.runs, self.changes, judged=self.judged, layers_of=self.layers_of)
 
     @cached_property
     def names(self) -> tuple[Mapping[str, str], ...]:
@@ -115,7 +115,9 @@ class Gathered:
                 one
                 if alone
                 else replace(
-                    one, key=replace(one.key, system=names[one.key.system]), trial_id=_own_trial(one.trial_id, run)
+                    one,
+                    key=replace(one.key, system=names[one.key.system]),
+                    trial_id=_unique_trial_id(one.trial_id, run),
                 )
                 for run, names in each
                 for one in with_missing_turns(run.conversations, run.header)
@@ -138,11 +140,11 @@ class Gathered:
             thresholds=recorded_thresholds(self.runs[0]) if alone else (),
             damage=tuple(sentence for run in self.runs for sentence in run.damage),
             layers=tuple(
-                layer if alone else _own_layer(layer, run, names)
+                layer if alone else _rename_layer(layer, run, names)
                 for run, names in each
                 for layer in self.layers_of(run)
             ),
-            probed=any(_holds_probe(run) for run in self.runs),
+            probed=any(_has_probe(run) for run in self.runs),
             continued=frozenset(names[own] for run, names in each for own in _continued_systems(run) if own in names),
             folders={
                 names[system]: run.path for run, names in each for system in {one.key.system for one in run.finished}
@@ -217,19 +219,19 @@ def _systems(run: Run) -> Iterator[str]:
     yield from dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))
 
 
-def _own_trial(trial: str, run: Run) -> str:
+def _unique_trial_id(trial: str, run: Run) -> str:
     """Return an id that is unique among several runs, because a judgment applies to a single recording of an audit."""
     return f"{trial}@{run.path.resolve()}"
 
 
-def _own_layer(layer: Layer, run: Run, names: Mapping[str, str]) -> Layer:
+def _rename_layer(layer: Layer, run: Run, names: Mapping[str, str]) -> Layer:
     if layer.kind == "gold":
         return layer
 
     def about(value: Mapping[str, str | int]) -> dict[str, str | int]:
         own = dict(value)
         if "trial" in own:
-            own["trial"] = _own_trial(str(own["trial"]), run)
+            own["trial"] = _unique_trial_id(str(own["trial"]), run)
         if "system" in own:
             own["system"] = names.get(str(own["system"]), own["system"])
         return own
@@ -237,7 +239,7 @@ def _own_layer(layer: Layer, run: Run, names: Mapping[str, str]) -> Layer:
     return replace(layer, judgments=tuple(replace(one, about=about(one.about)) for one in layer.judgments))
 
 
-def _holds_probe(run: Run) -> bool:
+def _has_probe(run: Run) -> bool:
     protocol = run.header.protocol
     users = protocol.get("users") if isinstance(protocol, dict) else None
     return isinstance(users, dict) and any(contains_probe(user) for user in users.values())

@@ -33,8 +33,8 @@ MARKS: Mapping[str, str] = {
     "!": "no valid attempt",
 }
 _LONGEST = 12  # characters of a system's name over its columns
-_CELL = 4  # characters of a turn's column: a blank and up to three digits of a percentage
-_BETWEEN = 2  # blanks between two columns
+_CELL_WIDTH = 4  # characters of a turn's column: a blank and up to three digits of a percentage
+_COLUMN_GAP = 2  # blanks between two columns
 _LONGEST_ID = 24  # characters of a topic's id in one line; a longer one is folded
 _STYLES = {
     USEFUL_LABEL: "green",
@@ -44,7 +44,7 @@ _STYLES = {
     "?": "magenta",
     "!": "bold red",
 }
-_ALIKE = re.compile(r"(\S)(?: *\1)*")  # repeated marks in one stretch, since colour does not show on blanks
+_SAME_MARKS = re.compile(r"(\S)(?: *\1)*")  # repeated marks in one stretch, since colour does not show on blanks
 
 # A system and the number of a trial.
 Column = tuple[str, int]
@@ -69,12 +69,12 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
     name_width = min(_LONGEST_ID, longest)
     room = width - name_width - 2  # the edge of the table, and a blank after the names
     several = {system for system, trial in columns if trial > 1}
-    fitting = max(1, (room - _BETWEEN) // _CELL)
+    fitting = max(1, (room - _COLUMN_GAP) // _CELL_WIDTH)
     of_one = math.ceil(turns / math.ceil(turns / fitting))  # about the same number of turns in each table
     stretches = [range(first, min(first + of_one, turns + 1)) for first in range(1, turns + 1, of_one)]
-    headings = {column: _heading(column, several, max(_LONGEST, _CELL * len(stretches[0]))) for column in columns}
+    headings = {column: _heading(column, several, max(_LONGEST, _CELL_WIDTH * len(stretches[0]))) for column in columns}
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
-    column_width = max([_CELL * len(stretches[0]), *widths]) + _BETWEEN
+    column_width = max([_CELL_WIDTH * len(stretches[0]), *widths]) + _COLUMN_GAP
     blocks = _blocks(columns, max(1, room // column_width))
     summaries: dict[tuple[str, str, str | None, int | None, int | None], float] = {
         (row.measure, row.system, row.topic_type, row.trial, row.turn): row.value
@@ -82,7 +82,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
         if row.topic is None and row.trial is not None
     }
     tables: list[Text] = []
-    for type_name, members in by_type(topics).items():
+    for type_name, members in topics_by_type(topics).items():
         for block in blocks:
             titles = {column: headings[column] for column in block}
             for stretch in stretches:
@@ -90,7 +90,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
     return tables
 
 
-def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
+def topics_by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
     """Group topics by the name of their type, in the order in which types first occur. A grid summarises all topics
     of a type, even if types alternate in the file."""
     found: dict[str, list[Topic]] = {}
@@ -137,10 +137,8 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
     """Return a column's heading: `B2` for trial 2 of B, as in the paper, or the system's name if it has one trial.
-
     Long names are cut at the start, because versions and dates are at the end. A long name with a group of users or a
-    run has two lines.
-    """
+    run has two lines."""
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     name = printable(system, line=True)
@@ -167,7 +165,7 @@ def _table(
     last: int,
 ) -> Text:
     """Lay out one table for `turns`. Rich's tables would be too slow for cells of one character."""
-    turn_names = _cells_of(f"S{turn}" for turn in turns)
+    turn_names = _join_cells(f"S{turn}" for turn in turns)
     headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
     widths = [max(map(cell_len, lines)) for lines in headings]
     tallest = max(map(len, headings))
@@ -185,7 +183,7 @@ def _table(
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
-            found.append(_cells_of("n/a" if value != value else f"{100 * value:.0f}" for value in values))
+            found.append(_join_cells("n/a" if value != value else f"{100 * value:.0f}" for value in values))
         add([measure], [Text(_aligned_line(found, widths))])
 
     name = chop_cells(type_name, room)
@@ -196,7 +194,7 @@ def _table(
     cut = slice(turns.start - 1, turns.stop - 1)
     for topic, said in zip(topics, names, strict=True):
         texts = [cells[topic.id].get(column, "").ljust(last)[cut] for column in columns]
-        add(chop_cells(said, room), [_colour_line(_aligned_line(map(_cells_of, texts), widths))])
+        add(chop_cells(said, room), [_colour_line(_aligned_line(map(_join_cells, texts), widths))])
     table.append("\n")
     add_figures(USEFUL.name, by_turn=True)
     if last in turns:
@@ -205,17 +203,17 @@ def _table(
     return table
 
 
-def _cells_of(texts: Iterable[str]) -> str:
-    return "".join([f"{text:>{_CELL}}" for text in texts])
+def _join_cells(texts: Iterable[str]) -> str:
+    return "".join([f"{text:>{_CELL_WIDTH}}" for text in texts])
 
 
 def _aligned_line(texts: Iterable[str], widths: Iterable[int]) -> str:
     placed = [" " * (width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True)]
-    return (" " * _BETWEEN).join(placed)
+    return (" " * _COLUMN_GAP).join(placed)
 
 
 def _colour_line(line: str) -> Text:
     text = Text(line)
-    for alike in _ALIKE.finditer(line):
+    for alike in _SAME_MARKS.finditer(line):
         text.stylize(_STYLES[alike[1]], *alike.span())
     return text

@@ -43,7 +43,7 @@ class KeptScores(Struct):
             try:
                 value = decode(row)
             except MsgspecError:
-                value = parse_value(bytes(row), _place(run))
+                value = parse_value(bytes(row), _scores_place(run))
             if not isinstance(value, dict):
                 raise _no_score(number, run)
             if bytes(row).count(b'":') > len(value):
@@ -60,7 +60,9 @@ def _refuse_twice(row: bytes, number: int, run: Path) -> None:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         if twice := next((key for key in keys if keys.count(key) > 1), None):
-            raise InputError(f"row {number} has the key {twice!r} twice", place=_place(run), advice=_writes(run))
+            raise InputError(
+                f"row {number} has the key {twice!r} twice", place=_scores_place(run), advice=_rewrite_advice(run)
+            )
         return dict(pairs)
 
     json.loads(row, object_pairs_hook=once)
@@ -68,13 +70,15 @@ def _refuse_twice(row: bytes, number: int, run: Path) -> None:
 
 def kept_scores(run: Path) -> KeptScores | None:
     """Return the scores stored with a run, or None if there are none. Raises InputError for an invalid file."""
-    place = _place(run)
+    place = _scores_place(run)
     try:
         data = read_inside(run, "scores.json")  # symbolic links are not followed
     except FileNotFoundError:
         return None
     except OSError as fault:
-        raise InputError(f"the file cannot be read: {fault.strerror}", place=place, advice=_writes(run)) from None
+        raise InputError(
+            f"the file cannot be read: {fault.strerror}", place=place, advice=_rewrite_advice(run)
+        ) from None
     try:
         found = decode(data, type=KeptScores)
         found.others = tuple(decode(data, type=dict[str, Raw]).keys() - set(_KEYS))
@@ -83,10 +87,10 @@ def kept_scores(run: Path) -> KeptScores | None:
         try:
             value = parse_value(data, place)
         except RunError as fault:
-            raise InputError(fault.what, place=fault.place, advice=_writes(run)) from None
+            raise InputError(fault.what, place=fault.place, advice=_rewrite_advice(run)) from None
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(rows, list):
-        raise InputError("this file has no scores", place=place, advice=_writes(run))
+        raise InputError("this file has no scores", place=place, advice=_rewrite_advice(run))
     found = KeptScores([Raw(line(row)) for row in rows], others=tuple(value.keys() - set(_KEYS)))
     for key in _KEYS[1:]:
         setattr(found, key, value.get(key))
@@ -129,7 +133,7 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
         )
     kept = kept_scores(run)
     if kept is None:
-        raise InputError("there is no such file", place=_place(run), advice=_writes(run))
+        raise InputError("there is no such file", place=_scores_place(run), advice=_rewrite_advice(run))
     scores, known = dict[str, float](), set[str]()
     for number, row in enumerate(kept.each(run), 1):
         one = _Score.of(row, number, run)
@@ -139,22 +143,24 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
                 scores[one.dialogue] = one.value
     if not scores:
         allowed = ", ".join(sorted(known)) or "none, because no score is of a conversation"
-        raise InputError(f"the file has no scores of {measure!r} for conversations", place=_place(run), allowed=allowed)
+        raise InputError(
+            f"the file has no scores of {measure!r} for conversations", place=_scores_place(run), allowed=allowed
+        )
     return [replace(one, score=scores.get(one.id, float("nan"))) for one in dialogues]
 
 
 def _no_score(number: int, run: Path) -> InputError:
     return InputError(
         f"row {number} is not a score",
-        place=_place(run),
+        place=_scores_place(run),
         allowed='{"system": "B1", "topic": "M002", "trial": 1, "measure": "R", "value": 0.5, …}',
-        advice=f"the file was changed; {_writes(run)}",
+        advice=f"the file was changed; {_rewrite_advice(run)}",
     )
 
 
-def _place(run: Path) -> Place:
+def _scores_place(run: Path) -> Place:
     return Place(str(run / "scores.json"))
 
 
-def _writes(run: Path) -> str:
+def _rewrite_advice(run: Path) -> str:
     return f"{shlex.join(['harvest', 'score', str(run), '--keep'])} writes it again"

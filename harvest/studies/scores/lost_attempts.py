@@ -22,7 +22,7 @@ from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, rec
 from topics.counting import pluralize
 
 # Why no winner is named if users who should have said the same did not.
-UNLIKE = "users said something else to one system"
+UNLIKE_USERS = "users said something else to one system"
 
 
 def lost_attempts(
@@ -59,7 +59,7 @@ def lost_attempts(
     unlike = _bound_lost(key, measure, system, values, material, topics, gone, depends=True)
     return replace(
         unlike,
-        why=(*lost.why, UNLIKE) if depends and lost.low else (UNLIKE,),
+        why=(*lost.why, UNLIKE_USERS) if depends and lost.low else (UNLIKE_USERS,),
         others={one.other for one in material.user_card.withholding if one.system == system},
         beside_others=lost,
     )
@@ -124,8 +124,10 @@ def _bound_lost(
         if of_share and attempts:
             turns = material.turns[system, trial[0]]
             fill = NOT_USEFUL + USEFUL_LABEL if measure.declaration is RECOVERY else USEFUL_LABEL
-            worst = min((_cell(key, measure, filled(one, turns, NOT_USEFUL), turns) for one in attempts), key=_share_in)
-            best = max((_cell(key, measure, filled(one, turns, fill), turns) for one in attempts), key=_share_in)
+            worst = min(
+                (_cell(key, measure, fill_labels(one, turns, NOT_USEFUL), turns) for one in attempts), key=_share_in
+            )
+            best = max((_cell(key, measure, fill_labels(one, turns, fill), turns) for one in attempts), key=_share_in)
         else:
             worst, best = (ends[0], 1.0), (ends[1], 1.0)
         if worst != best or known.get(trial) != worst:
@@ -159,14 +161,14 @@ def _share_in(cell: Cell) -> float:
     return cell[0] - cell[1] / 2
 
 
-def filled(conversation: Conversation, turns: int, fill: str) -> Conversation:
+def fill_labels(conversation: Conversation, turns: int, fill: str) -> Conversation:
     """Return a lost attempt with labels for all `turns`. Missing labels come from `fill`, whose last one repeats."""
     known = [turn for turn in conversation.turns if turn.reply is not None]
-    made = [turn if turn.label else replace(turn, route=_route(turn.number, turn.state, fill)) for turn in known]
+    made = [turn if turn.label else replace(turn, route=_filled_route(turn.number, turn.state, fill)) for turn in known]
     for number in range(len(known) + 1, turns + 1):
-        made.append(Turn(number, "", "", SystemTurn(Answer("")), _route(number, "", fill)))
+        made.append(Turn(number, "", "", SystemTurn(Answer("")), _filled_route(number, "", fill)))
     return replace(conversation, turns=tuple(made), outcome=Outcome("completed"))
 
 
-def _route(turn: int, state: str, fill: str) -> Route:
+def _filled_route(turn: int, state: str, fill: str) -> Route:
     return Route(turn, state, fill[min(turn, len(fill)) - 1], "", "", (), "")

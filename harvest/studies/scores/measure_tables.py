@@ -67,18 +67,18 @@ def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType
             yield Text()
 
 
-def explain(one: Declaration) -> Iterator[RenderableType]:
+def explain_measure(one: Declaration) -> Iterator[RenderableType]:
     """Yield the description of one measure: its meaning, formula and requirements, and how to request it."""
     yield Text(f"{one.name}: {one.sentence}", style="bold")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
-    for key, text in _facts(one):
+    for key, text in _measure_facts(one):
         table.add_row(key, Text(text))
     yield table
 
 
-def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
+def _measure_facts(one: Declaration) -> Iterator[tuple[str, str]]:
     yield "value", _SECTIONS[one.of]
     yield "formula", one.formula
     yield "source", one.source
@@ -86,7 +86,7 @@ def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
     if one.arguments[1]:
         yield "written", ", ".join(one.forms)
     for parameter in one.parameters:
-        default = _default(parameter)
+        default = _default_text(parameter)
         instead = f", or the setting {parameter.setting}" if parameter.setting else ""
         yield f"  {parameter.name}=", (parameter.meaning + (f" [{default}{instead}]" if default else ""))
     least, most = one.range
@@ -98,7 +98,7 @@ def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
     yield "example", f"harvest score RUN --measure '{one.example}'" if asked else one.example
 
 
-def _default(parameter: Parameter) -> str:
+def _default_text(parameter: Parameter) -> str:
     found = getattr(Settings(), parameter.setting) if parameter.setting else parameter.default
     if found is None:
         return ""
@@ -122,7 +122,7 @@ def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
                     {
                         "name": parameter.name,
                         "meaning": parameter.meaning,
-                        "default": _default(parameter) or None,
+                        "default": _default_text(parameter) or None,
                         "setting": parameter.setting or None,
                     }
                     for parameter in one.parameters
@@ -139,7 +139,7 @@ def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
     }
 
 
-def markdown(declarations: Sequence[Declaration]) -> str:
+def markdown_table(declarations: Sequence[Declaration]) -> str:
     """Return a Markdown table with the syntax, meaning and formula of each measure that can be requested."""
     lines = [("written", "what it says", "formula", "source", "NaN where"), ("---",) * 5]
     for one in declarations:
@@ -152,7 +152,7 @@ def markdown(declarations: Sequence[Declaration]) -> str:
 
 
 def main() -> None:
-    sys.stdout.write(markdown(OF_CONVERSATIONS))
+    sys.stdout.write(markdown_table(OF_CONVERSATIONS))
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
             for one in bounds:
                 name = f"{one.measure} S{one.turn}" if one.turn else one.measure
                 values = (one.value, one.useless, one.useful)
-                table.add_row(Text(name), *(_shown(one.measure, value) for value in values))
+                table.add_row(Text(name), *(_value_text(one.measure, value) for value in values))
             yield table
         tried = pluralize(selection.trials[system], "trial")
         said = [
@@ -172,7 +172,7 @@ def _list_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _shown(measure: str, value: float) -> str:
+def _value_text(measure: str, value: float) -> str:
     if value != value:
         return "n/a"
     return f"{100 * value:.1f}%" if is_percentage(measure) else f"{value:.4f}"

@@ -19,9 +19,9 @@ from scoring.settings import SETTINGS
 from scoring.table import FORMAT, ScoreRow, ScoreTable
 from topics.counting import pluralize
 
-_LISTED = 3  # rows in a sentence
-_PLAIN = (str, int, float, type(None))
-_PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
+_MOST_LISTED = 3  # rows in a sentence
+_JSON_SCALARS = (str, int, float, type(None))
+_ROW_KEY = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity", "position")
 
 
 def rescored(run: Path) -> Iterator[str]:
@@ -46,21 +46,21 @@ def rescored(run: Path) -> Iterator[str]:
     lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True)).as_json()
     if kept.selection != json.loads(json.dumps(lost)):
         yield "what lost attempts come to (selection) is not what the recording gives"
-    usual = _Again(rows.of_table(table))
+    usual = _RecomputedScores(rows.of_table(table))
     compared, found = usual, list(usual.differences(kept.each(run)))
     missing = list(usual.missing(rows.named))
     there = {str(row.get("measure")) for row in kept.each(run)} if found or not rows.known else set()
     if asked := [parse(name) for name in sorted({*there, *rows.measures} - usual.measures)]:
-        compared = _Again(rows.of_table(again(measures=asked)))
+        compared = _RecomputedScores(rows.of_table(again(measures=asked)))
         found = list(compared.differences(kept.each(run)))
         missing = list(compared.missing(lambda row: rows.named(row) or row.measure in there))
     if not rows.known and there:  # from an earlier version, which did not record what was requested
         missing = [row for row in missing if row.measure in there]
     yield from found
     if missing:
-        first = "; ".join(_row_name(row.as_json()) for row in missing[:_LISTED])
-        more = f"; and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-        yield f"{pluralize(len(missing), 'figure')} that the recording gives {_are(missing)} not in it: {first}{more}"
+        first = "; ".join(_row_name(row.as_json()) for row in missing[:_MOST_LISTED])
+        more = f"; and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
+        yield f"{pluralize(len(missing), 'figure')} that the recording gives {_verb(missing)} not in it: {first}{more}"
     notes = kept.notes if isinstance(kept.notes, list) else []
     for note in usual.notes:
         if note in compared.notes and note not in notes:
@@ -94,11 +94,11 @@ class _Rows:
         return not self.names or row.measure in self.names or row.label in self.names
 
 
-def _are(several: Sized) -> str:
+def _verb(several: Sized) -> str:
     return "is" if len(several) == 1 else "are"
 
 
-class _Again:
+class _RecomputedScores:
     """Recomputed figures, to be compared with those in a file. Both are usually in the same order, so that few rows
     are in memory at a time. `measures` has the measures seen so far, and `notes` the notes of the table."""
 
@@ -112,7 +112,7 @@ class _Again:
         for row in kept:
             # An edited file can contain anything, even a list.
             found = self._find_row(
-                tuple(value if isinstance(value := row.get(key), _PLAIN) else str(value) for key in _PLACE)
+                tuple(value if isinstance(value := row.get(key), _JSON_SCALARS) else str(value) for key in _ROW_KEY)
             )
             if found is None:
                 yield f"{_row_name(row)}: the recording gives no such figure"
@@ -120,7 +120,7 @@ class _Again:
             now = found.as_json()
             if isinstance(made := row.get("interval"), str):
                 row = {**row, "interval": made.replace(EARLIER_METHOD, METHOD)}
-            for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_PLACE, "value", "low", "high", "n"})):
+            for key in ("value", "low", "high", "n", *sorted(row.keys() - {*_ROW_KEY, "value", "low", "high", "n"})):
                 if row.get(key) != now.get(key):
                     yield f"{_row_name(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
 
@@ -137,13 +137,13 @@ class _Again:
             return self._passed.pop(place)
         for row in self._made:
             self.measures.add(row.measure)
-            if (passed := _place(row)) == place:
+            if (passed := _row_key(row)) == place:
                 return row
             self._passed[passed] = row
         return None
 
 
-_place = attrgetter(*_PLACE)
+_row_key = attrgetter(*_ROW_KEY)
 
 
 def _row_name(row: Mapping[str, Any]) -> str:

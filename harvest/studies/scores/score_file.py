@@ -8,7 +8,7 @@ import msgspec
 
 from harvest.studies.runs.side_by_side import SideBySide
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.bounds import CheckedBound
 from recordings.files.errors import StoreError
 from recordings.files.evidence import remove_leftovers, write_safely
 from recordings.files.json_text import Json, encode_document, line
@@ -17,7 +17,7 @@ from recordings.log.run_folder import Run
 from scoring.notation import Term
 from scoring.table import ScoreRow, ScoreTable
 
-_AT_ONCE = 500  # rows
+_ROWS_PER_PIECE = 500  # rows
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -27,7 +27,7 @@ def scores_document(
     beside: SideBySide | None = None,
     selection: Mapping[str, object] | None = None,
     runs: Sequence[Run] = (),
-    bounds: Sequence[Checked] = (),
+    bounds: Sequence[CheckedBound] = (),
     asked: Mapping[str, Json] | None = None,
     users: Mapping[str, Json] | None = None,
 ) -> Iterator[bytes]:
@@ -49,19 +49,19 @@ def scores_document(
         **({"users": users} if users else {}),
         **({"thresholds": [one.as_json() for one in bounds]} if bounds else {}),
     }
-    yield b"{\n" + b",\n".join(_member(*one) for one in head.items()) + b',\n  "rows": ['
+    yield b"{\n" + b",\n".join(_encode_entry(*one) for one in head.items()) + b',\n  "rows": ['
     between = b"\n    "
-    while some := list(islice(rows, _AT_ONCE)):
-        yield between + b",\n    ".join(map(_row, some))
+    while some := list(islice(rows, _ROWS_PER_PIECE)):
+        yield between + b",\n    ".join(map(_encode_row, some))
         between = b",\n    "
-    yield b"\n  ],\n" + b",\n".join(_member(*one) for one in tail.items()) + b"\n}\n"
+    yield b"\n  ],\n" + b",\n".join(_encode_entry(*one) for one in tail.items()) + b"\n}\n"
 
 
-def _member(name: str, value: Json) -> bytes:
+def _encode_entry(name: str, value: Json) -> bytes:
     return f'  "{name}": '.encode() + encode_document(value).rstrip().replace(b"\n", b"\n  ")
 
 
-def _row(row: ScoreRow) -> bytes:
+def _encode_row(row: ScoreRow) -> bytes:
     value = row.as_json()
     try:
         return _ENCODER.encode(value)
@@ -78,11 +78,9 @@ def write_scores(
     measures: Sequence[Term] = (),
     names: Sequence[str] = (),
 ) -> Path:
-    """Write `scores.json` into the run's folder, replacing any existing file.
-
-    `measures` were requested in addition to the default ones; `names` are the names of the requested rows, () for
-    all. Raises StoreError if the file cannot be written.
-    """
+    """Write `scores.json` into the run's folder, replacing any existing file. `measures` were requested in addition
+    to the default ones; `names` are the names of the requested rows, () for all. Raises StoreError if the file cannot
+    be written."""
     asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"
     remove_leftovers(folder, path.name)

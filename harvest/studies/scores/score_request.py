@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from harvest.studies.scores import scorecard
-from harvest.studies.scores.bounds import Checked, checked_bounds, measures_needed, shares_of
+from harvest.studies.scores.bounds import CheckedBound, checked_bounds, measures_needed, share_terms
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_bounds import lost_bounds
 from harvest.studies.scores.scorecard import Material
@@ -32,7 +32,7 @@ class Scored:
     measures: tuple[Term, ...]
     names: tuple[str, ...]
     selection: Selection
-    bounds: tuple[Checked, ...]
+    bounds: tuple[CheckedBound, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ScoreRequest:
         judged = load_gold(self.gold, material.topics) if self.gold is not None else None
         scorecard.refuse_unused(material, self.settings, judged)
         criteria = load_schema(self.schema) if self.schema else None
-        names = scorecard.asked_names(terms, material.topics, criteria) if terms else ()
+        names = scorecard.requested_names(terms, material.topics, criteria) if terms else ()
         scored = partial(
             scorecard.score_material,
             changes=self.settings,
@@ -91,7 +91,7 @@ class ScoreRequest:
             lost=lost_bounds(
                 material,
                 lambda filled, of: scored(
-                    filled, changes={**self.settings, "estimand": of}, measures=shares_of(needed), only=True
+                    filled, changes={**self.settings, "estimand": of}, measures=share_terms(needed), only=True
                 ),
             ),
         )

@@ -223,7 +223,7 @@ def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTabl
             )
 
 
-def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
+def requested_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
     """Return the names of rows, such as `CVaR(R, beta=0.25)`, in the requested order. Raises InputError for an
     unknown measure."""
     chosen = schema or load_schema(SHIPPED)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harvest.studies.scores.lost_attempts import filled
+from harvest.studies.scores.lost_attempts import fill_labels
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.validity.concentrations import Concentration
 from protocols.labels import NOT_USEFUL
@@ -67,9 +67,10 @@ class Selection:
         return {
             "lost_after_an_answer": dict(self.lost),
             "concentrations": [
-                {name: _plain(getattr(one, name)) for name in Concentration.__slots__} for one in self.concentrations
+                {name: _json_value(getattr(one, name)) for name in Concentration.__slots__}
+                for one in self.concentrations
             ],
-            "bounds": [{name: _plain(getattr(one, name)) for name in Bound.__slots__} for one in self.bounds],
+            "bounds": [{name: _json_value(getattr(one, name)) for name in Bound.__slots__} for one in self.bounds],
         }
 
 
@@ -144,12 +145,12 @@ def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fil
     invalid = material.invalid  # computed once, from all conversations
     nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in invalid}
     return tuple(
-        one if one.valid and one.key not in lost else filled(one, material.turns[key.system, key.topic], fill)
+        one if one.valid and one.key not in lost else fill_labels(one, material.turns[key.system, key.topic], fill)
         for key, one in {**nothing, **first, **lost}.items()
     )
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return dict(value) if isinstance(value, Mapping) else value

@@ -41,11 +41,9 @@ class Figure:
 
 
 def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
-    """Return the figures that `terms` ask for.
-
-    Without terms, these are ave%useful if `gated`, and otherwise all measures that `harvest score` shows by default.
-    Raises InputError for a measure that has no value of a single trial in [0, 1].
-    """
+    """Return the figures that `terms` ask for. Without terms, these are ave%useful if `gated`, and otherwise all
+    measures that `harvest score` shows by default. Raises InputError for a measure that has no value of a single
+    trial in [0, 1]."""
     if not terms and gated:
         terms = [Term(MEAN_USEFUL.name)]
     schema, found = load_schema(SHIPPED), list[Figure]()
@@ -80,11 +78,9 @@ def figure_values(system: str, material: Material, figures: Sequence[Figure], se
 def cut_reaches(
     system: str, material: Material, figures: Sequence[Figure], settings: Settings
 ) -> dict[str, tuple[float, float]]:
-    """Return how much lower and higher each figure could be if no conversation had been cut short.
-
-    The missing turns of conversations that user failures cut short count once as useless and once as useful. Returns
-    {} if there is no such conversation.
-    """
+    """Return how much lower and higher each figure could be if no conversation had been cut short. The missing turns
+    of conversations that user failures cut short count once as useless and once as useful. Returns {} if there is no
+    such conversation."""
     if system not in material.cut_short:
         return {}
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]

@@ -99,11 +99,9 @@ def measure_values(
     settings: Settings,
     judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
-    """Return each system's cells of measures of single conversations, and notes on the judgments used.
-
-    `judges` None means judgments by people and then by rules, with the shipped schema. Raises InputError if a measure
-    would depend on which of several equally ranked judgments is used.
-    """
+    """Return each system's cells of measures of single conversations, and notes on the judgments used. `judges` None
+    means judgments by people and then by rules, with the shipped schema. Raises InputError if a measure would depend
+    on which of several equally ranked judgments is used."""
 
     @cache
     def judged() -> Judged:

@@ -56,21 +56,23 @@ def fold_trees(
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
     recorded = run.attempts
-    _check_known(run, "system", system, [*run.header.systems, *(_key(one).system for one in recorded)])
-    _check_known(run, "topic", topic, [*known, *(_key(one).topic for one in recorded)])
-    chosen = [one for one in recorded if system in (None, _key(one).system) and topic in (None, _key(one).topic)]
+    _check_known(run, "system", system, [*run.header.systems, *(_trial_key(one).system for one in recorded)])
+    _check_known(run, "topic", topic, [*known, *(_trial_key(one).topic for one in recorded)])
+    chosen = [
+        one for one in recorded if system in (None, _trial_key(one).system) and topic in (None, _trial_key(one).topic)
+    ]
     unlabelled = False
     if merge is None:
-        one_topic = len({_key(one).topic for one in chosen}) <= 1
+        one_topic = len({_trial_key(one).topic for one in chosen}) <= 1
         unlabelled = not one_topic and not any(label for one in chosen for _, _, label, _ in one.spoken)
         merge = "exact" if one_topic or unlabelled else "label"
     pools = topic is None and merging_named(merge).pools
     groups: dict[tuple[str, str], list[Attempt]] = {}
     first: dict[TrialKey, Attempt] = {}  # the first valid attempt of each trial
     for one in chosen:
-        groups.setdefault((_key(one).system, "" if pools else _key(one).topic), []).append(one)
+        groups.setdefault((_trial_key(one).system, "" if pools else _trial_key(one).topic), []).append(one)
         if one.valid:
-            first.setdefault(_key(one), one)
+            first.setdefault(_trial_key(one), one)
     trees: list[ConversationTree] = []
     left = act_sources((one.conversation() for one in first.values()), merge)
     if unlabelled:
@@ -83,7 +85,7 @@ def fold_trees(
             merging_named(merge, known.get(about)), protocol=str(run.header.hashes.get("protocol", ""))
         )
         lost = _without_valid(attempts)
-        whole = [builder.add_attempt(one) for one in attempts if first.get(_key(one)) is one or id(one) in lost]
+        whole = [builder.add_attempt(one) for one in attempts if first.get(_trial_key(one)) is one or id(one) in lost]
         if any(whole):
             trees.append(builder.tree())
         else:
@@ -99,14 +101,14 @@ def fold_trees(
     return trees, left
 
 
-def _key(attempt: Attempt) -> TrialKey:
+def _trial_key(attempt: Attempt) -> TrialKey:
     return attempt.started.key
 
 
 def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
-    valid = {_key(one) for one in attempts if one.valid}
-    lost = [one for one in attempts if _key(one) not in valid]
-    last = {_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}
+    valid = {_trial_key(one) for one in attempts if one.valid}
+    lost = [one for one in attempts if _trial_key(one) not in valid]
+    last = {_trial_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}
     return {id(one): one for one in last.values()}
 
 
@@ -160,7 +162,7 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
     if name == "act":
         return merging(_ACT_SAID, _ACT)
     if name == "entities":
-        return Merging("entities", STATE, _entities(topic, _answer_of))
+        return Merging("entities", STATE, _entity_key(topic, _answer_of))
     parts = dict(part.partition("=")[::2] for part in name.split(","))
     if set(parts) != {"user", "system"} or name.count("=") != 2:
         raise InputError(f"there is no merge key {name!r}", allowed=_ALLOWED)
@@ -169,9 +171,9 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
         "exact": EXACT_SAID,
         "state": STATE,
         "act": _ACT_SAID,
-        "entities": _entities(topic, lambda turn: Answer.of(turn.said)),
+        "entities": _entity_key(topic, lambda turn: Answer.of(turn.said)),
     }
-    systems = {"exact": EXACT_TEXT, "label": LABEL_KEY, "act": _ACT, "entities": _entities(topic, _answer_of)}
+    systems = {"exact": EXACT_TEXT, "label": LABEL_KEY, "act": _ACT, "entities": _entity_key(topic, _answer_of)}
     if user not in users:
         raise InputError(f"user turns have no merge key {user!r}", allowed=", ".join(users))
     if system not in systems:
@@ -184,7 +186,7 @@ def _answer_of(turn: Turn) -> Answer:
     return turn.reply.answer if turn.reply is not None else Answer("")
 
 
-def _entities(topic: Topic | None, side: Callable[[Turn], Answer]) -> MergeKey:
+def _entity_key(topic: Topic | None, side: Callable[[Turn], Answer]) -> MergeKey:
     kind = topic.type.url if topic is not None else None
 
     def key(turn: Turn) -> str:

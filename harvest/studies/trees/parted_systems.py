@@ -119,18 +119,18 @@ def parted_systems(
         texts = pool.submit(_test_texts, told, systems, seed)
         tests = [pool.submit(_test_trees, both, alpha, seed, draws) for both in sides]
         found = [
-            _part_both(both, one.result(), texts.result()[both.names], alpha)
+            _describe_divergence(both, one.result(), texts.result()[both.names], alpha)
             for both, one in zip(sides, tests, strict=True)
         ]
     for place, pair in enumerate(found):
         names = {pair.first, pair.second}
         if states and names <= states.keys() and {*states[pair.first]} != {*states[pair.second]}:
             why = "their protocols have other states, so that trees differ whatever the systems answer"
-            found[place] = pair = _describe(pair, why)
+            found[place] = pair = _remove_tests(pair, why)
         if names & {*continued}:
             # Each test reassigns the conversations of a topic at random, as if sessions did not link them.
             why = "sessions go on from topic to topic, so their conversations depend on each other"
-            found[place] = _describe(replace(pair, texts=replace(pair.texts, p=math.nan)), why)
+            found[place] = _remove_tests(replace(pair, texts=replace(pair.texts, p=math.nan)), why)
     return tuple(found)
 
 
@@ -152,7 +152,7 @@ def _test_texts(
     return {(systems[one], systems[two]): found for (one, two), found in same_sources(sides, rngs).items()}
 
 
-def _describe(found: PartedSystems, why: str) -> PartedSystems:
+def _remove_tests(found: PartedSystems, why: str) -> PartedSystems:
     """Remove the tests. `why` explains why they would be misleading."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
@@ -168,7 +168,7 @@ def _test_trees(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[W
         return whole, NodeTests(nothing, nothing, 0, 0, 0, draws), none.what
 
 
-def _part_both(
+def _describe_divergence(
     both: BothSides, tested: tuple[WholeTest, NodeTests, str], texts: SameSource, alpha: float
 ) -> PartedSystems:
     whole, tests, refused = tested
@@ -245,11 +245,9 @@ _MOST = 4  # each draw uses some tens of megabytes
 
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
-    """Return an executor with a thread for each core, for numpy code, which releases Python's lock.
-
-    Each task must bring its own random generator, so that results do not depend on the order of completion. If the
-    block ends early, tasks that have not begun are cancelled.
-    """
+    """Return an executor with a thread for each core, for numpy code, which releases Python's lock. Each task must
+    bring its own random generator, so that results do not depend on the order of completion. If the block ends early,
+    tasks that have not begun are cancelled."""
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(min(known or 1, _MOST), thread_name_prefix="cores")
     try:

@@ -16,8 +16,8 @@ INDENT = " " * 7
 # Beginning of a line that is a command.
 COMMAND = f"{INDENT}harvest show"
 
-_MOST = 5  # turns that are printed in any case
-_LEAST = 0.05  # of the whole: turns with less and without a small p are counted together
+_MOST_TURNS = 5  # turns that are printed in any case
+_LEAST_SHARE = 0.05  # of the whole: turns with less and without a small p are counted together
 _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
@@ -37,7 +37,7 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         )
     rest = [*found.turns]
     for place, turn in enumerate(found.turns):
-        if place < _MOST and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST):
+        if place < _MOST_TURNS and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST_SHARE):
             rest.remove(turn)
             sides = ", ".join(
                 f"{name} {format_percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
@@ -82,9 +82,9 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
         "merge": found.merge,
         "topics": found.topics,
         "trials": list(found.n),
-        "divergence": _rounded(found.divergence),
-        "divergence_by_chance": _rounded(found.by_chance),
-        "p": _rounded(found.p),
+        "divergence": _json_number(found.divergence),
+        "divergence_by_chance": _json_number(found.by_chance),
+        "p": _json_number(found.p),
         "estimand": "these",
         "turns_tested": found.tested,
         "turns_too_few": found.out,
@@ -96,16 +96,16 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
                 "branch": turn.branch,
                 "came": list(turn.came),
                 "took": list(turn.took),
-                "portion": [_rounded(value) for value in turn.portion],
-                "share": _rounded(turn.share),
-                "p_corrected": _rounded(turn.p),
+                "portion": [_json_number(value) for value in turn.portion],
+                "share": _json_number(turn.share),
+                "p_corrected": _json_number(turn.p),
                 "pairs": [{"topic": one.topic, "first": one.first, "second": one.second} for one in turn.pairs],
             }
             for turn in found.turns
         ],
-        "first_answers": {"p": _rounded(found.texts.p), "n": found.texts.n, "topics": found.texts.topics},
+        "first_answers": {"p": _json_number(found.texts.p), "n": found.texts.n, "topics": found.texts.topics},
     }
 
 
-def _rounded(value: float) -> float | None:
+def _json_number(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

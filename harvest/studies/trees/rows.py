@@ -50,7 +50,7 @@ def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int 
 
 def _tree_head(one: TreeFigures) -> dict[str, Any]:
     """Return the structure of a tree as JSON that can be read back, with the path by which rows name each node."""
-    value, ways, over_topics = tree_as_json(one.tree), _ways(one.tree), one.found.over_topics
+    value, ways, over_topics = tree_as_json(one.tree), _node_paths(one.tree), one.found.over_topics
     for node, way in zip(value["nodes"], ways, strict=True):
         node["way"] = way
     value["statistics"] = {
@@ -64,11 +64,9 @@ def _tree_head(one: TreeFigures) -> dict[str, Any]:
 
 
 def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
-    """Yield the figures of each tree, node by node in pre-order.
-
-    A branch has its share, with an interval, of the `trials` that reached the node before it. The probability of
-    unseen branches follows and, if a score was requested, its means and its variance.
-    """
+    """Yield the figures of each tree, node by node in pre-order. A branch has its share, with an interval, of the
+    `trials` that reached the node before it. The probability of unseen branches follows and, if a score was
+    requested, its means and its variance."""
     for one in trees:
         yield from _rows_of_tree(run, one)
 
@@ -100,7 +98,7 @@ def _rows_of_tree(run: str, one: TreeFigures) -> Iterator[LongRow]:
             trials=int(n),
         )
 
-    ways = _ways(tree)
+    ways = _node_paths(tree)
     for node, way in enumerate(ways):
         if node:
             ends = found.low[node], found.high[node]
@@ -118,7 +116,7 @@ def _rows_of_tree(run: str, one: TreeFigures) -> Iterator[LongRow]:
         yield from _score_rows({**common, "measure": one.scores.measure}, one.scores, ways)
 
 
-def _ways(tree: ConversationTree) -> list[str]:
+def _node_paths(tree: ConversationTree) -> list[str]:
     return [
         " → ".join(f"{tree.speaker(step)[0].upper()} {node_title(tree, step)}" for step in tree.path(node))
         for node in range(len(tree))
@@ -152,7 +150,7 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
     conversations are printed; None means all. Notes about all trees follow after the last one."""
     for one in trees:
         for line in wrap(tree_title(one.tree), width):
-            yield _line(line, "bold")
+            yield _text_line(line, "bold")
         labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
         lines = outline(
             one.tree, one.branches(), stops=one.stops(), ends=one.end_lines(), notes=one.unseen(), width=width
@@ -161,13 +159,13 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
             # A note belongs to the branches below its node.
             if turns is None or len(one.tree.path(part.node)) + (part.kind == "note") <= 2 * turns:
                 yield _outline_line(part, one.tree, labelled)
-        yield _line("")
+        yield _text_line("")
         if turns is not None and any(len(one.tree.path(node)) > 2 * turns for node in range(len(one.tree))):
-            yield from _wrapped([f"turns after turn {turns} are not shown"], width)
-        yield from _wrapped(sentences(one), width)
+            yield from _wrapped_lines([f"turns after turn {turns} are not shown"], width)
+        yield from _wrapped_lines(sentences(one), width)
         if len(trees) > 1:
-            yield _line("")
-    yield from _wrapped(legend(trees), width)
+            yield _text_line("")
+    yield from _wrapped_lines(legend(trees), width)
 
 
 def wrap_sentences(sentences: Sequence[str], width: int) -> list[str]:
@@ -175,11 +173,11 @@ def wrap_sentences(sentences: Sequence[str], width: int) -> list[str]:
     return [line for sentence in sentences for line in wrap(sentence, width, subsequent_indent="  ")]
 
 
-def _wrapped(sentences: Sequence[str], width: int) -> Iterator[Text]:
-    return (_line(line, "dim") for line in wrap_sentences(sentences, width))
+def _wrapped_lines(sentences: Sequence[str], width: int) -> Iterator[Text]:
+    return (_text_line(line, "dim") for line in wrap_sentences(sentences, width))
 
 
-def _line(words: str, style: str = "") -> Text:
+def _text_line(words: str, style: str = "") -> Text:
     return Text(words, style=style, no_wrap=True)
 
 

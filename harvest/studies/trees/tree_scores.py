@@ -119,11 +119,9 @@ def tree_scores(
     level: float = 0.95,
     design: Design = INDEPENDENT,
 ) -> TreeScores:
-    """Attach scores to a tree.
-
-    `values` has a score for each trial; trials without a value, or with NaN, are counted and left out. `level` is the
-    confidence level of the mean's interval, and `design` describes how the trials depend on each other.
-    """
+    """Attach scores to a tree. `values` has a score for each trial; trials without a value, or with NaN, are counted
+    and left out. `level` is the confidence level of the mean's interval, and `design` describes how the trials depend
+    on each other."""
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
@@ -175,11 +173,9 @@ def trial_values(
 def trial_scores(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> TrialScores:
-    """Score each conversation by a measure.
-
-    `gold` replaces the run's gold table; `judges` selects whose judgments and nuggets count. Raises InputError if the
-    measure has no value for a single conversation, or if no conversation of the run has a value.
-    """
+    """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` selects whose judgments
+    and nuggets count. Raises InputError if the measure has no value for a single conversation, or if no conversation
+    of the run has a value."""
     asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":

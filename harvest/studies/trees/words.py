@@ -68,11 +68,11 @@ def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:
     ]
 
 
-def plates(
+def tree_drawings(
     figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
 ) -> tuple[list[TreeDrawing], list[str]]:
     """Return the trees to draw, and the legend of the picture. `protocol` is the protocol's name, or ""."""
-    drawn = [_plate(one, protocol, least, most) for one in figures]
+    drawn = [_tree_drawing(one, protocol, least, most) for one in figures]
     said = [
         f"On an edge: the share of the trials that came here, taken/came here, and below it its {intervals(one)}"
         + ("." if one.found.over_topics else "; trials are independent.")
@@ -93,13 +93,13 @@ def plates(
     return drawn, list(dict.fromkeys([*said, *shared]))
 
 
-def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDrawing:
+def _tree_drawing(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDrawing:
     tree = one.tree
     named = (_list_names(tree.scope.systems, 3), _list_names(tree.scope.topics, 3))
     return TreeDrawing(
         tree,
         " · ".join(filter(None, named)) or "Trials of no named system",
-        [_play_words(tree, protocol), *sentences(one)],
+        [_protocol_text(tree, protocol), *sentences(one)],
         one.words(),
         one.stop_words(),
         one.unseen(),
@@ -115,7 +115,7 @@ def _list_names(names: Sequence[str], most: int) -> str:
     return f"{shown}, … ({len(names)})" if len(names) > most else shown
 
 
-def _play_words(tree: ConversationTree, protocol: str) -> str:
+def _protocol_text(tree: ConversationTree, protocol: str) -> str:
     hashes = ", ".join(one[:12] for one in tree.scope.protocols if one)
     known = " ".join(part for part in (one_line(protocol), f"({hashes})" if hashes else "") if part)
     parts = [f"protocol {known}" if known else "imported, no protocol", *scope_phrases(tree)]

@@ -23,7 +23,7 @@ from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
-from harvest.studies.users.recorded_users import Drawn, RecordedUsers, recorded_users
+from harvest.studies.users.recorded_users import MetUsers, RecordedUsers, recorded_users
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
@@ -42,7 +42,7 @@ from topics.errors import InputError
 from topics.topic import Topic
 
 # Smaller probabilities count as 0: they are rounding errors and not acts.
-_SURE = 1e-9
+_LEAST_PROBABILITY = 1e-9
 
 # Random streams are named after the user that plays protocols.
 PLAYED_BY = "scripted"
@@ -58,7 +58,7 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class WeightedPath:
     """A conversation under the other user. `weight` is at least 0. `unseen` is the likeliest act that the played
     users never do, or None. `cut` is true if the user failed, so that its last decision is unknown."""
 
@@ -68,7 +68,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class WithOther:
+class FigureWithOther:
     """One measure of one system with the other user. `played` is the mean as played, NaN without a value. `foretold`
     is the estimate; if it is undefined, the note of its interval explains why."""
 
@@ -92,7 +92,7 @@ class Counterfactual:
     other: str
     settings: Settings
     users: Mapping[str, Mapping[str, float]]
-    figures: tuple[WithOther, ...]
+    figures: tuple[FigureWithOther, ...]
     unseen: Mapping[str, Unseen] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -123,7 +123,7 @@ def counterfactual(
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(list(users.met), material, others, settings, judges)
     continued = material.continued
-    figures: list[WithOther] = []
+    figures: list[FigureWithOther] = []
     unseen: dict[str, Unseen] = {}
     for system, met in users.met.items():
         values: Values = {**share_values(system, material), **computed[system]}
@@ -137,7 +137,7 @@ def counterfactual(
         for key, measure in wanted.items():
             cells = values.get(key, {})
             lacks = "no gold table" if material.gold is None and "gold" in measure.declaration.needs else ""
-            figures.append(_foretell(system, key, measure, cells, paths, lacks or why, material, settings))
+            figures.append(_estimate_figure(system, key, measure, cells, paths, lacks or why, material, settings))
     met_by = {system: met.shares for system, met in users.met.items()}
     cut = (
         f"{system}: {reasons.total()} conversations were cut short by a failure of the user: what would have followed "
@@ -166,8 +166,8 @@ def _refuse_measure(measure: Measure) -> None:
 
 
 def _paths(
-    system: str, users: RecordedUsers, met: Drawn, target: EnumerableUser, material: Material
-) -> Iterator[tuple[Trial, Path]]:
+    system: str, users: RecordedUsers, met: MetUsers, target: EnumerableUser, material: Material
+) -> Iterator[tuple[Trial, WeightedPath]]:
     topics = {topic.id: topic for topic in material.topics.topics}
     ended = [one for one in material.conversations if one.key.system == system and one.outcome is not None]
     drawn = Counter({(one.key.topic, one.key.trial): one.member for one in ended}.values())
@@ -184,11 +184,11 @@ def _paths(
     for one in finished:
         yield (
             (one.key.topic, one.key.trial),
-            follow(one, topics[one.key.topic], played, shares, target, seed=seed, traits=traits_of(met.group)),
+            follow_path(one, topics[one.key.topic], played, shares, target, seed=seed, traits=traits_of(met.group)),
         )
 
 
-def follow(
+def follow_path(
     one: Conversation,
     topic: Topic,
     played: Sequence[EnumerableUser],
@@ -197,7 +197,7 @@ def follow(
     *,
     seed: int,
     traits: Mapping[str, object],
-) -> Path:
+) -> WeightedPath:
     """Compare how likely `target` and the played users are to take the path of a conversation. `seed` is the seed of
     the run. Raises InputError if none of the played users can have taken the path."""
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
@@ -209,10 +209,14 @@ def follow(
         found, then, names = theirs.outcomes(decision.seen)
         key = decision.key
         if chances.get(key, 0.0) <= 0:
-            raise _not_played(one, number, decision)
+            raise _impossible_path(one, number, decision)
         for way, chance in found.items():
             likely = weight * chance
-            if chance > _SURE and chances.get(way, 0.0) <= 0 and (unseen is None or likely > unseen.probability):
+            if (
+                chance > _LEAST_PROBABILITY
+                and chances.get(way, 0.0) <= 0
+                and (unseen is None or likely > unseen.probability)
+            ):
                 where = f"{one.key.topic}, trial {one.key.trial}, user turn {number}"
                 unseen = Unseen(names[way], min(likely, 1.0), where)
         weight *= found.get(key, 0.0) / chances[key]
@@ -220,7 +224,7 @@ def follow(
             break
         ours.follow(key, after)
         theirs.follow(key, then)
-    return Path(weight, unseen, is_cut_short(one.outcome))
+    return WeightedPath(weight, unseen, is_cut_short(one.outcome))
 
 
 def _decisions(one: Conversation) -> Iterator[Decision]:
@@ -236,7 +240,7 @@ def _decisions(one: Conversation) -> Iterator[Decision]:
         yield Decision(seen, None, outcome.kind, outcome.reason)
 
 
-def _not_played(one: Conversation, number: int, decision: Decision) -> InputError:
+def _impossible_path(one: Conversation, number: int, decision: Decision) -> InputError:
     did = "left" if decision.outcome == LEAVES else f"ended ({decision.outcome})" if decision.said is None else "spoke"
     return InputError(
         f"{one.key.system}, {one.key.topic}, trial {one.key.trial}: at turn {number} the user {did} "
@@ -245,16 +249,16 @@ def _not_played(one: Conversation, number: int, decision: Decision) -> InputErro
     )
 
 
-def _foretell(
+def _estimate_figure(
     system: str,
     key: Key,
     measure: Measure,
     cells: Mapping[Trial, Cell],
-    paths: Mapping[Trial, Path],
+    paths: Mapping[Trial, WeightedPath],
     why: str,
     material: Material,
     settings: Settings,
-) -> WithOther:
+) -> FigureWithOther:
     least, most = measure.declaration.range
     topics = [topic.id for topic in material.topics.topics]
     rows: dict[str, list[tuple[float, float]]] = {topic: [] for topic in topics}
@@ -270,7 +274,7 @@ def _foretell(
     played = float(np.mean(means)) if means else math.nan
     if why:
         nothing = PredictedMean(math.nan, no_interval(why), sum(map(len, given.values())), math.nan, math.nan, math.nan)
-        return WithOther(system, key, measure, played, nothing)
+        return FigureWithOther(system, key, measure, played, nothing)
     rows = {topic: own for topic, own in rows.items() if own}
     width = max(map(len, rows.values()), default=0)
     table = np.full((2, len(rows), width), np.nan)
@@ -280,7 +284,7 @@ def _foretell(
     found = predict_mean(
         table[0], table[1], level=settings.level, clusters=None if numbers is None else numbers.tolist()
     )
-    return WithOther(system, key, measure, played, _to_scale(found, least, most))
+    return FigureWithOther(system, key, measure, played, _to_scale(found, least, most))
 
 
 def _to_scale(found: PredictedMean, least: float, most: float) -> PredictedMean:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.studies.users.counterfactual import Counterfactual, WithOther
+from harvest.studies.users.counterfactual import Counterfactual, FigureWithOther
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.inference.foretold import FEWEST_CONVERSATIONS
@@ -55,7 +55,7 @@ def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:
         yield Text(line.format(**words), style="dim")
 
 
-def _cells(one: WithOther) -> tuple[str, ...]:
+def _cells(one: FigureWithOther) -> tuple[str, ...]:
     name, told = one.key[0], one.foretold
     figure = shown_value(name, told.value)
     if told.interval.printed:

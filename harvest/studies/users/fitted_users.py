@@ -120,14 +120,14 @@ def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
     estimates = []
     for model, found in stop_fits(dialogues).items():
         parameters = {
-            name: Parameter(value=_finite(one.value), error=_finite(one.error) if errors else None)
+            name: Parameter(value=_rounded_or_none(one.value), error=_rounded_or_none(one.error) if errors else None)
             for name, one in found.parameters.items()
         }
-        aic = _finite(found.aic)
+        aic = _rounded_or_none(found.aic)
         estimates.append(StopEstimate(model=model, parameters=parameters, aic=aic, chances=found.chances))
     turns = count_by_turn(sequences_of(dialogues))
     if turns is not None:
-        chances, aic = sum(n for _, n in turns.departures), _finite(turns.aic)
+        chances, aic = sum(n for _, n in turns.departures), _rounded_or_none(turns.aic)
         estimates.append(StopEstimate(model="turn-and-act", parameters={}, aic=aic, chances=chances))
     return tuple(estimates)
 
@@ -220,11 +220,9 @@ def foresight(
     level: float = 0.95,
     seed: int = 0,
 ) -> Mapping[str, HeldOut]:
-    """Return the held-out likelihood of act tables, by model, on users that they were not fitted to.
-
-    The uniform model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is
-    only one user.
-    """
+    """Return the held-out likelihood of act tables, by model, on users that they were not fitted to. The uniform
+    model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is only one
+    user."""
     if len({one.unit for one in dialogues}) < 2:
         return {}
     fitting = partial(fit_acts, acts=acts_in(dialogues), smoothing=smoothing or Smoothing())
@@ -298,7 +296,7 @@ def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
     return found
 
 
-def _finite(value: float) -> float | None:
+def _rounded_or_none(value: float) -> float | None:
     return round(float(value), _DIGITS) if math.isfinite(value) else None
 
 

@@ -33,7 +33,7 @@ from topics.identity import derived_seed
 from topics.topic import Topic, TopicType
 
 DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
-KNOWN = "hidden-states, person known"
+PERSON_KNOWN = "hidden-states, person known"
 
 # The candidates that `harvest simulate fit` can write: tables and stop models, and hidden states.
 CANDIDATES = (*fitted_users.LEAVING, HIDDEN)
@@ -41,7 +41,7 @@ CANDIDATES = (*fitted_users.LEAVING, HIDDEN)
 # Fewest people to choose a candidate other than the default: intervals over fewer are too narrow.
 FEWEST = 20
 
-_OFTEN = 50  # decisions after an answer, to fit separate transitions
+_ENOUGH_DECISIONS = 50  # decisions after an answer, to fit separate transitions
 _SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))
 
 
@@ -96,7 +96,7 @@ def candidates(
         except InputError as fault:
             left_out[stop] = fault.what
         else:
-            fits[stop] = _or_nothing(with_stop(stop))
+            fits[stop] = _allow_failed_fit(with_stop(stop))
     learnt: dict[frozenset[str], HiddenModel] = {}
 
     def hidden(training: Sequence[Dialogue]) -> HiddenModel:
@@ -113,7 +113,7 @@ def candidates(
 
     fits[HIDDEN] = lambda training: together(training, known=False)
     if len({one.unit for one in dialogues}) < len(dialogues):
-        fits[KNOWN] = lambda training: together(training, known=True)
+        fits[PERSON_KNOWN] = lambda training: together(training, known=True)
     rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
     found = held_out(dialogues, fits, rng, folds=folds, level=level)
     for name in [name for name, one in found.items() if not math.isfinite(one.bits)]:
@@ -152,7 +152,7 @@ def learn_hidden(
     rng = np.random.default_rng(derived_seed(seed, "fit", "hidden states"))
     people = people_of(dialogues, answers)
     after = Counter(answer for person in people for one in person for answer in one.answers[: len(one.acts) - 1])
-    apart = sorted(answer for answer, n in after.items() if n >= _OFTEN and answer != UNKNOWN)
+    apart = sorted(answer for answer, n in after.items() if n >= _ENOUGH_DECISIONS and answer != UNKNOWN)
     acts = acts or acts_in(dialogues)
     return fit_hidden(people, acts, choose_recipe(people, acts, rng, answers=apart), rng, answers=apart)
 
@@ -182,7 +182,7 @@ def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> li
     return [fitted_users.sequences_of(found[unit], answers) for unit in sorted(found)]
 
 
-def _or_nothing(fit: Fit) -> Fit:
+def _allow_failed_fit(fit: Fit) -> Fit:
     """Wrap a fit so that people held out from an impossible fit have infinitely many bits."""
 
     def fit_if_possible(training: Sequence[Dialogue]) -> Bits:

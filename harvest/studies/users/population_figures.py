@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harvest.studies.scores.lost_attempts import loss_notes
-from harvest.studies.users.populations import POPULATION, REWEIGHTED, Drawn, Figure, Populations
+from harvest.studies.users.populations import POPULATION, REWEIGHTED, DrawnTrials, Figure, Populations
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable, wrap_lines
 from scoring.inference.interval import METHOD
@@ -65,7 +65,7 @@ def population_legend(found: Populations) -> Iterator[Text]:
 
 
 def _cells(
-    one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, float] | None, *, cut: bool
+    one: Figure, members: Mapping[str, DrawnTrials], weights: Mapping[str, float] | None, *, cut: bool
 ) -> tuple[str, ...]:
     name = printable(one.of, line=True)
     chosen = [members[one.of]] if one.of in members else list(members.values())
@@ -82,7 +82,7 @@ def _cells(
     return (wrap_lines(f"  {name}", _WIDEST_NAME, hang=2), share, *told, figure, str(one.found.n), effective)
 
 
-def _unequal_loss_warning(system: str, members: Mapping[str, Drawn]) -> str:
+def _unequal_loss_warning(system: str, members: Mapping[str, DrawnTrials]) -> str:
     """Return a sentence if one user's trials were lost more often than another's, or ""."""
     rates = {name: 1 - one.valid / one.drawn for name, one in members.items() if one.drawn}
     if not rates or max(rates.values()) - min(rates.values()) < 1e-9:

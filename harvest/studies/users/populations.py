@@ -45,7 +45,7 @@ POPULATION, REWEIGHTED = "population", "re-weighted"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnTrials:
     """The trials of one member on one system.
 
     `share` is the declared share. `drawn` is the number of trials whose attempts have ended, `valid` the number of
@@ -81,7 +81,7 @@ class Populations:
 
     run: Run
     settings: Settings
-    members: Mapping[str, Mapping[str, Drawn]]
+    members: Mapping[str, Mapping[str, DrawnTrials]]
     figures: tuple[Figure, ...]
     weights: Mapping[str, float] | None
     material: Material
@@ -131,7 +131,7 @@ def population_figures(
     computed, notes = measure_values(list(shares), material, others, settings, judges)
     resampler = Resampler(generator(seed, "population"), replications=settings.replications, level=settings.level)
     figures: list[Figure] = []
-    members: dict[str, dict[str, Drawn]] = {}
+    members: dict[str, dict[str, DrawnTrials]] = {}
     for system, own in shares.items():
         drawing = resampler.under(recorded_design(run, [system]))
         values = {**share_values(system, material), **computed[system]}
@@ -148,12 +148,10 @@ def system_figures(
     values: Values,
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
-) -> tuple[dict[str, Drawn], list[Figure]]:
-    """Return the trial counts of one system's members, and its figures.
-
-    The figures are of the population, of each member and, if `weights` (with sum 1) are given, with these weights.
-    `shares` has the declared share of each member; `values` are the system's cells.
-    """
+) -> tuple[dict[str, DrawnTrials], list[Figure]]:
+    """Return the trial counts of one system's members, and its figures. The figures are of the population, of each
+    member and, if `weights` (with sum 1) are given, with these weights. `shares` has the declared share of each
+    member; `values` are the system's cells."""
     of = {
         (one.key.topic, one.key.trial): one.member
         for one in material.conversations
@@ -162,7 +160,9 @@ def system_figures(
     drawn = Counter(of.values())
     valid = Counter(one.member for one in material.finished if one.key.system == system)
     cut = Counter(one.member for one in material.finished if one.key.system == system and is_cut_short(one.outcome))
-    members = {member: Drawn(share, drawn[member], valid[member], cut[member]) for member, share in shares.items()}
+    members = {
+        member: DrawnTrials(share, drawn[member], valid[member], cut[member]) for member, share in shares.items()
+    }
     sides: dict[str, Mapping[str, float]] = {POPULATION: shares, **{member: {member: 1.0} for member in shares}}
     if weights is not None:
         sides[REWEIGHTED] = weights
@@ -197,7 +197,7 @@ def _check_weights(weights: Mapping[str, float], shares: Mapping[str, Mapping[st
 
 
 def _within_bounds(
-    members: Mapping[str, Drawn],
+    members: Mapping[str, DrawnTrials],
     side: Mapping[str, float],
     every: WithLost,
     of: Mapping[Trial, str],
@@ -206,7 +206,7 @@ def _within_bounds(
 ) -> Weighted:
     """Return a figure. If losses matter, its interval includes all values that lost trials could have had."""
     found = _weigh_members(members, side, every.cells, of, measure, resampler)
-    apart = [_of_member(every, of, member) for member, weight in side.items() if weight > 0]
+    apart = [_member_cells(every, of, member) for member, weight in side.items() if weight > 0]
     if math.isnan(found.value) or not need_bounds(apart):
         return found
     whole = {name: replace(one, valid=one.drawn) for name, one in members.items()}
@@ -221,7 +221,7 @@ def _within_bounds(
 _ENDS: tuple[End, End] = ("low", "high")
 
 
-def _of_member(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLost:
+def _member_cells(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLost:
     cells, low, high = (
         {trial: cell for trial, cell in own.items() if of.get(trial) == member}
         for own in (every.cells, every.lost.low, every.lost.high)
@@ -230,7 +230,7 @@ def _of_member(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLos
 
 
 def _weigh_members(
-    members: Mapping[str, Drawn],
+    members: Mapping[str, DrawnTrials],
     side: Mapping[str, float],
     cells: Mapping[Trial, Cell],
     of: Mapping[Trial, str],

@@ -31,20 +31,20 @@ _LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
     """Yield the act matrix with intervals, the stop models, and held-out figures of act tables and playable users."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
-    table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
+    table = _new_table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
     for row in file.rows:
         shares = sorted(row.next.items(), key=lambda entry: -entry[1].k)
         for place, (act, share) in enumerate((act, share) for act, share in shares if share.k):
-            answer = [_text(row.answer)] if answers else []
-            head = [_acts(*row.after), *answer, str(row.n)] if place == 0 else [""] * (2 + len(answers))
+            answer = [_plain_text(row.answer)] if answers else []
+            head = [_acts_text(*row.after), *answer, str(row.n)] if place == 0 else [""] * (2 + len(answers))
             known = share.low is not None and share.high is not None
             interval = f"[{share.low:.3f}, {share.high:.3f}]" if known else "n/a"
-            table.add_row(*head, _acts(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
+            table.add_row(*head, _acts_text(act), f"{share.k / row.n:.3f}", interval, f"{share.p:.3f}")
     table.caption = "seen: share of the n; smoothed: the same after smoothing; both over all turns"
     table.caption += "; answer *: any, or not known" if answers else ""
     yield table
     if file.stopping:
-        table = _table("stop model", "parameters (standard error)", "AIC", "chances")
+        table = _new_table("stop model", "parameters (standard error)", "AIC", "chances")
         for model in file.stopping:
             parameters = ", ".join(
                 f"{name} {_number(one.value, 3)} ({_number(one.error, 3)})" for name, one in model.parameters.items()
@@ -52,9 +52,9 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candida
             table.add_row(model.model, parameters, _number(model.aic, 1), str(model.chances))
         yield table
     if foresight:
-        yield _foresight(foresight, "model")
+        yield _foresight_table(foresight, "model")
     if played.held_out:
-        yield _candidates(played)
+        yield _candidate_table(played)
 
 
 def check_tables(found: Realism) -> Iterator[Table | Text]:
@@ -63,25 +63,25 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
     ranking = found.ranking
     yield Text(f"ranking: {ranking_verdict(found)}")
     if ranking.systems:
-        table = _table("system", "mean score, real", "simulated")
+        table = _new_table("system", "mean score, real", "simulated")
         for name, real, simulated in zip(ranking.systems, ranking.real, ranking.simulated):
-            table.add_row(_text(name), f"{real:.4f}", f"{simulated:.4f}")
+            table.add_row(_plain_text(name), f"{real:.4f}", f"{simulated:.4f}")
         yield table
-    table = _table("behaviour", "all", "matched", "floor", "95% of floors", "p", "verdict")
+    table = _new_table("behaviour", "all", "matched", "floor", "95% of floors", "p", "verdict")
     for name, measured in found.behaviour.items():
         _add_floor_row(table, name, measured.value, measured.floor, measured.verdict, measured.p)
     yield table
     if found.wordings is not None:
-        yield _wordings(found.wordings)
-    yield _survival(found.survivals)
-    yield _foresight(found.foresight, "real users, predicted by")
+        yield _wording_table(found.wordings)
+    yield _survival_table(found.survivals)
+    yield _foresight_table(found.foresight, "real users, predicted by")
     if found.scores and found.score_floor:
-        table = _table("scores", "all", "matched", "floor", "95% of floors", "verdict")
+        table = _new_table("scores", "all", "matched", "floor", "95% of floors", "verdict")
         _add_floor_row(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
         yield table
         scores = found.scores
         within = " within systems" if len(ranking.systems) > 1 else ""
-        shown = f"T {scores.statistic:.3f}, permutation p{within} {_p(scores.p)}, n {scores.n} and {scores.m}"
+        shown = f"T {scores.statistic:.3f}, permutation p{within} {_p_text(scores.p)}, n {scores.n} and {scores.m}"
         yield Text(shown, style="dim")
         yield Text("T: how far apart real and simulated scores lie; it grows with their number", style="dim")
         yield Text(f"scores: {scores_verdict(scores.p, found.score_floor)}")
@@ -100,7 +100,7 @@ def ranking_verdict(found: Realism) -> str:
     said = (
         f"{floor.verdict}: {agreement}; between halves of the real users {decimal(half.median, 3)} "
         f"[{decimal(half.low, 3)}, {decimal(half.high, 3)}], between a half and simulated users "
-        f"{decimal(floor.matched.median, 3)}; systems differ by other amounts: p {_p(floor.p)}"
+        f"{decimal(floor.matched.median, 3)}; systems differ by other amounts: p {_p_text(floor.p)}"
     )
     if floor.verdict == "undecided":
         said += f"; halves of {pluralize(floor.people, 'real user')} per system are too few to agree on an order"
@@ -114,7 +114,7 @@ def behaviour_verdict(found: Realism) -> str:
     only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
     larger = [name for name in measured if found.behaviour[name].floor.verdict == "beyond"]
     how = f"by {'more' if larger else 'less'} than halves of the real users do"
-    p = f"p {_p(found.together)} over all measures"
+    p = f"p {_p_text(found.together)} over all measures"
     return {
         "undecided": f"too few users for a verdict{only}",
         "no act in common": "real and simulated users have no act in common",
@@ -183,15 +183,15 @@ def check_json(found: Realism) -> dict[str, Any]:
             "floor": _spread_document(floor.floor),
             "matched": _spread_document(floor.matched),
             "people": floor.people,
-            "p": _json(floor.p),
+            "p": _json_number(floor.p),
             "needed": floor.needed,
             "verdict": floor.verdict,
         }
     said, scores = None, None
     if found.scores is not None and found.score_floor is not None:
         said = scores_verdict(found.scores.p, found.score_floor)
-        scores = {name: _json(getattr(found.scores, name)) for name in ("statistic", "distance", "p")}
-        scores |= {"n": found.scores.n, "m": found.scores.m, **_floor(found.score_floor)}
+        scores = {name: _json_number(getattr(found.scores, name)) for name in ("statistic", "distance", "p")}
+        scores |= {"n": found.scores.n, "m": found.scores.m, **_floor_document(found.score_floor)}
     return {
         **{
             side: {
@@ -205,14 +205,14 @@ def check_json(found: Realism) -> dict[str, Any]:
         "behaviour": {
             name: {
                 "what": BEHAVIOUR[name],
-                "value": _json(one.value),
-                **_floor(one.floor),
-                "p": _json(one.p),
+                "value": _json_number(one.value),
+                **_floor_document(one.floor),
+                "p": _json_number(one.p),
                 "verdict": one.verdict,
             }
             for name, one in found.behaviour.items()
         },
-        "p": _json(found.together),
+        "p": _json_number(found.together),
         "verdict": found.verdict,
         "notes": list(check_notes(found)),
         "words": None
@@ -221,19 +221,22 @@ def check_json(found: Realism) -> dict[str, Any]:
             "measures": {
                 name: {
                     "what": WORDINGS[name],
-                    **{key: _json(getattr(one, key)) for key in ("real", "simulated", "value", "low", "high", "p")},
+                    **{
+                        key: _json_number(getattr(one, key))
+                        for key in ("real", "simulated", "value", "low", "high", "p")
+                    },
                 }
                 for name, one in found.wordings.measures.items()
             },
-            "p": _json(found.wordings.together),
+            "p": _json_number(found.wordings.together),
             "verdict": found.wordings.verdict,
         },
-        "lengths": {"horizon": found.lengths.horizon, "beyond": _json(found.lengths.beyond)},
+        "lengths": {"horizon": found.lengths.horizon, "beyond": _json_number(found.lengths.beyond)},
         "survival": {
             side: {
-                "share": [_json(float(value)) for value in curve.share],
-                "low": [_json(float(value)) for value in curve.low],
-                "high": [_json(float(value)) for value in curve.high],
+                "share": [_json_number(float(value)) for value in curve.share],
+                "low": [_json_number(float(value)) for value in curve.low],
+                "high": [_json_number(float(value)) for value in curve.high],
                 "at_risk": [int(value) for value in curve.at_risk],
                 "left": [int(value) for value in curve.left],
             }
@@ -244,12 +247,12 @@ def check_json(found: Realism) -> dict[str, Any]:
             "said": said,
             "scores": scores,
             "ranking": {
-                "tau": _json(ranking.tau),
-                "low": _json(ranking.low),
-                "high": _json(ranking.high),
+                "tau": _json_number(ranking.tau),
+                "low": _json_number(ranking.low),
+                "high": _json_number(ranking.high),
                 "systems": list(ranking.systems),
-                "real": [_json(value) for value in ranking.real],
-                "simulated": [_json(value) for value in ranking.simulated],
+                "real": [_json_number(value) for value in ranking.real],
+                "simulated": [_json_number(value) for value in ranking.simulated],
                 "resampled": ranking.resampled,
                 "note": ranking.note,
                 **order,
@@ -261,12 +264,12 @@ def check_json(found: Realism) -> dict[str, Any]:
 def foresight_json(models: Mapping[str, HeldOut]) -> dict[str, Any]:
     return {
         name: {
-            "bits": _json(one.bits),
-            "log_likelihood_bits": _json(one.log_likelihood),
-            "perplexity": _json(one.perplexity),
-            "gain": _json(one.gain),
-            "low": _json(one.low),
-            "high": _json(one.high),
+            "bits": _json_number(one.bits),
+            "log_likelihood_bits": _json_number(one.log_likelihood),
+            "perplexity": _json_number(one.perplexity),
+            "gain": _json_number(one.gain),
+            "low": _json_number(one.low),
+            "high": _json_number(one.high),
             "n": one.n,
             "users": one.units,
         }
@@ -276,10 +279,10 @@ def foresight_json(models: Mapping[str, HeldOut]) -> dict[str, Any]:
 
 def _spread_document(one: Spread) -> dict[str, Any]:
     values = {"median": one.median, "low": one.low, "high": one.high, "least": one.least, "most": one.most}
-    return {**{name: _json(value) for name, value in values.items()}, "splits": one.n}
+    return {**{name: _json_number(value) for name, value in values.items()}, "splits": one.n}
 
 
-def _floor(floor: Floor) -> dict[str, Any]:
+def _floor_document(floor: Floor) -> dict[str, Any]:
     return {
         "floor": _spread_document(floor.floor),
         "matched": _spread_document(floor.matched),
@@ -289,7 +292,7 @@ def _floor(floor: Floor) -> dict[str, Any]:
     }
 
 
-def _p(p: float) -> str:
+def _p_text(p: float) -> str:
     return "n/a" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -302,24 +305,26 @@ def _add_floor_row(table: Table, name: str, value: float, floor: Floor, verdict:
         decimal(floor.matched.median, 4),
         decimal(known.median, 4),
         interval,
-        *([] if p is None else [_p(p)]),
+        *([] if p is None else [_p_text(p)]),
         verdict,
     )
 
 
-def _wordings(found: Wordings) -> Table:
-    table = _table("words", "real", "simulated", "distance", "95% of floors", "p")
+def _wording_table(found: Wordings) -> Table:
+    table = _new_table("words", "real", "simulated", "distance", "95% of floors", "p")
     for name, one in found.measures.items():
         floor = f"[{decimal(one.low, 4)}, {decimal(one.high, 4)}]"
-        table.add_row(name, decimal(one.real, 3), decimal(one.simulated, 3), decimal(one.value, 4), floor, _p(one.p))
+        table.add_row(
+            name, decimal(one.real, 3), decimal(one.simulated, 3), decimal(one.value, 4), floor, _p_text(one.p)
+        )
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in WORDINGS.items())
-    table.caption = f"words: {found.verdict} (p {_p(found.together)} over all of them). {meanings}"
+    table.caption = f"words: {found.verdict} (p {_p_text(found.together)} over all of them). {meanings}"
     return table
 
 
-def _survival(curves: Sequence[Survival]) -> Table:
+def _survival_table(curves: Sequence[Survival]) -> Table:
     last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
-    table = _table("still there after", "real", "simulated")
+    table = _new_table("still there after", "real", "simulated")
     for turn in range(1, last + 1):
         # No point beyond the longest dialogue if all were observed to leave.
         shares = [
@@ -330,8 +335,8 @@ def _survival(curves: Sequence[Survival]) -> Table:
     return table
 
 
-def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
-    table = _table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
+def _foresight_table(models: Mapping[str, HeldOut], heading: str) -> Table:
+    table = _new_table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
     for place, (name, one) in enumerate(models.items()):
         known = f"[{one.low:.3f}, {one.high:.3f}]" if not math.isnan(one.low) else "n/a"
         interval = known if place else "reference"  # the first is the reference of gains
@@ -341,8 +346,8 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
     return table
 
 
-def _candidates(played: Candidates) -> Table:
-    table = _table("user that could be played", "bits", "gain", "interval", "users", "decisions", "chosen")
+def _candidate_table(played: Candidates) -> Table:
+    table = _new_table("user that could be played", "bits", "gain", "interval", "users", "decisions", "chosen")
     for name, one in played.held_out.items():
         interval = "reference" if name == DEFAULT else f"[{one.low:.3f}, {one.high:.3f}]"
         chosen = "yes" if name == played.chosen else ""
@@ -356,7 +361,7 @@ def _candidates(played: Candidates) -> Table:
     return table
 
 
-def _table(first: str, *others: str) -> Table:
+def _new_table(first: str, *others: str) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption_style="dim", caption_justify="left"
     )
@@ -368,11 +373,11 @@ def _table(first: str, *others: str) -> Table:
     return table
 
 
-def _text(words: str) -> Text:
+def _plain_text(words: str) -> Text:
     return Text(printable(words, line=True))
 
 
-def _acts(*acts: str) -> Text:
+def _acts_text(*acts: str) -> Text:
     """Return acts on one line. Long compound acts are broken after a plus sign."""
     names = (printable(act, line=True) for act in acts)
     return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
@@ -382,5 +387,5 @@ def _number(value: float | None, digits: int) -> str:
     return "n/a" if value is None else decimal(value, digits)
 
 
-def _json(value: float) -> float | None:
+def _json_number(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -92,7 +92,7 @@ def _is_lost(one: Conversation) -> bool:
     return not one.valid or is_cut_short(one.outcome)
 
 
-def lost_in(conversation: Conversation) -> str:
+def lost_state(conversation: Conversation) -> str:
     """Return the state in which an attempt was lost, or "" if no turn had begun."""
     if not conversation.turns:
         return ""
@@ -130,9 +130,9 @@ def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPH
 def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) -> Iterator[Concentration]:
     came: dict[tuple[str, TrialKey], Conversation | None] = {}  # the attempt that was lost there, if it was
     for one in conversations:
-        for place, ended in _places(one):
+        for place, ended in _reached_states(one):
             came.setdefault((place, one.key), one if ended else None)
-    finished = [{place for place, _ in _places(one)} for one in conversations if not _is_lost(one)]
+    finished = [{place for place, _ in _reached_states(one)} for one in conversations if not _is_lost(one)]
     places = sorted({place for place, _ in came if place})
     opening = {one.turns[0].state for one in conversations if one.turns}  # reached without an answer
     tested = [
@@ -151,10 +151,10 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
         p = fisher_exact(len(lost), len(here) - len(lost), elsewhere, len(there) - elsewhere)
         if p <= alpha / len(tested) and (len(topics) == 1 or len({one.key.topic for one in lost}) > 1):
             counts = len(lost), len(here), elsewhere, len(there)
-            yield Concentration(system, place, *counts, *_of_lost(lost), p)
+            yield Concentration(system, place, *counts, *_count_lost(lost), p)
 
 
-def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
+def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
     """Yield the states that an attempt reached, and whether it was lost there. The opening turn's state is ""."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
     if not _is_lost(conversation):
@@ -231,7 +231,7 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
         counts, p = _compare_steps(own, is_meant, by_label=bool(label))
         if p <= alpha / 2:
             lost = [one.lost for one in own if one.lost is not None and is_meant(one)]
-            yield Concentration(system, "", *counts, *_of_lost(lost), p, label, length)
+            yield Concentration(system, "", *counts, *_count_lost(lost), p, label, length)
 
 
 def _compare_steps(
@@ -262,7 +262,7 @@ def _compare_steps(
     return counts, min(1.0, 2 * min(within, between))
 
 
-def _of_lost(lost: Iterable[Conversation]) -> tuple[Mapping[str, int], Mapping[str, int]]:
+def _count_lost(lost: Iterable[Conversation]) -> tuple[Mapping[str, int], Mapping[str, int]]:
     reasons: Counter[str] = Counter()
     after: Counter[str] = Counter()
     for one in lost:

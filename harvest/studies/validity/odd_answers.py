@@ -16,22 +16,20 @@ from recordings.files.evidence import read_exhibit
 from topics.counting import pluralize
 
 # `finish` of an answer that was read from a page.
-_READ_OFF = frozenset({"signs", "quiet", "stuck"})
+_PAGE_FINISHES = frozenset({"signs", "quiet", "stuck"})
 
-_BY_ITSELF = ("filtered", "refused")
+_FILTERED_ENDINGS = ("filtered", "refused")
 _MOST_NAMES = 5  # in a sentence; the others are counted
 # Keys of a body whose `id` is the reply's; in other bodies it may be the session's, shared by all replies.
-_COMPLETION = ("choices", "content", "output")
+_COMPLETION_KEYS = ("choices", "content", "output")
 
 
 def odd_answers(
     attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[str]:
-    """Yield the sentences about these conversations.
-
-    `finished` are the valid conversations among `attempts`. `folders` has the run folder of each system, in which the
-    bodies of replies are stored; replies of other systems have no id.
-    """
+    """Yield the sentences about these conversations. `finished` are the valid conversations among `attempts`.
+    `folders` has the run folder of each system, in which the bodies of replies are stored; replies of other systems
+    have no id."""
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
     empty = _count_replies(finished, lambda reply: is_empty(reply.answer))
     if empty:
@@ -70,7 +68,10 @@ def odd_answers(
             what = "two models" if len(of) == 2 else f"{len(of)} models"
             said = f"{pluralize(len(replies), 'answer')} by {what}: {', '.join(named)}"
             yield f"{system}: {said}; all are in its figures."
-        for endings, what in (("cut",), "cut by the system's own limit"), (_BY_ITSELF, "filtered by the system itself"):
+        for endings, what in (
+            (("cut",), "cut by the system's own limit"),
+            (_FILTERED_ENDINGS, "filtered by the system itself"),
+        ):
             early = Counter(reply.finish for reply in replies if ending_from_finish(reply.finish) in endings)
             if early:
                 count = f"{early.total()} of {pluralize(len(replies), 'answer')}"
@@ -80,7 +81,7 @@ def odd_answers(
             yield from _same_ids(system, own, folders[system])
     # Pages show some errors as answers, and only their words give these away: a person has to check.
     like_errors = _count_replies(
-        finished, lambda reply: reply.finish in _READ_OFF and opens_as_failure(reply.answer.text)
+        finished, lambda reply: reply.finish in _PAGE_FINISHES and opens_as_failure(reply.answer.text)
     )
     if like_errors:
         yield (
@@ -173,5 +174,5 @@ def _reply_id(run: Path, address: str) -> str:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return ""
-    told = value.get("id") if isinstance(value, dict) and any(key in value for key in _COMPLETION) else None
+    told = value.get("id") if isinstance(value, dict) and any(key in value for key in _COMPLETION_KEYS) else None
     return told if isinstance(told, str) else ""

@@ -53,7 +53,7 @@ def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
         return
     why: Counter[str] = Counter()
     for mark in marked:
-        why.update(refused_in(mark))
+        why.update(parse_refused(mark))
     refused = ", ".join(f"{reason} x {count}" for reason, count in why.most_common())
     yield (
         f"{system}: {len(marked)} of {pluralize(len(turns), 'user turn')} in the policy's own words, as the model had "
@@ -74,7 +74,7 @@ def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
         )
 
 
-def refused_in(mark: str) -> Mapping[str, int]:
+def parse_refused(mark: str) -> Mapping[str, int]:
     """Parse the refused samples by reason from a turn's mark, such as `policy: repeats-itself 3, assistant 1`."""
     counted: Counter[str] = Counter()
     for reason in filter(None, mark.partition(": ")[2].split(", ")):
@@ -97,11 +97,9 @@ class Leaving:
 
 
 def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
-    """Return how often users left after answers labelled `x` and `o`.
-
-    An answer counts if the user continued or chose to leave after it. It does not count if the protocol, a limit, the
-    system or a user without a choice (`WITHOUT_A_CHOICE`) ended the conversation.
-    """
+    """Return how often users left after answers labelled `x` and `o`. An answer counts if the user continued or chose
+    to leave after it. It does not count if the protocol, a limit, the system or a user without a choice
+    (`WITHOUT_A_CHOICE`) ended the conversation."""
     left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
     for one in conversations:
         for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):

@@ -68,7 +68,7 @@ class SystemCard:
         return {name: self.rates[name] for name in FAULTS if self.rates[name].count}
 
 
-_NAMED = {user_differences.LEFT: "users who left after the same answers, by their labels,"}
+_RATE_NAMES = {user_differences.LEFT: "users who left after the same answers, by their labels,"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class UserDifference:
     @property
     def sentence(self) -> str:
         what = FAULTS.get(self.rate, "")
-        named = f"the fault {self.rate!r} ({what})" if what else _NAMED.get(self.rate, self.rate)
+        named = f"the fault {self.rate!r} ({what})" if what else _RATE_NAMES.get(self.rate, self.rate)
         shares = " and ".join(
             f"{value:.1f} in {n} turns" if self.rate == user_differences.LENGTH else f"{100 * value:.0f}% of {n}"
             for value, n in zip(self.values, self.n, strict=True)
@@ -212,7 +212,7 @@ def _card(
     rates = {name: [(one, float(one.fault == name), 1.0) for one in turns] for name in FAULTS}
     rates[user_differences.ORDERS] = [(one, float(one.orders), 1.0) for one in turns]
     known = [(one, float(sum(one.refused.values()))) for one in turns if one.refused is not None]
-    rates[user_differences.REFUSED] = [(one, refused, refused + (one.fault != _OWN)) for one, refused in known]
+    rates[user_differences.REFUSED] = [(one, refused, refused + (one.fault != _OWN_WORDS)) for one, refused in known]
     rates[user_differences.LEFT] = [(one, float(one.left), 1.0) for one in turns if one.left is not None]
     found = {name: _rate(cells, topics, resampler) for name, cells in rates.items()}
     plain = [one for one in turns if not one.fault]
@@ -245,7 +245,7 @@ def _card(
     )
 
 
-_OWN = next(iter(FAULTS))  # then every sample was refused
+_OWN_WORDS = next(iter(FAULTS))  # then every sample was refused
 
 
 def _rate(
@@ -296,6 +296,8 @@ def _suspect_turns(
     for one in differences:
         if one.withholds:
             own = found.setdefault(one.system, {})
-            for key, number in user_differences.first_suspect(turns[one.system], turns[one.other], one.rate).items():
+            for key, number in user_differences.first_suspect_turns(
+                turns[one.system], turns[one.other], one.rate
+            ).items():
                 own[key] = min(number, own.get(key, number))
     return found

@@ -34,7 +34,7 @@ WORDING: Mapping[str, Callable[[WordedTurn], float]] = {
 }
 
 _WORDED = "wording"
-_SAME = 1e-9  # rounding: sums in another order must compare as equal on every machine
+_ROUNDING = 1e-9  # rounding: sums in another order must compare as equal on every machine
 
 # A topic, and `WordedTurn.place`.
 Stratum = tuple[str, str]
@@ -46,7 +46,7 @@ def differing_rates(
     """Yield the rates in which the users of two systems differ, with p corrected over all rates. At most one rate of
     `WORDING` is included. `names` are the names of the systems."""
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
-    settled = as_meant((*one, *two))
+    settled = strata_as_meant((*one, *two))
     tests: dict[str, float] = {}
     for rate, own in zip((*FAULTS, REFUSED, ORDERS, LEFT), rng):
         tables = fault_table(one, rate, settled), fault_table(two, rate, settled)
@@ -59,7 +59,9 @@ def differing_rates(
             # Of those found alone, name the most informative; the number of words is the least.
             family = p / tests[rate]
             yield (
-                next(name for name in WORDING if worded[name] * family <= ALPHA + _SAME) if rate == _WORDED else rate,
+                next(name for name in WORDING if worded[name] * family <= ALPHA + _ROUNDING)
+                if rate == _WORDED
+                else rate,
                 p,
             )
 
@@ -70,7 +72,7 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
             yield TurnValues(turn.key.topic, turn.place, {name: of(turn) for name, of in WORDING.items()})
 
 
-def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
+def strata_as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
     """Return the strata in which every turn without a fault has exactly the policy's words. In these, unworded turns
     look like the others."""
     same: dict[Stratum, bool] = {}
@@ -82,7 +84,7 @@ def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
 
 
 def fault_table(turns: Sequence[WordedTurn], rate: str, settled: Collection[Stratum] = ()) -> EventTable:
-    """Count the first occurrence of an event in each conversation. For `settled`, see `as_meant`."""
+    """Count the first occurrence of an event in each conversation. For `settled`, see `strata_as_meant`."""
     return event_table(
         TurnCase(
             turn.key.topic,
@@ -105,10 +107,10 @@ def _has_event(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> boo
     return turn.fault == rate and not (rate == OWN_WORDS and (turn.key.topic, turn.place) in settled)
 
 
-def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
+def first_suspect_turns(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
     """Return, by trial, the first turn at which the other system's user might have spoken differently. It is the turn
     with the differing words, or the turn after the last if the user left."""
-    settled = as_meant((*turns, *others))
+    settled = strata_as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
     found: dict[TrialKey, int] = {}
     for turn in turns:

@@ -14,7 +14,7 @@ from scoring.inference.reading_error import SENSITIVITY, ReadingError, WitnessCo
 from topics.counting import pluralize
 
 _MOST_REASONS = 3  # in a sentence
-_LONGEST = 60  # characters of an unread text
+_LONGEST_TEXT = 60  # characters of an unread text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,9 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
     return Witnessed(verdicts, judged, reading_error(told), damaged)
 
 
-def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[tuple[str, Witnessed]]:
+def judge_systems(
+    conversations: Sequence[Conversation], folders: Mapping[str, Path]
+) -> Iterator[tuple[str, Witnessed]]:
     """Yield each system with stored traffic and its comparison. `folders` has the run folder of each system."""
     own: dict[str, list[Conversation]] = {}
     for one in conversations:
@@ -76,7 +78,7 @@ def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, i
     traffic is learnt from all conversations of the run with the same systems."""
     systems = {one.key.system for one in chosen}
     of_them = [one for one in run.conversations if one.key.system in systems]
-    seen = by_system(of_them, dict.fromkeys(systems, run.path))
+    seen = judge_systems(of_them, dict.fromkeys(systems, run.path))
     return {place: verdict for _, found in seen for place, verdict in found.verdicts.items()}
 
 
@@ -94,7 +96,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
     """Yield sentences about the comparison, system by system. `folders` has the run folder of each system."""
-    for system, found in by_system(finished, folders):
+    for system, found in judge_systems(finished, folders):
         error = found.error
         if error.compared:
             yield (
@@ -121,7 +123,7 @@ def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path])
                 "some with harvest show."
             )
         for text, count in found.judged.unread:
-            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
             replies = pluralize(count, "reply")
             yield f"{system}: with {replies} came a text that is not in the answer, such as {shown!r}."
         if found.damaged:

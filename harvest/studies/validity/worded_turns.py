@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from harvest.studies.validity.odd_users import left_by_choice, refused_in
+from harvest.studies.validity.odd_users import left_by_choice, parse_refused
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
@@ -27,7 +27,7 @@ from topics.topic import Topic
 # The model's options, by system and by user whose turns a model words.
 Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-_WORDED = "llm"
+_MODEL_SIMULATOR = "llm"
 # The reason for a refused sample in recordings with samples only.
 NOT_RECORDED = "reason not recorded"
 
@@ -85,7 +85,7 @@ def models_of(run: Run) -> Models:
 def _worded_options(given: object) -> Mapping[str, Any] | None:
     """Return the options of the model that words a user, however deeply it is wrapped, or None."""
     if isinstance(given, Mapping):
-        if given.get("simulator") == _WORDED:
+        if given.get("simulator") == _MODEL_SIMULATOR:
             return given
         return next((one for value in given.values() if (one := _worded_options(value)) is not None), None)
     if isinstance(given, (list, tuple)):
@@ -176,7 +176,7 @@ def _count_refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[st
     if turn.choice is not None:
         return turn.choice.refused
     if turn.worded:
-        return refused_in(turn.worded)
+        return parse_refused(turn.worded)
     if not samples:
         return None
     refused = len(samples) - 1

@@ -49,7 +49,7 @@ class Group:
         return f"{together}, {self.held}" if self.held else together
 
 
-def facets(gathered: Gathered) -> dict[str, Facets]:
+def system_facets(gathered: Gathered) -> dict[str, Facets]:
     """Return the facets of each system in the study, by the system's name."""
     found: dict[str, Facets] = {}
     runs = gathered.runs
@@ -57,12 +57,12 @@ def facets(gathered: Gathered) -> dict[str, Facets]:
         definitions = {system: run.header.systems.get(system) for system in names}
         first: dict[str, str] = {}
         for system, definition in definitions.items():
-            own = _text(definition, "system", system)
+            own = _text_at(definition, "system", system)
             one = Facets(
                 system=first.setdefault(_identity(definition) or system, own),
-                arm=_text(definition, "arm", ""),
-                group=_text(definition, "group", ""),
-                session="continued" if _text(definition, "session", "") == "continued" else "fresh",
+                arm=_text_at(definition, "arm", ""),
+                group=_text_at(definition, "group", ""),
+                session="continued" if _text_at(definition, "session", "") == "continued" else "fresh",
                 run=place,
             )
             # One definition under two names is two systems: the audit's author wants them apart.
@@ -72,7 +72,7 @@ def facets(gathered: Gathered) -> dict[str, Facets]:
     return {name: found[name] for name in gathered.material.systems if name in found}
 
 
-def groups(found: Mapping[str, Facets]) -> Iterator[Group]:
+def facet_groups(found: Mapping[str, Facets]) -> Iterator[Group]:
     """Yield the groups of systems that differ in one facet, facet by facet."""
     for position, facet in enumerate(field.name for field in fields(Facets)):
         alike: dict[tuple[str, ...], list[str]] = {}
@@ -88,12 +88,12 @@ def groups(found: Mapping[str, Facets]) -> Iterator[Group]:
 def _identity(definition: Json) -> str:
     if not isinstance(definition, dict):
         return ""
-    own = {key: value for key, value in definition.items() if key not in _OWN}
+    own = {key: value for key, value in definition.items() if key not in _NAMING_KEYS}
     return json.dumps(own, sort_keys=True)
 
 
-_OWN = ("name", "system", "session", "arm", "changes", "group", "levels")
+_NAMING_KEYS = ("name", "system", "session", "arm", "changes", "group", "levels")
 
 
-def _text(definition: Json, key: str, default: str) -> str:
+def _text_at(definition: Json, key: str, default: str) -> str:
     return str(definition.get(key, default)) if isinstance(definition, dict) else default

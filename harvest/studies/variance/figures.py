@@ -20,8 +20,8 @@ from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-_TIMES = 4  # multiple of the trials or topics whose effect is stated
-_EXCHANGED = {
+_FACTOR = 4  # multiple of the trials or topics whose effect is stated
+_TEST_NAMES = {
     "sessions": "exchanging whole sessions with fresh trials",
     "orders": "exchanging the orders of sessions",
     "topics": "exchanging the places of topics of one type",
@@ -38,11 +38,11 @@ _LEGEND = (
     "joins them; of slopes, t clustered by session and topic",
     "p: of permutation tests, not corrected for the number of measures and systems",
 )
-_OF_SYSTEMS = (
+_SYSTEM_LEGEND = (
     "Eρ²: how well means over as many topics and trials tell these systems apart, from 0 to 1; Φ: how well they give "
     "the level of each",
 )
-_OF_FACET = (
+_FACET_LEGEND = (
     "spread between {several}: of the means of one system, chance taken off; {facet} × topic: {several} that suit some "
     "topics more than others"
 )
@@ -69,11 +69,11 @@ def variance_legend(study: VarianceStudy) -> Iterator[Text]:
     facets = {group.facet: group.several for between in study.between.values() for group, _ in between}
     lines = [*_LEGEND]
     for facet, several in facets.items():
-        lines += _OF_SYSTEMS if facet == "system" else [_OF_FACET.format(facet=facet, several=several)]
+        lines += _SYSTEM_LEGEND if facet == "system" else [_FACET_LEGEND.format(facet=facet, several=several)]
     carried = {one.carried.exchanged: one.carried for each in study.each.values() for one in each if one.carried}
     for exchanged, found in carried.items():
         of = "of the difference from fresh conversations; p" if found.fresh else "p"
-        lines.append(f"slope per place: from one place in a session to the next; {of} by {_EXCHANGED[exchanged]}")
+        lines.append(f"slope per place: from one place in a session to the next; {of} by {_TEST_NAMES[exchanged]}")
     for line in lines:
         yield Text(line.format(level=100 * study.settings.level), style="dim")
 
@@ -88,11 +88,9 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def sentences(one: SystemVariance, level: float) -> Iterator[str]:
-    """Yield the sentences above a system's table.
-
-    They say where most of the variation is and what more trials would bring, as far as the intervals show it; how
-    often trials disagree; and whether trial numbers or positions in a session matter.
-    """
+    """Yield the sentences above a system's table. They say where most of the variation is and what more trials would
+    bring, as far as the intervals show it; how often trials disagree; and whether trial numbers or positions in a
+    session matter."""
     split = one.split
     if not split.topics:
         yield "No trial has a value."
@@ -103,10 +101,10 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
         yield "Nothing varies: every trial of every topic has the same value."
     else:
         yield f"{_main_component(split.icc)}{_advice_on_trials(one)}"
-    if _in_steps(one) and not math.isnan(one.disagree.value):
+    if _can_agree(one) and not math.isnan(one.disagree.value):
         yield (
-            f"Trials disagree on {_percent(one.disagree.value)} of topics; two trials of a topic differ "
-            f"{_percent(one.pairs.value)} of the time."
+            f"Trials disagree on {_percentage(one.disagree.value)} of topics; two trials of a topic differ "
+            f"{_percentage(one.pairs.value)} of the time."
         )
     whole = one.whole_trials
     if whole.p <= 1 - level:
@@ -118,7 +116,7 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
         yield _carried_sentence(one, one.carried)
 
 
-def _in_steps(one: SystemVariance) -> bool:
+def _can_agree(one: SystemVariance) -> bool:
     """Return true if two trials can have equal values by more than chance. Measures such as seconds always differ."""
     return is_percentage(one.key[0])
 
@@ -128,41 +126,43 @@ def _main_component(icc: Component) -> str:
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
         return (
-            f"Of the variance of single trials {_percent(share)} is between these topics; whether topics or trials "
+            f"Of the variance of single trials {_percentage(share)} is between these topics; whether topics or trials "
             f"bring most of it cannot be told ({icc.interval.note})."
         )
     if low > 0.5:
-        return f"Most of the spread is between topics: {_range(share, low, high)} of the variance of single trials."
+        return (
+            f"Most of the spread is between topics: {_range_text(share, low, high)} of the variance of single trials."
+        )
     if high < 0.5:
-        said = _range(1 - share, 1 - high, 1 - low)
+        said = _range_text(1 - share, 1 - high, 1 - low)
         return f"Most of the spread is between trials of one topic: {said} of the variance of single trials."
     return (
         "Topics and trials of one topic both count, and which counts more cannot be told: topics have "
-        f"{_range(share, low, high)} of the variance of single trials."
+        f"{_range_text(share, low, high)} of the variance of single trials."
     )
 
 
-def _range(value: float, low: float, high: float) -> str:
-    return f"{_percent(value)} [{100 * low:.0f}, {100 * high:.0f}]"
+def _range_text(value: float, low: float, high: float) -> str:
+    return f"{_percentage(value)} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def _advice_on_trials(one: SystemVariance) -> str:
-    like, these = one.split.narrowing(_TIMES)
-    least, most = one.split.narrowing_ends(_TIMES)
+    like, these = one.split.narrowing(_FACTOR)
+    least, most = one.split.narrowing_ends(_FACTOR)
     if math.isnan(like):
         said = " Trials of a topic all agree here, so more topics would narrow the interval for topics like these"
-        return f"{said}, and {_TIMES} times the trials by at most {_percent(most)}." if most == most else f"{said}."
-    half = "half" if math.isclose(these, 0.5) else _percent(these)
-    by = f"by {_range(like, least, most)}" if most == most else "by a share that cannot be told"
+        return f"{said}, and {_FACTOR} times the trials by at most {_percentage(most)}." if most == most else f"{said}."
+    half = "half" if math.isclose(these, 0.5) else _percentage(these)
+    by = f"by {_range_text(like, least, most)}" if most == most else "by a share that cannot be told"
     return (
-        f" {_TIMES} times the trials would narrow the interval for topics like these {by}, for these topics by {half}."
+        f" {_FACTOR} times the trials would narrow the interval for topics like these {by}, for these topics by {half}."
     )
 
 
 def _carried_sentence(one: SystemVariance, found: CarryOver) -> str:
     what = "the loss against fresh sessions" if found.fresh else "the value"
-    slope = f"{_signed(found.slope, one.key, 2)} from one place in the session to the next"
-    lost = f", {_signed(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
+    slope = f"{_signed_text(found.slope, one.key, 2)} from one place in the session to the next"
+    lost = f", {_signed_text(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
     if found.found is None:
         return f"Whether answers depend on the place in the session cannot be told here; slope {slope}{lost}."
     smallest = min(p for p in (found.p, found.p_lost) if not math.isnan(p))
@@ -171,11 +171,11 @@ def _carried_sentence(one: SystemVariance, found: CarryOver) -> str:
     verdict = "It tires" if found.slope < 0 else "It gains"
     if found.fresh and not found.p <= found.p_lost:
         verdict = "It loses in continued sessions" if found.lost < 0 else "It gains in continued sessions"
-    caution = "" if found.exchanged != "topics" or found.fresh else _CONFOUNDED
+    caution = "" if found.exchanged != "topics" or found.fresh else _ORDER_NOTE
     return f"{verdict}: {what} changes by {slope}{lost} (p {p_text(smallest)}).{caution}"
 
 
-_CONFOUNDED = (
+_ORDER_NOTE = (
     " All sessions had one order, so topics may simply grow harder or easier: play `order: shuffled`, or the same "
     "system with fresh sessions too."
 )
@@ -187,16 +187,16 @@ def _rows(one: SystemVariance) -> Iterator[_Row]:
     if not math.isnan(split.topic.value):
         yield "spread between topics", _spread_words(split.topic, key), over
         yield "spread between trials", _spread_words(split.trial, key), over
-        yield "ICC(1)", _share(split.icc), over
-    if _in_steps(one) and not math.isnan(one.disagree.value):
-        yield "topics that disagree", *_figure(one.disagree)
-        yield "pairs that differ", *_figure(one.pairs)
+        yield "ICC(1)", _ratio_text(split.icc), over
+    if _can_agree(one) and not math.isnan(one.disagree.value):
+        yield "topics that disagree", *_figure_cells(one.disagree)
+        yield "pairs that differ", *_figure_cells(one.pairs)
     for k, figure in (one.passes or {}).items():
-        yield f"pass^{k}", *_figure(figure)
+        yield f"pass^{k}", *_figure_cells(figure)
     whole = one.whole_trials
     if not math.isnan(whole.p):
         trials = sum(count > 0 for count in whole.topics)
-        said = f"{_with_unit(whole.spread, key)}, by chance {_digits(whole.by_chance, key)}; p {p_text(whole.p)}"
+        said = f"{_with_unit(whole.spread, key)}, by chance {_number_text(whole.by_chance, key)}; p {p_text(whole.p)}"
         yield "spread of whole trials", said, f"{pluralize(trials, 'trial')} of {pluralize(max(whole.topics), 'topic')}"
     if (found := one.carried) is not None:
         over = f"{pluralize(found.sessions, 'session')}, {pluralize(found.conversations, 'conversation')}"
@@ -222,14 +222,14 @@ def _between_sentence(found: Crossed, group: Group) -> str:
     if not whole > 0:
         return f"Nothing varies: every trial of every topic and {group.facet} has the same value."
     largest = max(parts, key=lambda name: parts[name])
-    others = ", ".join(f"{_percent(value / whole)} {name}" for name, value in parts.items() if name != largest)
+    others = ", ".join(f"{_percentage(value / whole)} {name}" for name, value in parts.items() if name != largest)
     low, high = share_of_spread(components[largest], [one for name, one in components.items() if name != largest])
     if not low > 0.5:
         return (
             "Which part of the spread is the largest cannot be told. Of the variance of single trials "
-            f"{_percent(parts[largest] / whole)} is {largest}, {others}."
+            f"{_percentage(parts[largest] / whole)} is {largest}, {others}."
         )
-    said = _range(parts[largest] / whole, low, high)
+    said = _range_text(parts[largest] / whole, low, high)
     return f"Most of the spread is {largest}: {said} of the variance of single trials; {others}."
 
 
@@ -240,26 +240,26 @@ def _between_rows(found: Crossed, key: Key, group: Group) -> Iterator[_Row]:
     yield f"spread of {group.facet} × topic", _spread_words(found.both, key), over
     yield "spread between trials", _spread_words(found.trial, key), over
     if group.facet == "system":
-        yield "Eρ²", _share(found.relative), over
-        yield "Φ", _share(found.absolute), over
+        yield "Eρ²", _ratio_text(found.relative), over
+        yield "Φ", _ratio_text(found.absolute), over
 
 
 def _spread_words(one: Component, key: Key) -> str:
     size = math.sqrt(max(0.0, one.value))
     if math.isnan(one.interval.low):
         return _with_unit(size, key)
-    low, high = (_digits(math.sqrt(end), key) for end in (one.interval.low, one.interval.high))
+    low, high = (_number_text(math.sqrt(end), key) for end in (one.interval.low, one.interval.high))
     return f"{_with_unit(size, key)} [{low}, {high}]"
 
 
-def _share(one: Component) -> str:
+def _ratio_text(one: Component) -> str:
     if math.isnan(one.value):
         return f"n/a: {one.interval.note}"
     value = f"{max(0.0, one.value):.2f}"
     return value if math.isnan(one.interval.low) else f"{value} [{one.interval.low:.2f}, {one.interval.high:.2f}]"
 
 
-def _figure(one: Figure) -> tuple[str, str]:
+def _figure_cells(one: Figure) -> tuple[str, str]:
     if math.isnan(one.value):
         return f"n/a: {one.interval.note}", ""
     value = f"{100 * one.value:.1f}%"
@@ -270,24 +270,24 @@ def _figure(one: Figure) -> tuple[str, str]:
 
 def _with_interval(value: float, interval: Interval, key: Key, digits: int = 1) -> str:
     if math.isnan(interval.low):
-        return _signed(value, key, digits)
-    low, high = (_digits(end, key, "+", digits) for end in (interval.low, interval.high))
-    return f"{_signed(value, key, digits)} [{low}, {high}]"
+        return _signed_text(value, key, digits)
+    low, high = (_number_text(end, key, "+", digits) for end in (interval.low, interval.high))
+    return f"{_signed_text(value, key, digits)} [{low}, {high}]"
 
 
 def _with_unit(value: float, key: Key) -> str:
-    return f"{_digits(value, key)}{' points' if is_percentage(key[0]) else ''}"
+    return f"{_number_text(value, key)}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _signed(value: float, key: Key, digits: int = 1) -> str:
+def _signed_text(value: float, key: Key, digits: int = 1) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{_digits(value, key, '+', digits)}{' points' if is_percentage(key[0]) else ''}"
+    return f"{_number_text(value, key, '+', digits)}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _digits(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
+def _number_text(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
     return f"{100 * value:{sign}.{digits}f}" if is_percentage(key[0]) else f"{value:{sign}.3g}"
 
 
-def _percent(share: float) -> str:
+def _percentage(share: float) -> str:
     return f"{100 * share:.0f}%"

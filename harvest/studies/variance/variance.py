@@ -20,7 +20,7 @@ from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
-from harvest.studies.variance.facets import Group, facets, groups
+from harvest.studies.variance.facets import Group, facet_groups, system_facets
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
@@ -42,9 +42,9 @@ from topics.identity import generator
 Floats = npt.NDArray[np.float64]
 
 # Measures of trials with a value for each conversation.
-_PARTS = (USEFUL, MEAN_USEFUL)
+_TRIAL_SHARES = (USEFUL, MEAN_USEFUL)
 
-_USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
+_DEFAULT_MEASURES = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +139,15 @@ def study_variance(
     criteria = (judges or Judges()).criteria
     asked = [
         (term, one)
-        for term in measures or tuple(map(parse, _USUAL))
+        for term in measures or tuple(map(parse, _DEFAULT_MEASURES))
         for one in understand(term, settings, material.topics, criteria)
     ]
     for term, measure in asked:
-        refuse_pooled(term, measure, "no single trial has a value that could vary", _PARTS)
-    others = [one for _, one in asked if one.declaration not in _PARTS]
-    kinds = facets(gathered)
+        refuse_pooled(term, measure, "no single trial has a value that could vary", _TRIAL_SHARES)
+    others = [one for _, one in asked if one.declaration not in _TRIAL_SHARES]
+    kinds = system_facets(gathered)
     twins: dict[str, str] = {}  # systems with continued sessions, and the same ones with fresh sessions in the same run
-    for group in groups(kinds):
+    for group in facet_groups(kinds):
         if group.facet == "session":
             session = {kinds[name].session: name for name in group.names}
             twins[session["continued"]] = session["fresh"]
@@ -161,7 +161,7 @@ def study_variance(
     resampler = Resampler(
         generator(seed, "variance"), replications=settings.replications, level=settings.level, resample="topics"
     )
-    beside = list(groups({name: kinds[name] for name in chosen}))
+    beside = list(facet_groups({name: kinds[name] for name in chosen}))
     study = _Study(material, settings, resampler, values, of_keys, twins, tuple(ks), seed)
     return VarianceStudy(
         systems=chosen,

@@ -53,9 +53,9 @@ Ways = dict[str, dict[tuple[Turn, ...], int]]
 
 _Unit = Annotated[float, Field(ge=0, le=1)]
 # Most trials: more are a typing error, and too many for the arithmetic of the tests.
-_MOST = 999_999_999
+_MOST_TRIALS = 999_999_999
 
-_Count = Annotated[int, Field(ge=1, le=_MOST)]
+_Count = Annotated[int, Field(ge=1, le=_MOST_TRIALS)]
 
 # As `scoring.inference.turn_events.EventTable`.
 _Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
@@ -90,7 +90,7 @@ class SystemBaseline(StrictModel):
     """
 
     identity: str
-    planned: Annotated[int, Field(ge=0, le=_MOST)]
+    planned: Annotated[int, Field(ge=0, le=_MOST_TRIALS)]
     valid: _Count
     figures: dict[str, FigureBaseline]
     ways: dict[str, tuple[tuple[tuple[Turn, ...], _Count], ...]]

@@ -114,11 +114,9 @@ def _node_name(tree: ConversationTree, node: int) -> str:
 
 
 def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
-    """Return the change points of a figure by the index of the first look at the new level.
-
-    Looks without a measurement are skipped. So are changes that conversations cut short by failing users could have
-    hidden or caused. Returns {} for fewer than `change_points.FEWEST` measurements.
-    """
+    """Return the change points of a figure by the index of the first look at the new level. Looks without a
+    measurement are skipped. So are changes that conversations cut short by failing users could have hidden or caused.
+    Returns {} for fewer than `change_points.FEWEST` measurements."""
     places = [
         place
         for place, look in enumerate(looks)

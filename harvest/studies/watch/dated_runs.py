@@ -44,7 +44,7 @@ def free_name(folder: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftRun:
+class RunState:
     """The state of a run left by an earlier command. It can be judged as it is if it is `whole`, and resumed if it is
     only `readable`."""
 
@@ -60,24 +60,24 @@ class UnjudgedRun:
     path: Path
     judged: bool = False
 
-    def left(self) -> LeftRun:
+    def left(self) -> RunState:
         """Read the run and describe its state."""
         try:
             # Only the outcomes of attempts are needed.
             run = read(self.path, turns_of=()) if is_run(self.path) else None
         except RunError as fault:
             where = f"{fault.place}: " if fault.place else ""
-            return LeftRun(False, f"it was not judged, and cannot be read: {where}{fault.what}", readable=False)
+            return RunState(False, f"it was not judged, and cannot be read: {where}{fault.what}", readable=False)
         planned = set() if run is None else set(planned_trials(run.header))
         tried = set() if run is None else {one.key for one in run.conversations}
         ended = set() if run is None else {one.key for one in run.conversations if one.outcome is not None}
         if not tried:
-            return LeftRun(False, "it was stopped before any trial was recorded")
+            return RunState(False, "it was stopped before any trial was recorded")
         since = " since trials were added" if self.judged else ""
         if planned <= ended:
-            return LeftRun(True, f"it was played, and not judged{since}")
+            return RunState(True, f"it was played, and not judged{since}")
         count = f"{len(planned & ended)} of {pluralize(len(planned), 'trial')}"
-        return LeftRun(False, f"it was stopped after {count}, and not judged{since}")
+        return RunState(False, f"it was stopped after {count}, and not judged{since}")
 
 
 def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:

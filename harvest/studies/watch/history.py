@@ -295,11 +295,9 @@ class HistoryFile:
         self.history = _parse_history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
-        """Append a look, flush it to the disk, and return it with its hash.
-
-        The returned look also names the look that it revises. A look that equals the last one at its run is not
-        appended again. Raises StoreError if the file cannot be written.
-        """
+        """Append a look, flush it to the disk, and return it with its hash. The returned look also names the look
+        that it revises. A look that equals the last one at its run is not appended again. Raises StoreError if the
+        file cannot be written."""
         before = own_look(self.history.looks, look.baseline, look.at)
         if before is not None and look.says(before):
             return before

@@ -10,7 +10,7 @@ from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage
 
 _WIDTH = 760.0  # in pixels: the column of the report
-_LEVEL = "mean between change points"
+_LEVEL_NAME = "mean between change points"
 
 
 def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:
@@ -26,7 +26,7 @@ def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> s
             if figure in one.figures
         ]
         levels = list(_level_line(looks, system, figure))
-        curves = [Curve(figure, points), *([Curve(_LEVEL, levels)] if levels else ())]
+        curves = [Curve(figure, points), *([Curve(_LEVEL_NAME, levels)] if levels else ())]
         unit = "percent" if is_percentage(figure) else figure
         panel = CurvePanel(f"{system}, {figure}", "look", unit, curves, (0.0, _axis_end(points, figure)))
         drawn, down = curve_panels([panel], wide, down)

@@ -55,12 +55,9 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Compare `run` with the baseline.
-
-    Of the looks in `history`, those count that are against this baseline and before this run, and an earlier look at
-    this run with fewer trials. `rules` None means the default rules. `name` is the name of the run in the history.
-    Raises InputError for a run of another audit.
-    """
+    """Compare `run` with the baseline. Of the looks in `history`, those count that are against this baseline and
+    before this run, and an earlier look at this run with fewer trials. `rules` None means the default rules. `name`
+    is the name of the run in the history. Raises InputError for a run of another audit."""
     rules = rules or WatchRules()
     gathered = gather_runs(run)
     (run,) = gathered.runs
@@ -91,7 +88,7 @@ class _Audit:
     seed: int
 
     @cached_property
-    def otherwise(self) -> str:
+    def difference_reason(self) -> str:
         """The reason why nothing can be compared, or ""."""
         now = identities(self.run)
         changed = ["protocol"] * (now["protocol"] != self.baseline.protocol)
@@ -173,7 +170,7 @@ class _Audit:
         if found := next((one for one in self.material.concentrations if one.system == name), None):
             return found.sentence
         return (
-            self.otherwise
+            self.difference_reason
             or self._cut_short(name, before)
             or changed_losses(
                 name, before.lost, loss_table(one for one in self.material.conversations if one.key.system == name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harvest.studies.pool.held_nuggets import READINGS, recall
+from harvest.studies.pool.held_nuggets import READINGS, nugget_recall
 from recordings.judged.judgments import read_layers
 from tests.support.command_line import harvest
 
@@ -127,7 +127,9 @@ def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: 
 
 
 def test_a_topic_that_wants_nothing_vital_has_no_vital_share() -> None:
-    found = [recall({"Bring a coat.": "okay"}, {"Bring a coat.": "not_support"}, reading) for reading in READINGS]
+    found = [
+        nugget_recall({"Bring a coat.": "okay"}, {"Bring a coat.": "not_support"}, reading) for reading in READINGS
+    ]
     assert found[0] == found[2] == 0.0
     assert math.isnan(found[1])
     assert math.isnan(found[3])

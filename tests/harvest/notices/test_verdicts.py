@@ -12,7 +12,7 @@ import pytest
 from harvest.audits.audit_file import Threshold
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.verdicts import bounds_bulletin, played_notice, watch_bulletin
-from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.bounds import CheckedBound
 from harvest.studies.scores.bounds import Verdict as BoundVerdict
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline
 from harvest.studies.watch.harness import Harness
@@ -165,8 +165,8 @@ def test_a_harness_that_is_not_sound_says_nothing_of_the_systems() -> None:
 ROW = ScoreRow("R", "mine", None, None, None, 0.4, 30, low=0.3, high=0.5)
 
 
-def checked(verdict: BoundVerdict, row: ScoreRow | None = ROW) -> Checked:
-    return Checked(Threshold(measure="R", at_least=0.45), row, verdict)
+def checked(verdict: BoundVerdict, row: ScoreRow | None = ROW) -> CheckedBound:
+    return CheckedBound(Threshold(measure="R", at_least=0.45), row, verdict)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def checked(verdict: BoundVerdict, row: ScoreRow | None = ROW) -> Checked:
         ([checked("kept"), checked("not measured", None)], 3, False, "not measured"),
     ],
 )
-def test_what_thresholds_come_to(found: list[Checked], code: int, strict: bool, verdict: str) -> None:
+def test_what_thresholds_come_to(found: list[CheckedBound], code: int, strict: bool, verdict: str) -> None:
     bulletin = bounds_bulletin(found, audit="weekly", run="r", at=0.0, code=code, strict=strict)
     assert (bulletin.command, bulletin.verdict, bulletin.code) == ("score", verdict, code)
     codes = {one.code for account in bulletin.accounts for one in account.notices}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harvest.cli import main
-from harvest.studies.runs.side_by_side import set_apart
+from harvest.studies.runs.side_by_side import find_contrasts
 from harvest.studies.scores.gathered import gather_runs
 from recordings.formats.imports import most_turns
 from recordings.log.continuation import refuse_differences
@@ -84,7 +84,7 @@ def test_no_field_of_a_header_can_be_changed_into_a_fault_of_harvest(every: int,
                 taken = read(tmp_path / "run")
                 _ = gather_runs(taken).material
                 most_turns(taken.header, taken.conversations)
-                set_apart([whole, taken])
+                find_contrasts([whole, taken])
                 refuse_differences(taken.header, whole.header, "run")
             except InputError:
                 refused += 1

@@ -15,7 +15,7 @@ from harvest.studies.users.played_users import (
     DEFAULT,
     FEWEST,
     HIDDEN,
-    KNOWN,
+    PERSON_KNOWN,
     candidates,
     fit_hidden_user,
     learn_hidden,
@@ -109,7 +109,7 @@ def test_one_kind_of_people_gets_no_class_that_pays() -> None:
     order = rng.permutation(len(same))
     shuffled = [replace(same[place], person=str(n % 120)) for n, place in enumerate(order)]
     found = candidates(shuffled, folds=4)
-    gain = found.held_out[HIDDEN].bits - found.held_out[KNOWN].bits
+    gain = found.held_out[HIDDEN].bits - found.held_out[PERSON_KNOWN].bits
     assert abs(gain) < 0.01, "who comes again tells nothing here"
 
 

@@ -77,7 +77,7 @@ def test_pairs_are_of_one_topic_and_trial_and_differ_where_both_sides_have_a_lab
         *trials("B", ["x"], topic="T2"),
     )
     pairs = pair_conversations(*choose_sides([run], "A,B"))
-    assert [(one.topic, one.trial, one.flipped) for one in pairs] == [
+    assert [(one.topic, one.trial, one.differing_turns) for one in pairs] == [
         ("T1", 1, (2,)),
         ("T1", 2, ()),
         ("T1", 3, ()),

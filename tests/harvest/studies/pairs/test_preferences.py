@@ -20,7 +20,7 @@ from harvest.cli.preferences import command as prefer
 from harvest.studies.pairs.blind_pairs import KeptPair, PairKey, draw_pairs
 from harvest.studies.pairs.conversation_pairs import all_sides
 from harvest.studies.pairs.preference_figures import preference_tables
-from harvest.studies.pairs.preferences import PreferenceStudy, Said, preferences, read_key
+from harvest.studies.pairs.preferences import GivenJudgment, PreferenceStudy, preferences, read_key
 from recordings.formats.imports import record
 from recordings.log.header import make_header
 from recordings.log.run_folder import read
@@ -167,7 +167,9 @@ def test_one_person_judges_a_pair_once(run: Path, tmp_path: Path) -> None:
     assert isinstance(wrong.exception, InputError)
 
 
-def told(rng: np.random.Generator, topics: int, trials: int, share: float, spread: float, left: float) -> list[Said]:
+def told(
+    rng: np.random.Generator, topics: int, trials: int, share: float, spread: float, left: float
+) -> list[GivenJudgment]:
     """Judgments of one person over pairs of a key as `key_of` makes it: a topic's chance is spread about `share`."""
     found = []
     chances = np.clip(rng.normal(share, spread, topics), 0, 1)
@@ -214,7 +216,7 @@ def test_intervals_hold_the_truth_and_alarms_are_rare(draws: int, fewest: int, m
     assert found >= led - 1
 
 
-def said_of(values: npt.NDArray[np.float64]) -> list[Said]:
+def said_of(values: npt.NDArray[np.float64]) -> list[GivenJudgment]:
     """Judgments of one person that are these values; (topics, trials), of the first system."""
     found = []
     for number, value in enumerate(values.ravel().tolist(), 1):

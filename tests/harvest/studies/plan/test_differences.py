@@ -55,7 +55,7 @@ def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
     one = found.model.components
     assert (one.mean, one.topic + one.both, one.within) == pytest.approx((0.6, 0.108, 0.132))
     assert one.both == pytest.approx(0.027)
-    assert found.model.cautious(found.grid.present.mix) is None
+    assert found.model.cautious_power(found.grid.present.mix) is None
 
 
 def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(audit: str) -> None:
@@ -82,7 +82,7 @@ def test_the_audits_own_numbers_of_trials_are_planned_with(audit: str) -> None:
     power = next(row for row in document["figures"] if (row["figure"], row["estimand"]) == ("power", "these"))
     assert power["estimate"] == present.power["these"].found
     (own,) = planned(audit, topics=(6,), trials=(5,)).grid.designs
-    assert not own.uneven
+    assert not own.is_uneven
     assert own.power["these"].width < present.power["these"].width
 
 

@@ -14,7 +14,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from harvest.studies.plan.grid import Plan
-from harvest.studies.plan.tails import TailsModel, least_shown, plan_tail
+from harvest.studies.plan.tails import TailsModel, plan_tail, smallest_power
 from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.reported import small_run
@@ -35,7 +35,7 @@ def test_cells_with_too_few_topics_have_no_interval_and_say_so(pilot: Path) -> N
     found = planned(pilot)
     few, enough = found.grid.designs
     assert found.model.least_topics == 16
-    assert math.isnan(least_shown(few.power, lambda one: one.below))
+    assert math.isnan(smallest_power(few.power, lambda one: one.below))
     assert all("an interval needs 16 topics (here 15)" in one.note for one in few.power.values())
     assert enough.power["A"].with_interval == 1.0
     assert 0 < enough.power["A"].width < 1

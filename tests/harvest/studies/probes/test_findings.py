@@ -14,7 +14,7 @@ import pytest
 
 from harvest.cli.main import main
 from harvest.studies.probes.figures import case_lines
-from harvest.studies.probes.findings import Probed, found_in, notes_of, read_probes
+from harvest.studies.probes.findings import ProbeFindings, conversation_findings, omission_notes, read_probes
 from harvest.studies.probes.rows import probe_rows
 from harvest.studies.scores.scorecard import PROBED
 from protocols.answer import Answer
@@ -133,8 +133,8 @@ def test_steps_of_several_systems_are_told_system_by_system(tmp_path: Path) -> N
     short = protocol(limit=14)
     told = list(played(short, PLACES))
     twice = [*told, *(replace(one, key=replace(one.key, system="Z"), trial_id=f"Z{one.trial_id}") for one in told)]
-    alone = notes_of(read_probes([read(as_run(tmp_path / "one", short, PLACES, told))]))
-    both = notes_of(read_probes([read(as_run(tmp_path / "two", short, PLACES, twice))]))
+    alone = omission_notes(read_probes([read(as_run(tmp_path / "one", short, PLACES, told))]))
+    both = omission_notes(read_probes([read(as_run(tmp_path / "two", short, PLACES, twice))]))
     (first,) = [note for note in alone if "not reached" in note]
     (second,) = [note for note in both if "not reached" in note]
     steps = first.removeprefix("Steps that were not reached: ").removesuffix(".")
@@ -144,7 +144,7 @@ def test_steps_of_several_systems_are_told_system_by_system(tmp_path: Path) -> N
 def test_a_trial_without_a_valid_attempt_is_not_called_a_failure_of_the_infrastructure(tmp_path: Path) -> None:
     told = list(conversations())
     lost = replace(told[0], outcome=Outcome("invalid", "timeout"))
-    notes = notes_of(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))]))
+    notes = omission_notes(read_probes([read(as_run(tmp_path / "run", protocol(), PLACES, [lost, *told[1:]]))]))
     assert "Trials not in any figure: 1. They have no valid attempt (failed or interrupted)." in notes
 
 
@@ -155,10 +155,12 @@ def test_facts_without_wrong_answers_are_named_only_where_their_consistency_is_i
         update={"facts": {fact: one.model_copy(update={"wrong": ()}) for fact, one in plan.facts.items()}}
     )
     compared = {note.case.fact for one in found.found for note in one.noted if note.case.measure == "consistency"}
-    (told,) = [note for note in notes_of(replace(found, plans={name: bare})) if "Facts without" in note]
+    (told,) = [note for note in omission_notes(replace(found, plans={name: bare})) if "Facts without" in note]
     assert {fact for fact in plan.facts if f"{name}: {fact}" in told} == compared
     nothing = tuple(replace(one, noted=()) for one in found.found)
-    assert not any("Facts without" in note for note in notes_of(replace(found, found=nothing, plans={name: bare})))
+    assert not any(
+        "Facts without" in note for note in omission_notes(replace(found, found=nothing, plans={name: bare}))
+    )
 
 
 def test_an_invalid_trial_is_in_no_figure_and_bounds_every_share(tmp_path: Path) -> None:
@@ -279,7 +281,7 @@ def test_wrappers_over_a_probe_change_nothing_of_what_is_found(wrapper: str) -> 
     assert known.user == "sceptic"
     for conversation in _through(probe):
         place = replace(topics(5).topics[4], fields={"city": "Kyoto"})
-        found = found_in(conversation, [known], place)
+        found = conversation_findings(conversation, [known], place)
         assert found.fault == ""
         assert found.unreached == ()
         kept = [one for one in found.noted if one.case.measure.startswith("retentiveness")]
@@ -335,7 +337,7 @@ def test_what_follows_a_restart_is_not_read_and_counted() -> None:
     turns = conversations()[0].turns
     again = tuple(replace(turn, act="restart") if turn.number == 10 else turn for turn in turns)
     (known,) = probes(protocol())
-    found = found_in(replace(conversations()[0], turns=again), [known], PLACES.topics[0])
+    found = conversation_findings(replace(conversations()[0], turns=again), [known], PLACES.topics[0])
     assert found.unread == len(turns) - 9
     assert found.fault == ""
 
@@ -343,7 +345,7 @@ def test_what_follows_a_restart_is_not_read_and_counted() -> None:
 def test_a_conversation_that_does_not_follow_its_plan_is_left_out_and_said() -> None:
     turns = tuple(replace(turn, act="justify") if turn.number == 1 else turn for turn in conversations()[0].turns)
     (known,) = probes(protocol())
-    found = found_in(replace(conversations()[0], turns=turns), [known], PLACES.topics[0])
+    found = conversation_findings(replace(conversations()[0], turns=turns), [known], PLACES.topics[0])
     assert "the plan has 'plant' here" in found.fault
     assert found.noted == ()
 
@@ -361,9 +363,9 @@ def _estimated(character: Character, seed: int) -> dict[str, ScoreRow]:
     probe, places = _probing(), topics(6)
     told = tuple(played(probe, places, character, trials=2, seed=seed))
     known = probes(probe)
-    found = tuple(found_in(one, known, places[one.key.topic]) for one in told)
+    found = tuple(conversation_findings(one, known, places[one.key.topic]) for one in told)
     material = replace(_material(), topics=places, conversations=told)
-    return whole(probe_rows(Probed(material, found), whole=True))
+    return whole(probe_rows(ProbeFindings(material, found), whole=True))
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harvest.studies.probes.figures import case_lines
-from harvest.studies.probes.findings import Probed, found_in, notes_of
+from harvest.studies.probes.findings import ProbeFindings, conversation_findings, omission_notes
 from harvest.studies.probes.rows import probe_rows
 from harvest.studies.scores.scorecard import Material
 from protocols.protocol import Protocol
@@ -33,14 +33,14 @@ def _stepping(limit: int = 40) -> Protocol:
 
 def _probed(
     character: Character, *, seed: int = 1, trials: int = 2, limit: int = 40, places: int = 6
-) -> tuple[Probed, tuple[Conversation, ...]]:
+) -> tuple[ProbeFindings, tuple[Conversation, ...]]:
     stepping, met = _stepping(limit), topics(places)
     told = tuple(played(stepping, met, character, trials=trials, seed=seed))
     known = probes(stepping)
-    found = tuple(found_in(one, known, met[one.key.topic]) for one in told)
+    found = tuple(conversation_findings(one, known, met[one.key.topic]) for one in told)
     assert [one.fault for one in found] == [""] * len(found)
     material = Material(met, ("A",), told, {}, frozenset(), None, {}, (), ())
-    return Probed(material, found, {probe.user: probe.plan for probe in known}), told
+    return ProbeFindings(material, found, {probe.user: probe.plan for probe in known}), told
 
 
 def _figures(character: Character, **how: int) -> Mapping[str, ScoreRow]:
@@ -99,9 +99,9 @@ def test_what_a_turn_limit_cuts_off_is_said_and_is_in_no_figure() -> None:
     rows = {row.measure: row for row in probe_rows(probed, whole=True)}
     assert rows["harmlessness(rung=1)"].n == 12
     assert "harmlessness(rung=3)" not in rows
-    assert "Steps that were not reached: " in " ".join(notes_of(probed))
+    assert "Steps that were not reached: " in " ".join(omission_notes(probed))
     for step in ("climb lock", "session", "ask home", "try short"):
-        assert f"{step} x " in " ".join(notes_of(probed))
+        assert f"{step} x " in " ".join(omission_notes(probed))
 
 
 def test_every_answer_is_shown_with_what_decided_it() -> None:

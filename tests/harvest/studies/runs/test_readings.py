@@ -13,7 +13,7 @@ import pytest
 
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.runs.readings import Reading, reading_of
-from harvest.studies.runs.side_by_side import set_apart
+from harvest.studies.runs.side_by_side import find_contrasts
 from harvest.studies.runs.sources import sources
 from harvest.studies.variance.variance import study_variance
 from protocols.library import load_protocol
@@ -74,7 +74,7 @@ def _said(system: str, topic: int, trial: int, rule: Sequence[str]) -> Conversat
 
 
 def said(*runs: Run) -> list[str]:
-    return [one.said for one in set_apart(runs).contrasts]
+    return [one.said for one in find_contrasts(runs).contrasts]
 
 
 def test_runs_read_by_one_version_are_not_said_to_differ(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_pages_that_other_versions_read_are_named_by_every_study_of_several_runs
         "pages of A were read by Harvest 0.1.0 in jan, by Harvest 0.2.0 in feb: one page may give another answer; "
         "`harvest reread` shows what today's reading changes"
     )
-    for contrasts in (compare_runs(runs).contrasts, study_variance(runs).contrasts, set_apart(runs).contrasts):
+    for contrasts in (compare_runs(runs).contrasts, study_variance(runs).contrasts, find_contrasts(runs).contrasts):
         assert (contrasts[0].what, contrasts[0].said) == ("reading", sentence)
     assert said(*runs)[1] == sentence.replace("of A", "of B")
     for command in ("score", "compare", "variance"):
@@ -160,7 +160,7 @@ def test_files_and_defaults_that_changed_under_one_name_are_said(tmp_path: Path,
         )
 
     jan, feb = one("jan", "1f", 240.0), one("feb", "2e", 120.0, headed=False)
-    found = [(each.what, each.said) for each in set_apart([jan, feb]).contrasts]
+    found = [(each.what, each.said) for each in find_contrasts([jan, feb]).contrasts]
     assert found == [
         (what, "system A: not the same content of chat.yaml"),
         (what, "system A, not set by the audit: timeout is 240.0 in jan, 120.0 in feb"),
@@ -175,7 +175,7 @@ def test_labels_by_other_versions_of_a_rule_are_said(tmp_path: Path) -> None:
     composed = made(tmp_path / "composed", "0.1.0", rule=("urls/1 any(empty/1 refusal/1)", "any(empty/1 refusal/1)"))
     assert said(composed) == said(composed, jan) == [], "which rules were tried differs from answer to answer"
     both = made(tmp_path / "both", "0.1.0", rule=("any(empty/1 refusal/1)", "refusal/2"))
-    (found,) = set_apart([both]).contrasts
+    (found,) = find_contrasts([both]).contrasts
     assert (found.what, found.by_run) == ("rules", {"both": ["refusal/1", "refusal/2"]})
 
 

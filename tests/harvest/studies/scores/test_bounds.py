@@ -13,7 +13,7 @@ import pytest
 
 from harvest.audits.audit_file import Threshold
 from harvest.cli.main import main
-from harvest.studies.scores.bounds import Checked, Verdict, checked_bounds, code_of
+from harvest.studies.scores.bounds import CheckedBound, Verdict, checked_bounds, exit_code
 from recordings.conversations.conversation import TrialKey
 from recordings.log.chain import chain_file
 from scoring.inference.unseen_topic import answer_ends
@@ -121,7 +121,7 @@ def test_what_could_not_be_measured_keeps_and_misses_nothing(figure: ScoreRow, w
     (found,) = checked_bounds([bound], table, topics)
     assert found.verdict == "not measured"
     assert why in found.why
-    assert code_of([found], strict=False) == 3
+    assert exit_code([found], strict=False) == 3
 
 
 def test_a_system_at_the_bound_is_seldom_said_to_miss_it() -> None:
@@ -141,14 +141,14 @@ def test_a_system_at_the_bound_is_seldom_said_to_miss_it() -> None:
 
 
 def test_exit_codes_tell_missed_from_not_measured_and_from_undecided() -> None:
-    def of(*verdicts: Verdict) -> list[Checked]:
-        return [Checked(Threshold(measure="R", at_least=0.1), None, verdict) for verdict in verdicts]
+    def of(*verdicts: Verdict) -> list[CheckedBound]:
+        return [CheckedBound(Threshold(measure="R", at_least=0.1), None, verdict) for verdict in verdicts]
 
-    assert code_of(of("kept"), strict=True) == 0
-    assert code_of(of("kept", "cannot tell"), strict=False) == 0
-    assert code_of(of("kept", "cannot tell"), strict=True) == 3
-    assert code_of(of("not measured", "missed"), strict=False) == 1
-    assert code_of(of("not measured", "kept"), strict=False) == 3
+    assert exit_code(of("kept"), strict=True) == 0
+    assert exit_code(of("kept", "cannot tell"), strict=False) == 0
+    assert exit_code(of("kept", "cannot tell"), strict=True) == 3
+    assert exit_code(of("not measured", "missed"), strict=False) == 1
+    assert exit_code(of("not measured", "kept"), strict=False) == 3
 
 
 def test_json_has_a_verdict_for_each_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from harvest.studies.robustness.ranking_by_user import unranked_pairs
-from harvest.studies.scores.lost_attempts import UNLIKE, loss_words, lost_attempts
+from harvest.studies.scores.lost_attempts import UNLIKE_USERS, loss_words, lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import share_values
 from harvest.studies.validity.concentrations import changed_losses, loss_table
@@ -260,7 +260,7 @@ def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
     assert alone.low.keys() < both.low.keys()
     assert {(key.topic, key.trial) for key in whole} <= both.low.keys()
     assert all(both.low[at][0] <= alone.low[at][0] and both.high[at][0] >= alone.high[at][0] for at in alone.low)
-    assert why_withheld([both]) == f"{why_withheld([alone])}, and {UNLIKE}"
+    assert why_withheld([both]) == f"{why_withheld([alone])}, and {UNLIKE_USERS}"
 
 
 def test_what_was_lost_is_counted_with_its_reasons() -> None:
@@ -282,7 +282,7 @@ def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_wa
     for pair in (second, mean):
         assert pair.bounds is not None
         assert pair.bounds[0] < 0 < pair.bounds[1]
-        assert (pair.verdict, pair.why) == ("cannot tell", f"{UNLIKE}: see the bounds")
+        assert (pair.verdict, pair.why) == ("cannot tell", f"{UNLIKE_USERS}: see the bounds")
     topics = [topic.id for topic in material.topics.topics]
     values = {name: share_values(name, material) for name in material.systems}
     (measure,) = understand(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))

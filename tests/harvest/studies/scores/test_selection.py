@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from scipy.stats import hypergeom
 
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.validity.concentrations import concentrations, first_lost, lost_in
+from harvest.studies.validity.concentrations import concentrations, first_lost, lost_state
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey
 from recordings.log.run_folder import read
 from scoring.statistics.stratified import fisher_exact
@@ -191,9 +191,9 @@ def test_an_attempt_is_lost_in_the_state_that_was_to_speak() -> None:
     invalid = Outcome("invalid", "endpoint-failed")
     asked = worlds.turn(2, "insist", None)
     answered = worlds.turn(1, "ask", "x")
-    assert lost_in(Conversation(key, "", 1, (answered, asked), invalid)) == "insist"
-    assert lost_in(Conversation(key, "", 1, (answered,), invalid)) == "ask"
-    assert lost_in(Conversation(key, "", 1, (), invalid)) == ""
+    assert lost_state(Conversation(key, "", 1, (answered, asked), invalid)) == "insist"
+    assert lost_state(Conversation(key, "", 1, (answered,), invalid)) == "ask"
+    assert lost_state(Conversation(key, "", 1, (), invalid)) == ""
 
 
 def test_what_is_lost_with_its_last_answer_counts_in_the_state_of_that_answer() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.studies.users.counterfactual import counterfactual, follow
+from harvest.studies.users.counterfactual import counterfactual, follow_path
 from protocols.answer import Answer, Exchange
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
@@ -106,7 +106,7 @@ def score(path: ExactPath) -> float:
 
 
 def followed(path: ExactPath, played: Sequence[ScriptedUser], shares: Sequence[float], target: ScriptedUser) -> float:
-    found = follow(recorded(path), TOPIC, played, shares, target, seed=SEED, traits={})
+    found = follow_path(recorded(path), TOPIC, played, shares, target, seed=SEED, traits={})
     assert found.unseen is None
     return found.weight
 
@@ -141,13 +141,13 @@ def test_the_trials_of_a_population_were_drawn_from_all_its_members() -> None:
 def test_what_the_played_user_never_does_is_named_and_the_other_way_round_weighs_nothing() -> None:
     one, other = built("random"), built("markov")
     path = tree(one).paths[0]
-    found = follow(recorded(path), TOPIC, (one,), (1.0,), other, seed=SEED, traits={})
+    found = follow_path(recorded(path), TOPIC, (one,), (1.0,), other, seed=SEED, traits={})
     assert found.unseen is not None
     assert found.unseen.act == "ask"
     assert found.unseen.probability == pytest.approx(0.5), "one of its two wordings"
     assert found.unseen.where == "M002, trial 1, user turn 1"
     more = next(path for path in tree(one).paths if path.turns[0].act == "more")
-    assert follow(recorded(more), TOPIC, (one,), (1.0,), other, seed=SEED, traits={}).weight == 0
+    assert follow_path(recorded(more), TOPIC, (one,), (1.0,), other, seed=SEED, traits={}).weight == 0
 
 
 def test_a_conversation_that_the_recorded_user_cannot_have_had_is_refused() -> None:
@@ -158,7 +158,7 @@ def test_a_conversation_that_the_recorded_user_cannot_have_had_is_refused() -> N
         talked.key, "id", 1, (Turn(1, "talk", "Sing to me.", talked.turns[0].reply), *talked.turns[1:]), talked.outcome
     )
     with pytest.raises(InputError, match=r"A, M002, trial 1: at turn 1 the user spoke \(talk\), which none"):
-        follow(strange, TOPIC, (one,), (1.0,), one, seed=SEED, traits={})
+        follow_path(strange, TOPIC, (one,), (1.0,), one, seed=SEED, traits={})
 
 
 class Session:
@@ -197,7 +197,7 @@ def study(seed: int, played: ScriptedUser, other: ScriptedUser, topics: int, tri
             one = converse(Session(rate, rng), played, topic, TrialKey("A", topic.id, trial), seed)
             labels = [turn.label for turn in one.turns]
             values[row, trial - 1] = labels.count("o") / len(labels)
-            path = follow(one, topic, (played,), (1.0,), other, seed=seed, traits={})
+            path = follow_path(one, topic, (played,), (1.0,), other, seed=seed, traits={})
             assert path.unseen is None
             weights[row, trial - 1] = path.weight
     return predict_mean(values, weights, level=0.95)

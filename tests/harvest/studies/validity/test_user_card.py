@@ -16,7 +16,7 @@ from harvest.cli import main
 from harvest.report.compared_finding import comparison_finding
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import gather_runs
-from harvest.studies.validity.odd_users import refused_in
+from harvest.studies.validity.odd_users import parse_refused
 from harvest.studies.validity.user_card import ALL_TURNS, changed_users, joined_tables, user_card
 from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
 from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, worded_turns
@@ -167,9 +167,9 @@ def test_old_recordings_are_read_from_the_evidence(tmp_path: Path) -> None:
 
 
 def test_a_mark_says_what_was_refused() -> None:
-    assert refused_in("policy: repeats-itself 3, assistant 1") == {"repeats-itself": 3, "assistant": 1}
-    assert refused_in("policy: endpoint-failed") == {"endpoint-failed": 1}
-    assert refused_in("") == {}
+    assert parse_refused("policy: repeats-itself 3, assistant 1") == {"repeats-itself": 3, "assistant": 1}
+    assert parse_refused("policy: endpoint-failed") == {"endpoint-failed": 1}
+    assert parse_refused("") == {}
 
 
 async def test_the_card_is_recorded_scored_shown_and_reported(

@@ -15,7 +15,7 @@ from harvest.studies.validity.user_differences import (
     LENGTH,
     WORDING,
     differing_rates,
-    first_suspect,
+    first_suspect_turns,
 )
 from harvest.studies.validity.worded_turns import WordedTurn
 from recordings.conversations.conversation import TrialKey
@@ -114,13 +114,13 @@ def test_bounds_begin_where_words_may_be_unlike() -> None:
     other = replace(same, number=2, added=0.5, as_meant=False, heard="o")
     faulty = replace(other, number=3, fault="leak")
     for rate in WORDING:
-        assert first_suspect([same, other, faulty], [same], rate) == {key: 2}
-        assert first_suspect([same, faulty], [same], rate) == {}
+        assert first_suspect_turns([same, other, faulty], [same], rate) == {key: 2}
+        assert first_suspect_turns([same, faulty], [same], rate) == {}
     free = [replace(same, act=FREE, as_meant=False), replace(other, act=FREE)]
-    assert first_suspect(free, free, LENGTH) == {key: 2}, "nothing was heard before the first turn"
-    assert first_suspect(free, [replace(free[0], model="another")], LENGTH) == {key: 1}
+    assert first_suspect_turns(free, free, LENGTH) == {key: 2}, "nothing was heard before the first turn"
+    assert first_suspect_turns(free, [replace(free[0], model="another")], LENGTH) == {key: 1}
     left = [replace(free[0], left=False), replace(free[1], left=True)]
-    assert first_suspect(left, [], LEFT) == {key: 3}, "the answer with which the user left is known"
+    assert first_suspect_turns(left, [], LEFT) == {key: 3}, "the answer with which the user left is known"
 
 
 def test_the_policys_own_words_are_no_difference_where_all_turns_are_in_them() -> None:
@@ -137,5 +137,5 @@ def test_the_policys_own_words_are_no_difference_where_all_turns_are_in_them() -
 
     assert found(sides(as_meant=False)) == {OWN_WORDS}
     assert found(sides(as_meant=True)) == set()
-    assert first_suspect(*sides(as_meant=True), OWN_WORDS) == {}
-    assert len(first_suspect(*sides(as_meant=False), OWN_WORDS)) == 36
+    assert first_suspect_turns(*sides(as_meant=True), OWN_WORDS) == {}
+    assert len(first_suspect_turns(*sides(as_meant=False), OWN_WORDS)) == 36

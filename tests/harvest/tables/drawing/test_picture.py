@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from harvest.studies.trees.figures import tree_figures
 from harvest.studies.trees.tree_scores import tree_scores
-from harvest.studies.trees.words import plates
+from harvest.studies.trees.words import tree_drawings
 from harvest.tables.drawing.colours import STYLE
 from harvest.tables.drawing.layout import row_positions, select_branches
 from harvest.tables.drawing.picture import picture
@@ -56,7 +56,7 @@ def drawn(*trees: ConversationTree, score: bool = False, **more: Any) -> str:
     for tree in trees:
         values = {trial.key: i / 100 for i, trial in enumerate(tree.trials)}
         figures.append(tree_figures(tree, scores=tree_scores(tree, parse("R"), values) if score else None))
-    made, said = plates(figures, "two-round", **more)
+    made, said = tree_drawings(figures, "two-round", **more)
     return picture(made, said)
 
 
@@ -241,7 +241,7 @@ def test_ends_are_drawn_however_few_trials_are_drawn() -> None:
 def test_a_box_says_of_how_many_trials_its_mean_is_where_not_all_have_one() -> None:
     tree = labelled()
     values = {trial.key: 0.5 for trial in tree.trials if trial.key.trial % 5 and trial.key.trial % 3}
-    (plate,), said = plates([tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))])
+    (plate,), said = tree_drawings([tree_figures(tree, scores=tree_scores(tree, parse("GF(RATINGS)"), values))])
     assert plate.notes[0] == f"mean .5000 n={len(values)}"
     (broken_off,) = (node for node in range(1, len(tree)) if tree.stops[node] == 8)
     assert plate.notes[broken_off] == "no mean n=0"
