@@ -50,8 +50,7 @@ def _origin_with_note(origin: str) -> str:
 
 
 def host_note(url: str) -> str:
-    """Return a note with the ASCII form of a URL's host. Returns "" if the host is ASCII already. Characters of other
-    scripts may look like ASCII letters."""
+    """Return a note with the ASCII form of a URL's host, which may look like another host, or "" if it is ASCII."""
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""

@@ -109,7 +109,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """Return the audit with the number of trials of the run in `folder`, which may exceed the number in the audit's
+    """Return the audit with the number of trials of the run in `folder`, which may exceed the one in the audit's
     file."""
     if not is_run(folder):
         return audit

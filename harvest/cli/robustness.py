@@ -42,9 +42,9 @@ def command(
 
     RUN was played by an audit with `arms`, which express the same needs and draws in several ways. For each system, the
     command shows the difference of each arm from the control, the spread of the arms, the worst arm, and the topics
-    whose outcome changes. For every two systems, it shows by how much one is better in each arm, and whether the better
-    system depends on the user. For `factors`, and for groups combined with arms, it shows main effects and
-    interactions.
+    that flip between useful and not useful. For every two systems, it shows by how much one is better in each arm, and
+    whether the better system depends on the user. For `factors`, and for groups combined with arms, it shows main
+    effects and interactions.
     """
     check_judges(judges, measures)
     armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges)

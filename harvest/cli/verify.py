@@ -31,12 +31,9 @@ _CHAIN_NOTE = (
 
 @dataclass(slots=True)
 class _CheckResult:
-    """The result of a check.
-
-    `faults` are changed files, and figures that do not follow from the recording. `gaps` are the reasons why something
-    could not be verified. `notes` are remaining uncertainties. `partly` says that some parts are not covered by any
-    hash.
-    """
+    """The result of a check. `faults` are changed files, and figures that do not follow from the recording. `gaps` say
+    why something could not be verified. `notes` are remaining uncertainties. `partly` is True if no hash covers some
+    parts."""
 
     what: str
     said: list[str] = field(default_factory=list)

@@ -29,7 +29,7 @@ _LONGEST = 4000  # characters of one text outside the conversations
 
 
 def _embeddable_json(text: str) -> Markup:
-    """Return JSON in which no text can end the script element around it."""
+    """Escape JSON so that no text in it can end the script element around it."""
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 

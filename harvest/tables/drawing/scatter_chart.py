@@ -27,8 +27,8 @@ class ScatterSeries:
 
 
 def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, down: float) -> tuple[list[str], float]:
-    """Draw a chart and its key from the y coordinate `down`. Returns the elements and the y at which they end. `x` and
-    `y` are the names of the axes."""
+    """Draw a chart with axes named `x` and `y`, and its key, from the y coordinate `down`. Returns the elements and the
+    y at which they end."""
     start, end, top = MARGIN + _LEFT, MARGIN + wide - 12, down + 26
     bottom = top + _HEIGHT
     across = Axis.around([point[0] for one in series for point in one.points], start, end)
