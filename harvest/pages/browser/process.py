@@ -78,7 +78,8 @@ class Browser:
         return self._browser.version
 
     async def open_window(self, settings: BrowserSettings) -> Window:
-        """Open an empty page whose only cookies and storage are those of a log-in. Raises Unanswered if that fails."""
+        """Open an empty page in a window that has no cookies and storage except those of a log-in. Raises Unanswered if
+        that fails."""
         if not self.alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:

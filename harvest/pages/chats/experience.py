@@ -96,8 +96,8 @@ class Experience:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT_ONSETS)).append((came[sign], came[sign] - began))
 
     def is_steadfast(self, sign: str) -> bool:
-        """Return True if the sign was present at the end of several answers on this site and never ended before an
-        answer did."""
+        """Return True if the sign was present at the end of several answers on this site, and never ended while an
+        answer was still being written."""
         return len(self._onsets.get(sign, ())) >= _ENOUGH_ONSETS and sign not in self.unsteady
 
     def is_proven(self, sign: str, *, alone: bool = False) -> bool:

@@ -53,7 +53,8 @@ def collect_thoughts(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> 
 
 
 def find_tool_calls(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
-    """Yield the tool calls that the page reports, each recognised by a line above the request to the tool."""
+    """Yield the tool calls that the page reports. Each is recognised by a title such as `Used search`, and what is
+    below the title is the request."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""

@@ -28,8 +28,8 @@ def find_slots(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collec
 
 
 def find_earlier_slots(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
-    """Return the kinds of the elements that contain the words of replies that were never read, such as a greeting.
-    Their text is longer than any name, or a sentence that `bubbles` do not repeat in an element of the same kind."""
+    """Return the kinds of the elements that contain the words of replies that were never read, such as a greeting. The
+    text of such an element is longer than any name, or is a sentence that `bubbles` do not repeat."""
     again = set(_held_texts(bubbles, ()))
     return {
         made

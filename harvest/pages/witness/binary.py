@@ -98,7 +98,8 @@ def _read_sized_message_pack(data: bytes) -> object | None:
 
 
 def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
-    """Return the fields, with a list for a repeated field, or None if the bytes are not a message."""
+    """Return the fields of a protobuf message by name. A repeated field becomes a list. Returns None if the bytes are
+    not a message."""
     fields: dict[str, list[object]] = {}
     place = 0
     while place < len(data):
