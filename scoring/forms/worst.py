@@ -212,7 +212,10 @@ def _good_end_of_inner(term: Term, inner: Good) -> Good:
 
 
 def _good_end_of_rate(term: Term, inner: Good) -> Good:
-    """Return the good end of a rate. A high rate below a bound is good if low scores are; events are always bad."""
+    """Return whether high or low rates are good.
+
+    If low scores are good, so is a high rate below a bound; events are bad.
+    """
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
 

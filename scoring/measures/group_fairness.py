@@ -1,6 +1,7 @@
-"""Fairness measures of a conversation: GF by attribute set and over all sets, both also cumulative, GFR(C), DistrSim.
+"""Fairness measures of a conversation: DistrSim of a turn, GF by attribute set and overall, and the summary GFR(C).
 
-They are computed together because they share expensive steps (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
+All but GF_rel have a cumulative form. They are computed together because they share expensive steps
+(`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
 
 
 def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
-    """Map (turns,) labels to 1.0 for `o`, NaN for `?` and `·`, and 0.0 for others."""
+    """Convert (turns,) labels to 1.0 for `o`, NaN for `?` and `·`, and 0.0 for others."""
     return tuple(
         1.0 if label == USEFUL_LABEL else math.nan if label in (UNLABELLED, NOT_ASKED) else 0.0 for label in row
     )

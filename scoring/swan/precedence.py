@@ -67,7 +67,10 @@ def named_judge(folding: str) -> tuple[str, str]:
 
 
 def combine_votes(given: Collection[Vote], folding: str) -> Opinion | None:
-    """Combine the judgments of several authors, one from each. Returns None if the folding uses none of them."""
+    """Combine the judgments of several authors, one from each.
+
+    Returns None if the method `folding` uses none of them.
+    """
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
     referees = [one for one in used if one.adjudicates]

@@ -82,7 +82,7 @@ class Places:
 
 
 class Weighting(Protocol):
-    """NW: a non-negative weight for each item."""
+    """Interface of weightings NW, which give each item a non-negative weight."""
 
     def weights(self, places: Places) -> Floats:
         """Return (n,) weights in [0, 1] for n items."""

@@ -67,7 +67,7 @@ def is_dissatisfied(text: str) -> bool:
 
 
 def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
-    """Return whether the user complains, gives up or repeats one of the earlier turns `asked` (`_words_only`)."""
+    """Return whether the user complains, gives up, or repeats one of the earlier questions in `asked`."""
     own = own_words(turn.said)
     reply = before.reply.answer.text if before.reply else ""
     if is_dissatisfied(turn.said) or _words_only(turn.said) in asked:

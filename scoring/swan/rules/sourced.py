@@ -136,7 +136,7 @@ class _TurnSources:
         return end >= 0 and _RULE.match(self.plain, end + 1) is not None
 
     def source(self, at: int) -> tuple[Span | None, bool]:
-        """Return the source of the claim at `at`, or None, and whether it has only links of unknown state."""
+        """Return the source of the claim at `at`, or None, and whether it is unknown if its links can be opened."""
         place = bisect_right(self.spans, (at, len(self.plain))) - 1
         start, end = self.spans[place] if place >= 0 else (at, at + 1)
         found = self._source_within(start, self._extend_to_link(end)) or self.overall
