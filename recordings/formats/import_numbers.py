@@ -110,7 +110,7 @@ def _assign_numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -
 
 
 def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
-    """Return a sentence on new conversations that differ from recorded ones only in their file."""
+    """Return a sentence on new conversations that differ from recorded ones only in their file, if there are any."""
     there = {one.trial_id for one in recorded}
     words = {_word_key(one) for one in recorded}
     redactor = Redactor()

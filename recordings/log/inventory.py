@@ -111,7 +111,8 @@ def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
 
 
 def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded") -> None:
-    """Append a line, after the first line of a new inventory. Several processes may do so at the same time."""
+    """Append a line to the inventory, which is begun if it does not exist. Several processes may append at the same
+    time."""
     path = run / INVENTORY
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)

@@ -273,8 +273,8 @@ class Redactor:
 
 
 def _end_of_stretch(text: str, first: int, last: int) -> int:
-    """Return the end of the part of the stretch [first, last) in which secrets may begin; the rest is their context. If
-    the text repeats itself, the next stretch begins with the same text as this one."""
+    """Return the end of the part of text[first:last] in which secrets may begin; the rest is their context. If the text
+    repeats itself, the next stretch begins with the same text as this one."""
     if last >= len(text):
         return len(text)
     latest = last - 2 * _CONTEXT

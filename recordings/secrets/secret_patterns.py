@@ -54,8 +54,8 @@ _DIGIT = re.compile(r"\d")
 
 
 def _is_mixed(text: str) -> bool:
-    """Return True for digits with mixed-case letters or in a long run: `sk-bratislava-2023-hotels` is a slug, not a
-    key."""
+    """Return True if a text has a digit, and capitals or a long part: `sk-bratislava-2023-hotels` is a slug,
+    not a key."""
     if not _DIGIT.search(text):
         return False
     return text.lower() != text or max(map(len, re.split("[-_.]", text))) >= 20
