@@ -82,22 +82,22 @@ class ConversationTree:
     """A tree of N nodes in pre-order. Node 0 is the root, before anything is said. Every other node is a turn of one
     speaker.
 
-    merge: the declared keys as one string, for example `exact` or `user=state, system=label`.
-    symbols: sorted by speaker and key; each is used by some node.
-    parent: (N,) int32, -1 for the root, always smaller than the node's own index.
-    symbol: (N,) int32 index into `symbols`, -1 for the root.
-    visits: (N,) int64, the number of trials that pass through a node or end there.
-    stops: (N,) int64, the number of trials that end at a node; visits = stops + sum of the children's visits.
-    ends: (T,) int32, the node at which each trial ends.
-    trials: the T trials, sorted, or () if they have no names. `ends` is then in the order in which the trials were
-        given, which comparisons of trees ignore.
-    outcomes: the names of ends (`recordings.conversations.endings.end_name`), sorted.
-    endings: (N, len(outcomes)) int64, how the trials that end at a node ended. A row sums to `stops`, or to less if
-        some outcomes are unknown.
-    kinds: (T,) int32 index into `outcomes` of each trial, in the order of `ends`; -1 if unknown. By default it is
-        inferred for trials at nodes where all trials ended alike.
-    fingerprints: for each node, the `MOST_TEXTS` smallest fingerprints (48 bits) of the different texts merged there;
-        () if no text was given.
+    - `merge`: the declared keys as one string, for example `exact` or `user=state, system=label`.
+    - `symbols`: sorted by speaker and key; each is used by some node.
+    - `parent`: (N,) int32, -1 for the root, always smaller than the node's own index.
+    - `symbol`: (N,) int32 index into `symbols`, -1 for the root.
+    - `visits`: (N,) int64, the number of trials that pass through a node or end there.
+    - `stops`: (N,) int64, the number of trials that end at a node; visits = stops + sum of the children's visits.
+    - `ends`: (T,) int32, the node at which each trial ends.
+    - `trials`: the T trials, sorted, or () if they have no names. `ends` is then in the order in which the trials were
+      given, which comparisons of trees ignore.
+    - `outcomes`: the names of ends (`recordings.conversations.endings.end_name`), sorted.
+    - `endings`: (N, len(outcomes)) int64, how the trials that end at a node ended. A row sums to `stops`, or to less if
+      some outcomes are unknown.
+    - `kinds`: (T,) int32 index into `outcomes` of each trial, in the order of `ends`; -1 if unknown. By default it is
+      inferred for trials at nodes where all trials ended alike.
+    - `fingerprints`: for each node, the `MOST_TEXTS` smallest fingerprints (48 bits) of the texts merged there; () if
+      no text was given.
 
     Children are ordered by descending visits, then speaker, then key, so equal sets of trials give equal trees, in
     any order. Raises ValueError if the arrays are not such a tree.

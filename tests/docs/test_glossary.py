@@ -49,7 +49,7 @@ def test_terms_are_in_order_and_each_is_defined_once() -> None:
 
 
 def test_every_kind_of_outcome_is_defined_as_one() -> None:
-    said = str(Outcome.__doc__).split("kind, earlier ones taking precedence")[1].split("reason:")[0]
+    said = str(Outcome.__doc__).split("first of these that applies")[1].split("`reason` is")[0]
     kinds = re.findall(r"`([a-z-]+)`", said)
     assert len(kinds) == 7
     assert INVALID in kinds

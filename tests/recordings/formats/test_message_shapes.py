@@ -331,10 +331,10 @@ def test_zeros_at_the_end_are_named_and_the_lines_before_them_read(tmp_path: Pat
     found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
     assert len(found.conversations) == 2
     (fault,) = found.left_out
-    assert str(fault).startswith(f"{tmp_path}/x.jsonl:3:1: a NUL byte")
+    assert str(fault).startswith(f"{tmp_path}/x.jsonl:3:1: the file contains a NUL byte")
 
 
 def test_text_in_another_encoding_as_a_whole_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(f"{ROW}\n{ROW}\n".encode("utf-16"))
-    with pytest.raises(InputError, match=r"x\.jsonl:1:\d+: a NUL byte"):
+    with pytest.raises(InputError, match=r"x\.jsonl:1:\d+: the file contains a NUL byte"):
         read_messages(tmp_path / "x.jsonl", topic="t", strict=False)

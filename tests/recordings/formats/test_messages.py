@@ -240,7 +240,7 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b'\n{"messages": "\xff"}\n')
-    with pytest.raises(InputError, match=r"x\.jsonl:2:15: byte 0xff is not UTF-8"):
+    with pytest.raises(InputError, match=r"x\.jsonl:2:15: the byte 0xff is not UTF-8"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
 
 

@@ -255,7 +255,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, name: str) -> None:
 
 def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes("##### M002\n### U1\ncafé".encode("latin-1"))
-    with pytest.raises(InputError, match=r"x\.txt:3:4: byte 0xe9 is not UTF-8"):
+    with pytest.raises(InputError, match=r"x\.txt:3:4: the byte 0xe9 is not UTF-8"):
         read_transcript(tmp_path / "x.txt", system="B")
 
 
