@@ -75,26 +75,26 @@ class Asked:
     designs: dict[str, Design] = field(default_factory=dict)
 
     @property
-    def _of_judgments(self) -> list[Measure]:
+    def _judgment_measures(self) -> list[Measure]:
         return [measure for measure in self.measures if "judgments" in measure.declaration.needs]
 
     def refuse_unsettled(self) -> None:
         """Raise InputError if a measure depends on one of several judgments with equal precedence."""
-        if self._of_judgments:
+        if self._judgment_measures:
             schema, judgments = self.judged().schema, self.judged().judgments
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
         schema = self.judged().schema
         own: set[str] = set()
-        for measure in self._of_judgments:
+        for measure in self._judgment_measures:
             if measure.declaration.criterion is None:
                 return {one.name for one in schema}
             own.add(measure.declaration.criterion(measure, schema))
         return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
 
     def _set_opinions(self) -> list[Opinion]:
-        if not any(measure.form is not None and measure.form.of_sets for measure in self._of_judgments):
+        if not any(measure.form is not None and measure.form.of_sets for measure in self._judgment_measures):
             return []
         here = {(one.key.system, one.key.topic) for one in self.assessments}
         sets, names = self.judged().judgments.sets, self._criteria()
@@ -106,7 +106,7 @@ class Asked:
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences about whose judgments count, and about judgments that enter no score."""
-        if not self._of_judgments:
+        if not self._judgment_measures:
             return ()
         schema, judgments = self.judged().schema, self.judged().judgments
         orphans = sum(one.orphans for one in self.assessments)
@@ -129,7 +129,7 @@ class Asked:
         if unknown:
             found.append(f"Judgments on {unknown} are in no score: the schema {schema.name!r} has no such criterion.")
         notes = nugget_notes(self.assessments, judgments)
-        return (*self.coverage(), *self._judges(), *notes, *found)
+        return (*self.coverage(), *self._judge_notes(), *notes, *found)
 
     def with_scorers(self, rows: Iterable[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
         """Yield the rows, with the kinds of scorers added to the rows of SWAN, WAN and their forms."""
@@ -198,7 +198,7 @@ class Asked:
         criterion = measure.declaration.criterion
         return "" if criterion is None else criterion(measure, self.judged().schema)
 
-    def _judges(self) -> tuple[str, ...]:
+    def _judge_notes(self) -> tuple[str, ...]:
         names = self._criteria()
         votes: list[tuple[Sequence[tuple[Source, object]], bool]] = [
             (entry.votes or ((entry.by, entry.value),), entry.disputed)
@@ -227,7 +227,7 @@ class Asked:
         disputed = sum(one for _, one in votes)
         differ = "differs" if disputed == 1 else "differ"
         differing = f"; {disputed} {differ} from what others, or a rule, said" if disputed else ""
-        rest = f"{self._resting()} rest on {pluralize(counts.total(), 'judgment')} by {whose}{differing}."
+        rest = f"{self._measure_names()} rest on {pluralize(counts.total(), 'judgment')} by {whose}{differing}."
         several = [given for given, _ in votes if len(given) > 1]
         if not several:
             return (rest,)
@@ -239,15 +239,15 @@ class Asked:
             f"their votes are folded by --judgments {folding}.",
         )
 
-    def _resting(self) -> str:
-        shares = [measure.declaration.of_values for measure in self._of_judgments]
+    def _measure_names(self) -> str:
+        shares = [measure.declaration.of_values for measure in self._judgment_measures]
         if all(shares):
             return "Shares of values"
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
         """Return sentences about the criteria in SWAN and WAN, and about which mix judges or do not compare."""
-        return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
+        return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike_judges())
 
     def _asked_criteria(self) -> set[str]:
         alone = (one for one in self.measures if one.declaration.scored and one.declaration.criterion is not None)
@@ -268,7 +268,7 @@ class Asked:
                         f"--judges {by[0]} takes the scores of {SCORERS[by[0]]} alone."
                     )
 
-    def _unlike(self) -> Iterator[str]:
+    def _unlike_judges(self) -> Iterator[str]:
         asked = self._asked_criteria()
         names = asked | {name for found in self.covered.values() for name in found.scored}
         for name in (one.name for one in self.judged().schema if one.name in names) if names else ():

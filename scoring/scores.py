@@ -142,7 +142,7 @@ def score(
         scores.fill(each[-1])
         for key in gone:
             scores.lose(key.topic, key.trial)
-        drifting.append(scores.heed_time())
+        drifting.append(scores.adjust_for_time())
         asked.designs[system] = scores.design
         unlabelled += scores.unlabelled
         not_asked += scores.not_asked
@@ -155,7 +155,7 @@ def score(
             gold,
             topics.attributes,
             by,
-            resampler.under(scores.design),
+            resampler.with_design(scores.design),
             seed,
             planned=len({key.trial for key in planned}),
         )

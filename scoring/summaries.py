@@ -170,7 +170,7 @@ class SystemScores:
         """Add a trial of which every attempt failed for reasons of infrastructure."""
         self.answers.invalid[self._row[topic], self._column[trial]] = True
 
-    def heed_time(self) -> str:
+    def adjust_for_time(self) -> str:
         """Widen intervals over trials if trials near in time are alike, and return a sentence about it, or "".
 
         The test uses the share of useful answers and the first measures, with p corrected for their number.
@@ -330,7 +330,7 @@ class SystemScores:
         if part.one:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(units, 0, 1)
         top = [1.0 if has_top(measure) else math.inf for measure in measures]
-        found = resampler.under(self.design).means(names, units, top=top, unit=part.unit)
+        found = resampler.with_design(self.design).means(names, units, top=top, unit=part.unit)
         return dict(zip(measures, found, strict=True))
 
     def _mean_row(self, measure: str, part: Part, found: _Mean, invalid: int, interval: Interval) -> ScoreRow:

@@ -67,7 +67,7 @@ class Chances:
     no: Floats
 
     @classmethod
-    def of(cls, cells: Floats) -> Chances:
+    def from_cells(cls, cells: Floats) -> Chances:
         """Estimate the probabilities from `cells`, (S, T, n) outcomes of 0 and 1, NaN for missing trials."""
         seen = (~np.isnan(cells)).sum(axis=2)
         hits = np.nansum(cells, axis=2)
@@ -157,7 +157,7 @@ class Spreads:
     mean: Floats
 
     @classmethod
-    def of(cls, cells: Floats) -> Spreads:
+    def from_cells(cls, cells: Floats) -> Spreads:
         """Estimate the variances from `cells`, (S, T, n), NaN for missing trials."""
         seen = ~np.isnan(cells)
         counts = seen.sum(axis=2)

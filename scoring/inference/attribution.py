@@ -86,7 +86,7 @@ class Attribution:
         return self.after - self.before
 
     @property
-    def largest(self) -> str:
+    def largest_source(self) -> str:
         """The cause with the largest absolute share; "" if there is none."""
         known = {source: abs(share) for source, share in self.shares.items() if share and not math.isnan(share)}
         return max(known, key=lambda source: known[source]) if known else ""

@@ -62,7 +62,7 @@ class Resampler:
         self._kept: dict[tuple[object, ...], npt.NDArray[np.generic]] = {}
         self._design = INDEPENDENT
 
-    def under(self, design: Design) -> Resampler:
+    def with_design(self, design: Design) -> Resampler:
         """Return a resampler with the same draws for another design."""
         found = copy(self)
         found._design = design
@@ -115,9 +115,9 @@ class Resampler:
         if unit == "trial":
             if self._design.inflation == 1:
                 return self._ratios(topics, upper, lower, least, most, unit)
-            return self._of_trials(np.swapaxes(upper, 0, 1), np.swapaxes(lower, 0, 1), least, most)
+            return self._trial_intervals(np.swapaxes(upper, 0, 1), np.swapaxes(lower, 0, 1), least, most)
         if self._design.these and not self._design.continued:
-            return self._of_trials(upper, lower, least, most)
+            return self._trial_intervals(upper, lower, least, most)
         of_topics: list[Interval] = []
         if not self._design.these:
             names, (tall, flat) = list(topics), (upper, lower)
@@ -126,7 +126,7 @@ class Resampler:
             of_topics = self._ratios(names, tall, flat, least, most, self._design.unit(topics))
         if not self._design.continued:
             return of_topics
-        of_sessions = self._of_sessions(upper, lower, least, most)
+        of_sessions = self._session_intervals(upper, lower, least, most)
         if self._design.these:
             return of_sessions
         seen = ~(np.isnan(upper) | np.isnan(lower))
@@ -135,7 +135,7 @@ class Resampler:
         each = zip(values.tolist(), of_topics, of_sessions, least.tolist(), most.tolist(), strict=True)
         return [combine_intervals(value, one, two, bottom=first, top=last) for value, one, two, first, last in each]
 
-    def _of_sessions(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
+    def _session_intervals(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
         played = ~np.isnan(lower).all(axis=(0, 2))
         why = too_few_sessions(int(played.sum()))
         if why:
@@ -145,7 +145,7 @@ class Resampler:
         above, below = (np.swapaxes(side, 0, 1)[played] for side in (upper, lower))
         return self._ratios(names, above, below, least, most, "session")
 
-    def _of_trials(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
+    def _trial_intervals(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
         sides = zip(np.moveaxis(upper, 2, 0), np.moveaxis(lower, 2, 0), least.tolist(), most.tolist(), strict=True)
         level, inflation = self._level, self._design.inflation
         return [
@@ -172,7 +172,7 @@ class Resampler:
                     found[column] = no_interval(too_few(len(names), unit))
                 continue
             sides = upper[rows][:, :, columns], lower[rows][:, :, columns]
-            lows, highs = self._ends(names, present[rows], *sides, least[columns], most[columns])
+            lows, highs = self._interval_ends(names, present[rows], *sides, least[columns], most[columns])
             for place, column in enumerate(columns):
                 if lows[place] == highs[place]:
                     found[column] = no_interval(f"every {unit} has the same value")
@@ -240,7 +240,7 @@ class Resampler:
         (first,), (last,) = unseen_topic.ends(least, most, self._level)
         if self._resample == "topics+trials":
             both = np.concatenate([upper[rows], lower[rows]], axis=2)
-            sums = self._two_stage(names, seen[rows], both)
+            sums = self._resample_trials(names, seen[rows], both)
             sums = sums[:, (sums[upper.shape[2] :] > 0).all(axis=0)]
             drawn = np.einsum("c,cb->b", shares, sums[: upper.shape[2]] / sums[upper.shape[2] :])
             first, last = min(first, np.quantile(drawn, self._tail)), max(last, np.quantile(drawn, 1 - self._tail))
@@ -251,7 +251,7 @@ class Resampler:
     def _tail(self) -> float:
         return (1 - self._level) / 2
 
-    def _ends(
+    def _interval_ends(
         self, names: Sequence[str], seen: Seen, above: Floats, below: Floats, bottom: Floats, top: Floats
     ) -> tuple[Floats, Floats]:
         each, size = above.sum(axis=1), below.sum(axis=1)
@@ -262,7 +262,7 @@ class Resampler:
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
         low, high = unseen_topic.ends(*self._weighted_means(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
-            sums = self._two_stage(names, seen, np.concatenate([above, below], axis=2))
+            sums = self._resample_trials(names, seen, np.concatenate([above, below], axis=2))
             with np.errstate(invalid="ignore", divide="ignore"):
                 drawn = sums[: len(low)] / sums[len(low) :]  # trials drawn may all be without anything below
             tails = np.nanquantile(drawn, [self._tail, 1 - self._tail], axis=1)
@@ -284,7 +284,7 @@ class Resampler:
         sums = self._products(key, values, lambda rng, size: unseen_topic.drawn_weights(rng, len(names), size), names)
         return unseen_topic.weighted_means(sums, above.shape[1])
 
-    def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
+    def _resample_trials(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
         trials = seen.sum(axis=1)
         key, most = ("topics+trials", tuple(names), tuple(int(count) for count in trials)), int(trials.max())
         packed = np.zeros((len(names), most, cells.shape[2]))

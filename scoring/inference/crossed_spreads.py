@@ -107,17 +107,17 @@ class _Table:
         return (1 - self.level) / 2
 
     @property
-    def _there(self) -> npt.NDArray[np.bool_]:
+    def _has_value(self) -> npt.NDArray[np.bool_]:
         return np.asarray(self.counts > 0)
 
     def _by_topic(self) -> Floats:
-        return np.asarray(self.mean.sum(axis=0) / self._there.sum(axis=0))
+        return np.asarray(self.mean.sum(axis=0) / self._has_value.sum(axis=0))
 
     def _by_both(self) -> Floats:
         beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
-        return np.where(self._there, beyond, 0.0)
+        return np.where(self._has_value, beyond, 0.0)
 
-    def _drawn(self, unseen: Floats | None) -> MeanSquares:
+    def _drawn_squares(self, unseen: Floats | None) -> MeanSquares:
         topics = self.mean.shape[1]
         weights = topics * spreads.topic_weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
         columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
@@ -133,7 +133,7 @@ class _Table:
         assert drawn is not None, "weights that are all above 0 take no cell away"
         return drawn
 
-    def _low(self, square: Floats, part: Floats) -> float:
+    def _low_end(self, square: Floats, part: Floats) -> float:
         """Return the low end of a component among the topics that were asked, without the factor for a population."""
         topics = self.mean.shape[1]
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
@@ -143,26 +143,26 @@ class _Table:
         if far is None:
             return None
         systems = len(self.mean)
-        highs = [self._drawn(np.full(systems, end)).topic[1] for end in far]
+        highs = [self._drawn_squares(np.full(systems, end)).topic[1] for end in far]
         high = max(float(np.quantile(each, 1 - self._tail)) for each in highs)
-        return self._low(*self._drawn(None).topic), max(0.0, min(high, self.within.most))
+        return self._low_end(*self._drawn_squares(None).topic), max(0.0, min(high, self.within.most))
 
     def both(self) -> tuple[float, float] | None:
-        unseen = self._against()
+        unseen = self._reversed_means()
         if unseen is None:
             return None
-        high = float(np.quantile(self._drawn(unseen).both[1], 1 - self._tail))
-        return self._low(*self._drawn(None).both), max(0.0, high)
+        high = float(np.quantile(self._drawn_squares(unseen).both[1], 1 - self._tail))
+        return self._low_end(*self._drawn_squares(None).both), max(0.0, high)
 
     def error(self) -> tuple[float, float]:
         """Return the low and high end of the error variance of a system's mean."""
-        unseen, topics = self._against(), self.mean.shape[1]
-        low = self._drawn(None).error * (1 - 1 / topics)
-        high = self._drawn(unseen).error if unseen is not None else low
+        unseen, topics = self._reversed_means(), self.mean.shape[1]
+        low = self._drawn_squares(None).error * (1 - 1 / topics)
+        high = self._drawn_squares(unseen).error if unseen is not None else low
         return float(np.quantile(low, self._tail)), float(np.quantile(high, 1 - self._tail))
 
     def trial(self) -> tuple[float, float] | None:
-        there = self._there
+        there = self._has_value
         several = self.counts > 1
         each = float(several.sum() / (1 / self.counts[several]).sum())
         cells = there.sum(axis=0)
@@ -179,7 +179,7 @@ class _Table:
 
     def system(self) -> tuple[float, float] | None:
         """Return the low and high end of the variance between systems, at which the observed one is in a tail."""
-        away = self._beyond()
+        away = self._unseen_distance()
         if away is None:
             return None
         effects, form, topics = self.found.effects[0], self.found.form, self.mean.shape[1]
@@ -196,22 +196,22 @@ class _Table:
         most = self.within.most * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
         return low**2, min(high**2, most)
 
-    def _against(self) -> Floats | None:
+    def _reversed_means(self) -> Floats | None:
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
         if self.within.ends:
             return np.where(up, self.within.top, self.within.bottom)
-        far = self._far()
+        far = self._unseen_reach()
         if far is None:
             return None
         return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
 
-    def _far(self) -> float | None:
+    def _unseen_reach(self) -> float | None:
         beyond = np.abs(self._by_both())
         far = spreads.distance_factor(beyond.max(axis=0)) * float(beyond.max())
         return far if far > spreads.SAME else None
 
-    def _beyond(self) -> float | None:
+    def _unseen_distance(self) -> float | None:
         effects = self.found.effects[0]
         systems = len(effects)
         if not self.within.ends:

@@ -91,7 +91,7 @@ def ranking_agreement(
         note = f"{len(systems)} systems have {math.factorial(len(systems))} orders: agreement by chance is likely"
     found = [{name: side[name] for name in systems} for side in sides]
     topics = [{one.topic for one in dialogues} for side in found for dialogues in side.values()]
-    several = any(len({one.unit for one in side}) < len(side) for side in map(_of_all, found))
+    several = any(len({one.unit for one in side}) < len(side) for side in map(_all_dialogues, found))
     paired = bool(topics) and "" not in topics[0] and len(topics[0]) > 1 and all(one == topics[0] for one in topics)
     low = high = math.nan
     if not math.isnan(tau):
@@ -113,7 +113,7 @@ def ranking_agreement(
     return RankingAgreement(tau, low, high, systems, means[0], means[1], resampled, note)
 
 
-def _of_all(side: dict[str, list[Dialogue]]) -> list[Dialogue]:
+def _all_dialogues(side: dict[str, list[Dialogue]]) -> list[Dialogue]:
     return [one for dialogues in side.values() for one in dialogues]
 
 
@@ -143,7 +143,7 @@ def _resample_users(
 ) -> list[Floats]:
     found = []
     for side in sides:
-        units = {unit: row for row, unit in enumerate(sorted({one.unit for one in _of_all(side)}))}
+        units = {unit: row for row, unit in enumerate(sorted({one.unit for one in _all_dialogues(side)}))}
         sums, counts = np.zeros((2, len(units), len(systems)))
         for column, name in enumerate(systems):
             for one in side[name]:

@@ -54,7 +54,7 @@ def spent(mean: float, icc: float, pilot: int, times: int, pilots: int) -> Spent
     for _ in range(pilots):
         truth = chances(rng, mean, icc)
         first = rng.random((_TOPICS, 2, pilot)) < truth[..., None]
-        known = Chances.of(np.moveaxis(first, 1, 0).astype(np.float64))
+        known = Chances.from_cells(np.moveaxis(first, 1, 0).astype(np.float64))
         found = allocate(known, _TOPICS * pilot * times, rng)
         promised.append((found.width, found.equal_width))
         seen, wanted = first.sum(axis=2), float((truth[:, 0] - truth[:, 1]).mean())

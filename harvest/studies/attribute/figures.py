@@ -69,17 +69,19 @@ def _sentence(one: Attribution, key: Key) -> str:
     if not one.topics:
         return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
     told = [source for source in SOURCES if one.intervals[source].low > 0 or one.intervals[source].high < 0]
-    if not one.largest:
+    if not one.largest_source:
         return f"{moved}. Nothing changed."
-    if one.largest in told:
-        share = _signed_text(one.shares[one.largest], key)
+    if one.largest_source in told:
+        share = _signed_text(one.shares[one.largest_source], key)
         others = [
             f"{_signed_text(one.shares[source], key)} {_OWNER_WORDS[source]}"
             for source in told
-            if source != one.largest
+            if source != one.largest_source
         ]
-        return f"{moved}. {share} of it is {_OWNER_WORDS[one.largest]}{', ' + ', '.join(others) if others else ''}."
-    if one.largest == "topics":
+        return (
+            f"{moved}. {share} of it is {_OWNER_WORDS[one.largest_source]}{', ' + ', '.join(others) if others else ''}."
+        )
+    if one.largest_source == "topics":
         return f"{moved}. The largest part comes of topics that are not in both runs; no other differs from chance."
     return f"{moved}. No part of it can be told from {'what was lost' if _is_lost(one) else 'chance'}."
 

@@ -123,7 +123,7 @@ def plan_spending(
     cells, systems, notes = _cells(audit, run, material, asked, key, settings, topics)
     yes_or_no = asked.declaration is USEFUL or asked.declaration.event
     try:
-        known: Variances = Chances.of(cells) if yes_or_no else Spreads.of(cells)
+        known: Variances = Chances.from_cells(cells) if yes_or_no else Spreads.from_cells(cells)
         found = allocate(known, whole, generator(seed, "allocation"), level=settings.level)
     except ValueError as fault:
         raise InputError(f"{run.path}: {fault}", advice="use a pilot with at least 2 trials of a topic") from None

@@ -151,7 +151,7 @@ def _interval(
         for row, key, value in zip(rows, trials, values, strict=True):
             cells[row, columns[key.trial]] = value
         counted = np.where(np.isnan(cells), np.nan, 1.0)
-        return resampler.under(design).ratios(names, cells, counted, top=top)[0]
+        return resampler.with_design(design).ratios(names, cells, counted, top=top)[0]
     return resampler.ratios(names, above[:, None, None], below[:, None, None], top=top, unit=unit)[0]
 
 

@@ -133,7 +133,7 @@ def population_figures(
     figures: list[Figure] = []
     members: dict[str, dict[str, DrawnTrials]] = {}
     for system, own in shares.items():
-        drawing = resampler.under(recorded_design(run, [system]))
+        drawing = resampler.with_design(recorded_design(run, [system]))
         values = {**share_values(system, material), **computed[system]}
         members[system], of_system = system_figures(system, own, material, wanted, values, drawing, asked)
         figures += of_system

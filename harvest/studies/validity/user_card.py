@@ -136,7 +136,7 @@ def user_card(
     for one in turns:
         by_system[one.key.system].append(one)
     clusters = clusters or {}
-    resampler = Resampler(generator(0, "user card"), level=level).under(Design(clusters))
+    resampler = Resampler(generator(0, "user card"), level=level).with_design(Design(clusters))
     cards = tuple(_card(name, own, topics, resampler, clusters) for name, own in by_system.items())
     different = _distinct_trials(conversations)
     told = {name: [one for one in own if one.key in different] for name, own in by_system.items()}

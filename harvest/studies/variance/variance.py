@@ -302,7 +302,7 @@ class _Study:
         if system in self.material.continued:
             interval = no_interval(self._reason_dependent([system], cells))
         else:
-            resampler = self.resampler.under(Design(self.material.topics.clusters))
+            resampler = self.resampler.with_design(Design(self.material.topics.clusters))
             (interval,) = resampler.means(self._topics, each[:, None, None])
         return Figure(float(each[there].mean()), int(there.sum()), int((~np.isnan(cells[there])).sum()), interval)
 

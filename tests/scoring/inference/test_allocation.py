@@ -43,7 +43,7 @@ def test_what_a_pilot_foretells_is_right_on_average_where_chances_differ() -> No
     rng = np.random.default_rng(1)
     truth = rng.beta(0.6 * 1.5, 0.4 * 1.5, (1, 4000))
     cells = (rng.random((1, 4000, 5)) < truth[..., None]).astype(np.float64)
-    found = Chances.of(cells).expected[0]
+    found = Chances.from_cells(cells).expected[0]
     for hits in range(6):
         alike = cells[0].sum(axis=1) == hits
         wanted = (truth[0] * (1 - truth[0]))[alike]
@@ -54,12 +54,12 @@ def test_variances_of_other_values_are_drawn_towards_their_mean_as_far_as_few_tr
     rng = np.random.default_rng(2)
     truth = 1 / rng.gamma(6.0, 1 / 5.0, (1, 3000))  # inverse gamma of 12 degrees, mean 1
     cells = rng.normal(0, np.sqrt(truth)[..., None], (1, 3000, 6))
-    known, plain = Spreads.of(cells), cells.var(axis=2, ddof=1)
+    known, plain = Spreads.from_cells(cells), cells.var(axis=2, ddof=1)
     assert np.median(known.degrees - 5) == pytest.approx(12, rel=0.35)
     assert np.square(known.expected - truth).mean() < 0.5 * np.square(plain - truth).mean()
     drawn = known.draw(400, rng).mean(axis=0)
     assert drawn.mean() == pytest.approx(known.expected.mean(), rel=0.02)
-    alike = Spreads.of(rng.normal(0, 1, (1, 30, 3)))
+    alike = Spreads.from_cells(rng.normal(0, 1, (1, 30, 3)))
     assert np.ptp(alike.expected) <= 0.6, "30 topics that are alike are hardly told apart"
 
 
@@ -91,7 +91,7 @@ def test_widths_foretold_are_those_of_the_comparison(values: str) -> None:
 
 def test_trials_that_never_differ_or_topics_that_are_alike_leave_equal_trials() -> None:
     rng = np.random.default_rng(5)
-    never = allocate(Spreads.of(np.ones((2, 6, 4))), 30, rng)
+    never = allocate(Spreads.from_cells(np.ones((2, 6, 4))), 30, rng)
     assert never.trials.tolist() == [5] * 6
     assert np.isnan(never.width)
     alike = allocate(Chances(np.full((1, 7), 30.0), np.full((1, 7), 20.0)), 45, rng)
@@ -102,12 +102,12 @@ def test_trials_that_never_differ_or_topics_that_are_alike_leave_equal_trials() 
 def test_a_pilot_of_single_trials_is_refused() -> None:
     for kind in (Chances, Spreads):
         with pytest.raises(ValueError, match="no topic has two trials"):
-            kind.of(np.array([[[1.0, np.nan], [0.0, np.nan]]]))
+            kind.from_cells(np.array([[[1.0, np.nan], [0.0, np.nan]]]))
 
 
 def test_a_topic_without_trials_varies_as_topics_do_on_average() -> None:
     cells = np.array([[[1.0, 1, 1, 1], [1, 0, 1, 0], [0, 0, 1, 0], [np.nan] * 4]])
-    for known in (Chances.of(cells).expected[0], Spreads.of(cells).expected[0]):
+    for known in (Chances.from_cells(cells).expected[0], Spreads.from_cells(cells).expected[0]):
         assert known[:3].min() <= known[3] <= known[:3].max()
 
 
@@ -117,7 +117,7 @@ def test_a_topic_without_trials_varies_as_topics_do_on_average() -> None:
 def test_a_proposal_is_never_foretold_to_be_wider_than_equal_trials(seed: int, topics: int, times: int) -> None:
     rng = np.random.default_rng(seed)
     cells = (rng.random((2, topics, 4)) < rng.random((topics, 1))).astype(np.float64)
-    found = allocate(Chances.of(cells), topics * times, rng)
+    found = allocate(Chances.from_cells(cells), topics * times, rng)
     assert found.trials.sum() == topics * times
     assert found.trials.min() >= 2
     assert not found.width > found.equal_width

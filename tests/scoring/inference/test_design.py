@@ -29,7 +29,7 @@ def of(values: Floats, design: Design, *, below: Floats | None = None, pooled: b
 
 
 def mean(values: Floats, design: Design) -> Interval:
-    drawn = Resampler(np.random.default_rng(0), replications=800).under(design)
+    drawn = Resampler(np.random.default_rng(0), replications=800).with_design(design)
     return drawn.means(names(len(values)), values[:, :, None])[0]
 
 
@@ -37,7 +37,7 @@ def held(here: Played, design: Design, truth: Floats | float) -> float:
     """The least coverage of printed intervals, of shares and of means."""
     known = np.broadcast_to(truth, len(here.values))
     shares = [of(values, design).interval for values in here.values]
-    drawn = Resampler(np.random.default_rng(0), replications=600).under(design)
+    drawn = Resampler(np.random.default_rng(0), replications=600).with_design(design)
     means = drawn.means(names(here.values.shape[1]), np.moveaxis(here.values, 0, -1))
     each = [[one.holds(true) for one, true in zip(own, known, strict=True) if one.printed] for own in (shares, means)]
     return float(min(np.mean(one) for one in each))

@@ -103,7 +103,7 @@ def test_shares_and_means_of_these_topics_agree() -> None:
     design = Design(estimand="these")
     lost = np.zeros(values.shape, dtype=bool)
     one = share(list("abcdef"), values, np.ones((6, 4)), lost, level=0.95, pooled=False, design=design).interval
-    other = Resampler(np.random.default_rng(0)).under(design).means(list("abcdef"), values[:, :, None])[0]
+    other = Resampler(np.random.default_rng(0)).with_design(design).means(list("abcdef"), values[:, :, None])[0]
     assert (one.low, one.high) == pytest.approx((other.low, other.high))
 
 

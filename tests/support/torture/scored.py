@@ -64,7 +64,7 @@ def interval_of(study: Study, system: int, kind: Kind, design: Design) -> Interv
     if kind is Kind.SHARE:
         below = np.where(lost, np.nan, 1.0)
         return share(topics, values, below, lost, level=LEVEL, pooled=False, design=design).interval
-    resampler = Resampler(generator(0, "torture"), level=LEVEL).under(design)
+    resampler = Resampler(generator(0, "torture"), level=LEVEL).with_design(design)
     top = math.inf if kind is Kind.UNBOUNDED else 1.0
     return resampler.means(topics, values[..., None], top=top)[0]
 

@@ -55,7 +55,7 @@ def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[f
     for before, after in ((side, dict(reversed(side.items()))), (side, more)):
         found = attribute(before, after, same_topics="PQR", other_users=False, level=0.95)
         assert found.shares == dict.fromkeys(SOURCES, 0.0)
-        assert found.largest == ""
+        assert found.largest_source == ""
         said = _sentence(found, ("R", None)) + _sentence(found, KEY)
         assert "-0" not in said
         assert said.count("Nothing changed.") == 2
@@ -65,7 +65,7 @@ def test_where_nothing_changed_no_share_is_left_over_by_rounding(values: tuple[f
 @pytest.mark.parametrize("changed", CHANGES)
 def test_what_was_changed_has_the_largest_share(changed: str, tmp_path: Path) -> None:
     found = study_attribution(*two_audits(tmp_path, CHANGES[changed], 0)).systems[0].each[KEY]
-    assert found.largest == changed
+    assert found.largest_source == changed
     if changed == "reading":
         assert abs(found.shares["system"]) < abs(found.shares["reading"]) / 2
 
@@ -77,7 +77,7 @@ def test_in_a_hundred_pairs_of_audits_it_is_found_in_ninety_five(changed: str, t
     for seed in range(100):
         one = study_attribution(*two_audits(tmp_path / str(seed), CHANGES[changed], seed)).systems[0].each[KEY]
         assert math.fsum(one.shares.values()) == pytest.approx(one.difference, abs=1e-9)
-        right += one.largest == changed
+        right += one.largest_source == changed
     assert right >= 95
 
 
@@ -147,7 +147,7 @@ def test_the_shipped_demo_against_itself_has_nothing_to_share(tmp_path: Path, on
     for system in study.systems:
         for one in system.each.values():
             assert one.shares == dict.fromkeys(SOURCES, 0.0)
-            assert one.largest == ""
+            assert one.largest_source == ""
 
 
 def test_a_difference_that_failing_users_may_have_made_is_attributed_to_nobody(
