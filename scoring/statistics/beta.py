@@ -2,9 +2,9 @@
 
 They are implemented here so that exact intervals need only numpy. The continued fraction (modified Lentz) converges
 fast for x < (a + 1)/(a + b + 2); beyond that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton
-steps inside a bracket, mostly no more than five. If the sixth step is still long, it halves the bracket instead, and so
-does every sixth after it, so that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range
-that the tests state.
+steps inside a bracket, mostly no more than five. Every sixth step halves the bracket instead if the Newton step would
+be long, so that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests
+state.
 """
 
 import math
