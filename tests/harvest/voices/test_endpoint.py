@@ -170,7 +170,7 @@ async def test_an_endpoint_that_only_says_that_it_is_asked_too_much_is_given_up_
             with pytest.raises(EndpointFailed, match="http-429"):
                 await endpoint.sample(PROMPT)
             asked = len(server.asked)
-            with pytest.raises(EndpointFailed, match="asked-too-much: it has said for"):
+            with pytest.raises(EndpointFailed, match="asked-too-much: it has only said for"):
                 await endpoint.sample(PROMPT)
         finally:
             await endpoint.close()
