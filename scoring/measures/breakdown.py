@@ -64,10 +64,8 @@ class Figure:
 
 
 def label_shares(counts: npt.ArrayLike) -> Floats:
-    """Return (..., 3) distributions over O, T, X from (..., 3) numbers of annotators.
-
-    Raises ValueError for counts that are negative or not finite, and for a row of zeros.
-    """
+    """Return (..., 3) distributions over O, T, X from (..., 3) numbers of annotators. Raises ValueError for counts
+    that are negative or not finite, and for a row of zeros."""
     rows = np.asarray(counts, dtype=np.float64)
     whole = rows.sum(axis=-1, keepdims=True)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (whole > 0).all()):

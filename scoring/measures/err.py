@@ -42,10 +42,8 @@ def decay(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def err(gains: npt.ArrayLike, highest: float) -> Floats:
-    """Return ERR of (..., K) gains: the sum over k of decay_k / k, in [0, 1).
-
-    It is 0 for a list without a relevant document.
-    """
+    """Return ERR of (..., K) gains: the sum over k of decay_k / k, in [0, 1). It is 0 for a list without a relevant
+    document."""
     shares = decay(gains, highest)
     value: Floats = (shares / np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value

@@ -29,9 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:
     """Return the (N,) offsets in characters of the first match of each gold nugget, NaN for nuggets not in the text.
-
-    Raises ValueError for an offset below 0 and for a match of a nugget that is not gold.
-    """
+    Raises ValueError for an offset below 0 and for a match of a nugget that is not gold."""
     place: Mapping[str, int] = {name: at for at, name in enumerate(nuggets)}
     if len(place) < len(nuggets):
         raise ValueError("a gold nugget appears twice")

@@ -93,10 +93,8 @@ def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *
 
 
 def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """Return the sum of P·U over (n,) cases; NaN for n = 0, and if a possible case has no utility.
-
-    Raises ValueError if the probabilities are not a distribution, which sums to 1 within 1e-6.
-    """
+    """Return the sum of P·U over (n,) cases; NaN for n = 0, and if a possible case has no utility. Raises ValueError
+    if the probabilities are not a distribution, which sums to 1 within 1e-6."""
     shares, values = np.asarray(probabilities, dtype=np.float64), np.asarray(utilities, dtype=np.float64)
     if shares.shape != values.shape:
         raise ValueError(f"there are {shares.size} probabilities for {values.size} utilities")

@@ -56,10 +56,8 @@ class DocumentGroups:
 
 
 def files_by_set(files: Iterable[str], suffix: str) -> dict[str, str]:
-    """Return files by the name of their attribute set, taken from NAME=FILE or from the file name.
-
-    Raises InputError for a file without a valid name and for two files with one name.
-    """
+    """Return files by the name of their attribute set, taken from NAME=FILE or from the file name. Raises InputError
+    for a file without a valid name and for two files with one name."""
     found: dict[str, str] = {}
     for given in files:
         name, mark, path = given.partition("=")

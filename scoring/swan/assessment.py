@@ -313,9 +313,7 @@ def system_swan(
     system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
 ) -> SystemSwan:
     """Return the SWAN of one system, both pooled and as a mean per session; both are undefined without conversations.
-
-    Raises ValueError if a conversation belongs to another system.
-    """
+    Raises ValueError if a conversation belongs to another system."""
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:

@@ -152,9 +152,7 @@ class Judgments:
 
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
         """Return the nuggets of types F and O that a layer has for a conversation, or None if no layer has any.
-
-        Raises RunError, with file and line, for a nugget that does not fit the text.
-        """
+        Raises RunError, with file and line, for a nugget that does not fit the text."""
         known = self.layers.get((trial, attempt))
         if known is None:
             return None

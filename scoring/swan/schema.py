@@ -305,9 +305,7 @@ def shipped_schemas() -> tuple[str, ...]:
 
 def load_schema(name_or_path: str | PathLike[str] = "sakai-2023") -> Schema:
     """Load the criteria of SWAN from a schema that comes with Harvest, by name, or from your own file, by its path.
-
-    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
-    """
+    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong."""
     name = fspath(name_or_path)
     if name in shipped_schemas():
         place = f"scoring/swan/{name}{_EXTENSION}"

@@ -86,10 +86,8 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
 
 
 def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
-    """Return `wan` for each of many conversations, equal to the last bit.
-
-    Raises ValueError for a score outside [0, 1].
-    """
+    """Return `wan` for each of many conversations, equal to the last bit. Raises ValueError for a score outside [0,
+    1]."""
     flat = [one for scored in each for one in scored]
     counts = np.array([len(scored) for scored in each], dtype=np.int64)
     values = np.array([one.value for one in flat], dtype=np.float64)
@@ -127,10 +125,8 @@ def weighted_sums(
 
 
 def pool_wans(wans: Iterable[Wan]) -> Wan:
-    """Apply Eq. 2 to all items of several conversations.
-
-    Raises ValueError for WANs of several criteria, or without any WAN.
-    """
+    """Apply Eq. 2 to all items of several conversations. Raises ValueError for WANs of several criteria, or without
+    any WAN."""
     parts = tuple(wans)
     names = {part.criterion for part in parts}
     if len(names) != 1:
@@ -151,10 +147,8 @@ def mean_per_session(values: Iterable[float]) -> SessionMean:
 
 
 def swan(wans: Mapping[str, Wan], weights: Mapping[str, float]) -> Swan:
-    """Return Eq. 1: the sum of CW·WAN over the sum of CW, for the criteria with a defined WAN. The default weight is 1.
-
-    Raises ValueError for a weight that is negative or not finite.
-    """
+    """Return Eq. 1: the sum of CW·WAN over the sum of CW, for the criteria with a defined WAN. The default weight is
+    1. Raises ValueError for a weight that is negative or not finite."""
     asked = {name: weights.get(name, 1.0) for name in wans}
     wrong = [name for name, weight in asked.items() if not (weight >= 0 and math.isfinite(weight))]
     if wrong:
