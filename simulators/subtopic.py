@@ -47,8 +47,8 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Requery(StrictModel):
-    """The probability that a user asks about the same subtopic again. Illustrative: 34% after an irrelevant answer
-    and 12% after a relevant one were counted in a public log of search sessions, not among your users."""
+    """The probability that a user asks about the same subtopic again. Illustrative defaults: 34% after an irrelevant
+    answer and 12% after a relevant one, as counted in a public log of search sessions, not among your users."""
 
     useful: Probability = Field(default=0.12, description="after a useful answer")
     useless: Probability = Field(default=0.34, description="after a useless one")

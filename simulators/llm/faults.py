@@ -142,7 +142,7 @@ class SaidTurn:
         )
 
     def is_in_other_language(self) -> bool:
-        """Return whether the turn is in another language or script than the intended words, as far as detectable."""
+        """Return whether the turn is in another language or script than the intended words, if that can be detected."""
         if self.language is None:
             return False
         said = _remove_words(self.said, self.need)

@@ -80,7 +80,7 @@ def _simulator_chain(description: object) -> Iterator[object]:
 
 
 def probes(protocol: Protocol) -> tuple[Probe, ...]:
-    """Return the probes of a protocol, in its order. Raises InputError for a plan that this version cannot read."""
+    """Return the probes of a protocol, in order. Raises InputError for a plan that this version cannot read."""
     return tuple(_find_probes(protocol))
 
 
