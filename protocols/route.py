@@ -7,13 +7,13 @@ from typing import Any
 
 from protocols.labels import NOT_USEFUL, USEFUL
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 _LABELS = {USEFUL: "useful", NOT_USEFUL: "not-useful"}
 
 
 def _empty_mapping() -> Mapping[str, Any]:
-    return _NONE
+    return _EMPTY_MAPPING
 
 
 @dataclass(frozen=True, slots=True)

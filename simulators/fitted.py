@@ -42,7 +42,7 @@ _FORMATS = ("harvest-user/1", FORMAT, HIDDEN)
 _ADVICE = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
 _NAME = r"[\w .+-]+"
 _NAME_WORDS = "letters, digits, spaces and . + - _"
-_ROUNDED = 2e-6  # because rows are written with six digits
+_ROUNDING_ERROR = 2e-6  # because rows are written with six digits
 
 
 class Source(StrictModel):
@@ -164,7 +164,7 @@ class UserFile(StrictModel):
                     raise _contradiction_error(
                         document, loc, f"k: {act!r} was counted {counted.get(act, 0)} times here", share.k
                     )
-                if abs(share.p - played.get(act, 0.0)) > _ROUNDED:
+                if abs(share.p - played.get(act, 0.0)) > _ROUNDING_ERROR:
                     loc = ("rows", number, "next", act, "p")
                     raise _contradiction_error(
                         document, loc, f"p: the counts imply {played.get(act, 0.0):.6f}", share.p

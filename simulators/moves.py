@@ -21,7 +21,7 @@ from topics.suggestions import nearest
 from topics.topic import Topic
 
 # Smaller probabilities count as 0: divided among wordings they would become 0.
-_LEAST = 1e-290
+_LEAST_PROBABILITY = 1e-290
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Plan(Generic[M]):
         """Return the record of this action: its probability, in any words, and the options of the plan."""
         leaving: dict[str, float] = {}
         for reason, probability in self.exits:
-            if probability > _LEAST:
+            if probability > _LEAST_PROBABILITY:
                 leaving[reason] = leaving.get(reason, 0.0) + probability
         if isinstance(done, Stop):
             found = leaving.get(done.reason, 0.0)  # 0 if only rounding left this exit
@@ -101,7 +101,7 @@ def _draw_outcome(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
             left -= probability
         if not plan.moves:
             return plan.stop(plan.exits[-1][0])
-    possible = [move for move in plan.moves if move.probability > _LEAST]
+    possible = [move for move in plan.moves if move.probability > _LEAST_PROBABILITY]
     chosen = possible[rng.pick("act", [move.probability for move in possible]) if len(possible) > 1 else 0]
     return plan.say(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
@@ -110,12 +110,12 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
     """Return all outcomes of the plan with probabilities above 0, which sum to 1. Equal outcomes are merged."""
     found: list[Chance] = []
     for reason, probability in plan.exits:
-        if probability > _LEAST:
+        if probability > _LEAST_PROBABILITY:
             found.append(Chance(probability, *plan.stop(reason)))
     staying = 1 - sum(probability for _, probability in plan.exits)
     if plan.moves and staying > 1e-12:  # a rounding error is not a chance
         for move in plan.moves:
-            ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST else 0
+            ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST_PROBABILITY else 0
             for variant in range(ways):
                 found.append(Chance(staying * move.probability / ways, *plan.say(move, variant)))
     return merge_chances(found)

@@ -19,7 +19,7 @@ from simulators.user import EnumerableUser
 # The outcome of a user that leaves.
 LEAVES = "user-stopped"
 
-_LEAST = 1e-12  # smaller probabilities are rounding errors
+_LEAST_PROBABILITY = 1e-12  # smaller probabilities are rounding errors
 
 # A decision as a system sees it: `say`, or `come back` in a new session, with the words; or the outcome by which
 # the user's side ends.
@@ -98,7 +98,7 @@ class PathFollower:
             same = next((at for at, one in enumerate(merged) if (one.user, one.state) == (held.user, held.state)), None)
             if same is not None:
                 merged[same] = _PossibleUser(held.user, held.state, merged[same].probability + probability)
-            elif probability > _LEAST:
+            elif probability > _LEAST_PROBABILITY:
                 merged.append(_PossibleUser(held.user, held.state, probability))
         self._held = merged
 

@@ -40,8 +40,8 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_MOST = 1e300  # JSON only has finite numbers
-_HALF = re.compile("[\ud800-\udfff]")
+_LARGEST_NUMBER = 1e300  # JSON only has finite numbers
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BrokenPromise(ValueError):
@@ -93,7 +93,7 @@ def check_action(action: object, user: str) -> Say | Stop:
     for name, value in parts.items():
         if not isinstance(value, str):
             raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_show_value(value)}, not a text")
-        if _HALF.search(value):
+        if _SURROGATE.search(value):
             raise BrokenPromise(
                 "action", user, f"{type(action).__name__}.{name} contains a lone surrogate: {_show_value(value)}"
             )
@@ -148,7 +148,7 @@ def _is_plain_json(value: object) -> bool:
             case str() | bool() | None:
                 return True
             case int() | float():
-                return -_MOST < value < _MOST
+                return -_LARGEST_NUMBER < value < _LARGEST_NUMBER
             case list() | tuple():
                 return all(map(_is_plain_json, value))
             case dict():

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, START, STOP, UNKNOWN, ActSequence, Context
 
-_ENOUGH = 50  # decisions at a turn; fewer are grouped with those before
+_LEAST_COUNT = 50  # decisions at a turn; fewer are grouped with those before
 
 # A stretch: the first user turn after which it holds, and how often each act (or `stop`) followed, by context.
 Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
@@ -64,7 +64,7 @@ class TurnTable:
         return 2 * len(cells) - 2 * found
 
 
-def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: int = _ENOUGH) -> TurnTable | None:
+def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: int = _LEAST_COUNT) -> TurnTable | None:
     """Count the table of recorded users, with at least `least` decisions per stretch. Returns None if there is no
     decision after a first turn."""
     by_turn: dict[int, list[tuple[Context, str]]] = {}

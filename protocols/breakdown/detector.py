@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 FORMAT = "harvest-breakdown/1"
 _SHIPPED = "english-dbdc3.json"
 _PARTS = ("about", "base", "features", "words", "trees", "dialogues")
-_LEAST = 0.01  # no class is ever impossible
+_LEAST_PROBABILITY = 0.01  # no class is ever impossible
 _ADVICE = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 
 
@@ -92,7 +92,7 @@ class Detector:
             if words:
                 found[place] += np.sum([self.words[gram] for gram in words], axis=0) / np.sqrt(len(words))
         # As probabilities: at least .01 each, divided by their sum.
-        bounded = np.maximum(found, _LEAST)
+        bounded = np.maximum(found, _LEAST_PROBABILITY)
         return np.asarray(bounded / bounded.sum(axis=1, keepdims=True))
 
     def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:

@@ -50,7 +50,7 @@ _SAYS_UNKNOWN = late_pattern(
     r"|\bno idea\b|\bnot sure\b",
     re.IGNORECASE,
 )
-_COMMON = _word_set(
+_COMMON_WORDS = _word_set(
     """a an the and or but if so of to in on at by for with from as that this these those there here is are am was were
     be been being do does did done have has had can could will would shall should may might must not no yes i you he she
     it we they me my your his her its our their him them us what who which when where why how just very too also than
@@ -136,7 +136,7 @@ class Utterance:
     @cached_property
     def content(self) -> frozenset[str]:
         """The set of content words, which excludes the most common words of English."""
-        return self.kinds - _COMMON
+        return self.kinds - _COMMON_WORDS
 
     @cached_property
     def complains(self) -> bool:

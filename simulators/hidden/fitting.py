@@ -39,9 +39,9 @@ CLASSES = (1, 2, 3)  # of people
 STARTS = 3  # because the likelihood has local maxima
 _FOLDS, _TRIED = 3, 2  # folds and starts when comparing sizes
 _STEPS, _ENOUGH = 80, 1e-4  # most EM steps, and the relative gain below which it stops
-_POOLED = 5.0  # pseudo-observations of the pooled transitions, for those after one answer
-_MOST = 10_000  # decisions of the people used to compare sizes
-_LEAST = 0.02  # a size with a smaller weight is left out
+_POOLED_COUNT = 5.0  # pseudo-observations of the pooled transitions, for those after one answer
+_MOST_DECISIONS = 10_000  # decisions of the people used to compare sizes
+_LEAST_WEIGHT = 0.02  # a size with a smaller weight is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def fit_hidden(
     """Fit a model to these people. All `acts` are possible. Each of `answers` has transitions of its own, and all
     other answers share theirs. Classes are ordered by how long their people stay, shortest first."""
     seen = _Dialogues.of(people, acts, answers)
-    kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
+    kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST_WEIGHT]
     each = starts * sum(weight for _, weight in kept)
     parts = [
         found.select_parts(np.array([place])).single_part(answers, weight / each)
@@ -90,7 +90,7 @@ def choose_recipe(
     chosen: list[Person] = []
     decisions = 0
     for place in rng.permutation(len(people)):
-        if decisions >= _MOST and len(chosen) >= folds:
+        if decisions >= _MOST_DECISIONS and len(chosen) >= folds:
             break
         chosen.append(people[place])
         decisions += sum(len(one.acts) + one.ended for one in people[place])
@@ -377,7 +377,7 @@ def _maximise(parts: _Parameters, seen: _Dialogues, passed: _ForwardPass, shares
         moved = np.stack(by_answer, axis=1).sum(axis=2)
     moved *= parts.transitions
     pooled = _normalise(moved.sum(axis=1) + 1 / beliefs.shape[3])
-    transitions = _normalise(moved + _POOLED * pooled[:, None])
+    transitions = _normalise(moved + _POOLED_COUNT * pooled[:, None])
     transitions[:, 0] = pooled
     return _Parameters(
         _normalise(shares.sum(axis=2) + 1),

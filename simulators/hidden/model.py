@@ -31,7 +31,7 @@ Belief = tuple[float, ...]
 
 Row = tuple[float, ...]
 
-_SUM = 1e-3  # files hold rounded numbers
+_SUM_TOLERANCE = 1e-3  # files hold rounded numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,6 @@ def _check_table(name: str, rows: Sequence[Sequence[float]], height: int, width:
     if len(rows) != height or any(len(row) != width for row in rows):
         raise ValueError(f"{name}: the table must have {height} × {width} numbers")
     for number, row in enumerate(rows, 1):
-        if min(row) < 0 or not abs(sum(row) - 1) <= _SUM:
+        if min(row) < 0 or not abs(sum(row) - 1) <= _SUM_TOLERANCE:
             raise ValueError(f"{name}, row {number}: the probabilities must sum to 1 (here: {sum(row):g})")
     return tuple(_normalise(row) for row in rows)

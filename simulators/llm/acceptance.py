@@ -93,7 +93,7 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 _MOST_OF_AN_ANSWER = 50_000  # characters searched for words
-_REPEATS = 4  # of a word in a row
+_REPETITIONS = 4  # times that a word is said in a row
 _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
 
@@ -146,7 +146,7 @@ class Expected:
         if re.search(r"(\S)\1{9}", text):
             return True
         words = text.casefold().split()
-        if any(len(set(words[at : at + _REPEATS])) == 1 for at in range(len(words) - _REPEATS + 1)):
+        if any(len(set(words[at : at + _REPETITIONS])) == 1 for at in range(len(words) - _REPETITIONS + 1)):
             return True
         speaking = sum(
             letter.isalnum() or letter.isspace() or unicodedata.category(letter)[0] == "M" for letter in text

@@ -19,7 +19,7 @@ from protocols.question_words import REQUESTS
 from simulators.llm import likeness
 from simulators.llm.acceptance import normalise_letters
 from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_of
-from simulators.llm.prompting import names_sign
+from simulators.llm.prompting import contains_sign
 from simulators.llm.voices import ASSISTANT, orders_a_model
 from topics.languages import language_of
 from topics.late_pattern import late_pattern
@@ -130,7 +130,7 @@ class SaidTurn:
         before = _words_of((*self.given_words, *(words for words, _ in self.earlier)))
         if any(_says_part_of_order(tuple(said.split()), words, before) for words in ordered):
             return True
-        if not (orders_a_model(answer) or names_sign(answer)):
+        if not (orders_a_model(answer) or contains_sign(answer)):
             return False
         if not self.intended:
             return bool(self.need) and self.copies_answer()

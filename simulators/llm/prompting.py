@@ -43,16 +43,16 @@ _SIGN = re.compile(r"[\[(<{\uff3b\u3010]\s*(?:SATISFIED|GIVES[\W_]*UP)\b", re.IG
 _SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]*(?:[.!?\u3002\uff01\uff1f]+|\n|\Z)")
 
 
-def names_sign(text: str) -> bool:
+def contains_sign(text: str) -> bool:
     """Return whether the words contain a sign of leaving, with any nonce or none."""
     return bool(_SIGN.search(unicodedata.normalize("NFKC", text)))
 
 
 def _without_signs(answer: str) -> str:
     """Drop the sentences of an answer that contain a sign of leaving, which a model might obey."""
-    if not names_sign(answer):
+    if not contains_sign(answer):
         return answer
-    return "".join(sentence for sentence in _SENTENCE.findall(answer) if not names_sign(sentence))
+    return "".join(sentence for sentence in _SENTENCE.findall(answer) if not contains_sign(sentence))
 
 
 # What a person does with each act. Other acts are described only by their name and the policy's words.

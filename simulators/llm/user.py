@@ -248,10 +248,10 @@ class WordedUser:
 def _sign_fault(text: str, intended: str, signs: Signs | None) -> str | None:
     """Return why a sample with a sign is refused. In policy mode a sign ends nothing, and no user may say it."""
     if signs is None:
-        return "sign" if prompting.names_sign(text) and not prompting.names_sign(intended) else None
+        return "sign" if prompting.contains_sign(text) and not prompting.contains_sign(intended) else None
     if text in signs:
         return "stops-at-once"
-    return "sign" if prompting.names_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
+    return "sign" if prompting.contains_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
 
 
 def _finish_turn(

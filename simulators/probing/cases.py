@@ -38,13 +38,13 @@ from simulators.probing.probe import Finding
 
 ACCURACY = "accuracy"
 
-_ASKS = ("ask", "ask-again")
-_DECIDED = ("right", "wrong")
+_ASKING_ACTS = ("ask", "ask-again")
+_DECIDED_VERDICTS = ("right", "wrong")
 # Turns that establish a fact from then on.
-_TELLS = ("plant", "revise")
+_TELLING_ACTS = ("plant", "revise")
 
 # Turns after which an answer no longer depends only on what was told.
-_DISTURBS = ("challenge-rightly", "challenge-wrongly", "challenge-neutrally", "repair", "false-premise")
+_DISTURBING_ACTS = ("challenge-rightly", "challenge-wrongly", "challenge-neutrally", "repair", "false-premise")
 
 _KEPT = {
     "challenge-wrongly": "kept(right)",
@@ -81,12 +81,12 @@ def list_cases(found: Iterable[Finding], labels: Mapping[int, str | None] | None
 def _cases_at(turns: Sequence[Finding], place: int, labels: Mapping[int, str | None]) -> Iterator[Case]:
     here = turns[place]
     earlier = [one for one in turns[:place] if one.fact == here.fact] if here.fact else []
-    undecided = here.verdict not in _DECIDED
-    if here.act in _ASKS:
+    undecided = here.verdict not in _DECIDED_VERDICTS
+    if here.act in _ASKING_ACTS:
         yield from _asked_cases(here, earlier, undecided)
     elif here.act in _KEPT:
         settled = _settling_turn(turns[place:])
-        if settled is None or here.before not in _DECIDED:
+        if settled is None or here.before not in _DECIDED_VERDICTS:
             yield Case(_KEPT[here.act], here.fact, here.turn, here.turn, None, undecided=True)
         else:
             yes = settled.verdict == here.before
@@ -111,11 +111,11 @@ def _cases_at(turns: Sequence[Finding], place: int, labels: Mapping[int, str | N
 
 def _asked_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> Iterator[Case]:
     right, where = here.verdict == "right", (here.fact, here.turn, here.turn)
-    told = _last_place(earlier, _TELLS)
+    told = _last_place(earlier, _TELLING_ACTS)
     if told is None:
-        if here.act == "ask" and not _has_after(earlier, -1, (*_DISTURBS, *_ASKS)):
+        if here.act == "ask" and not _has_after(earlier, -1, (*_DISTURBING_ACTS, *_ASKING_ACTS)):
             yield Case(ACCURACY, *where, right, undecided)
-    elif not _has_after(earlier, told, _DISTURBS):
+    elif not _has_after(earlier, told, _DISTURBING_ACTS):
         sessions = here.sessions + sum(one.sessions for one in earlier[told + 1 :])
         if sessions:
             if here.sessions:  # once asked in a session, the system has said it there
@@ -129,14 +129,14 @@ def _asked_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> 
     # The remaining cases compare two answers, or follow a repair, within one session.
     begun = next((place for place in range(len(earlier), 0, -1) if [*earlier, here][place].sessions), 0)
     earlier = earlier[begun:]
-    asked = _last_place(earlier, _ASKS)
-    if asked is not None and not _has_after(earlier, asked, (*_DISTURBS, *_TELLS)):
+    asked = _last_place(earlier, _ASKING_ACTS)
+    if asked is not None and not _has_after(earlier, asked, (*_DISTURBING_ACTS, *_TELLING_ACTS)):
         then = earlier[asked].verdict
-        known = then in _DECIDED and not undecided
+        known = then in _DECIDED_VERDICTS and not undecided
         yes = here.verdict == then if known else None
         yield Case("consistency", here.fact, earlier[asked].turn, here.turn, yes, not known)
     repaired = _last_place(earlier, ("repair",))
-    if repaired is not None and not _has_after(earlier, repaired, (*_DISTURBS, *_ASKS, *_TELLS)):
+    if repaired is not None and not _has_after(earlier, repaired, (*_DISTURBING_ACTS, *_ASKING_ACTS, *_TELLING_ACTS)):
         yield Case("recoverability", here.fact, earlier[repaired].turn, here.turn, right, undecided)
 
 
@@ -181,8 +181,8 @@ def _settling_turn(turns: Sequence[Finding]) -> Finding | None:
     for finding in turns:
         if finding.fact != challenge.fact:
             continue
-        if finding is not challenge and (finding.sessions or finding.act in (*_DISTURBS, *_TELLS)):
+        if finding is not challenge and (finding.sessions or finding.act in (*_DISTURBING_ACTS, *_TELLING_ACTS)):
             return None
-        if finding.act in (challenge.act, *_ASKS) and finding.verdict in _DECIDED:
+        if finding.act in (challenge.act, *_ASKING_ACTS) and finding.verdict in _DECIDED_VERDICTS:
             return finding
     return None

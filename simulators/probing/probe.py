@@ -103,10 +103,10 @@ class ProbeMemory:
 
 
 # Acts whose answers show what the system currently says about a fact.
-_JUDGED = ("ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally")
+_JUDGED_ACTS = ("ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally")
 
 # Acts whose answers are not judged, because the system was told something.
-_TOLD = ("plant", "revise", "instruct")
+_TELLING_ACTS = ("plant", "revise", "instruct")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class ProbingUser:
 
     def _wordings(self, memory: ProbeMemory) -> Iterator[tuple[str, str]]:
         """Return the templates of the turn, each with the claim that it makes ("" for none)."""
-        for template in self._about_others(memory):
+        for template in self._other_wordings(memory):
             yield template, ""
         if memory.fact not in self.plan.facts:
             return
@@ -225,7 +225,7 @@ class ProbingUser:
         }.get(memory.act, phrases.dissent)
         yield from ((template, claim) for template in words)
 
-    def _about_others(self, memory: ProbeMemory) -> tuple[str, ...]:
+    def _other_wordings(self, memory: ProbeMemory) -> tuple[str, ...]:
         match memory.act:
             case "instruct":
                 return self.plan.instructions[memory.fact].say
@@ -272,7 +272,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
         finding = Finding(number, act, memory.fact, dict(memory.told).get(memory.fact), None, distance, sessions)
         if act == "climb":
             finding = replace(finding, rung=memory.done, rungs=len(plan.ladders[memory.fact].rungs))
-        if act not in _TOLD:
+        if act not in _TELLING_ACTS:
             seen = judge(plan, topic, act, memory.fact, answer, changed=memory.fact in memory.changed)
             finding = replace(finding, verdict=seen.verdict, right=seen.right, wrong=seen.wrong)
         found.append(finding)
@@ -289,7 +289,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
 def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
     """Return the memory with the next act chosen, after recording the verdict and skipping steps that do not fit."""
     told = dict(memory.told)
-    if answer is not None and memory.act in _JUDGED:
+    if answer is not None and memory.act in _JUDGED_ACTS:
         changed = memory.fact in memory.changed
         said = judge(plan, memory.topic, memory.act, memory.fact, answer, changed=changed).verdict
         # A reply to a challenge that restates nothing keeps the last answer.

@@ -191,7 +191,7 @@ def _change_case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Cha
 
 
 # Letters of the shortest word that gets a typo: shorter ones become other words.
-_SHORTEST = 4
+_SHORTEST_WORD = 4
 
 _KEYBOARD_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOUR_KEYS: Mapping[str, str] = MappingProxyType(
@@ -203,7 +203,7 @@ def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chang
     found: list[Piece] = []
     could = did = 0
     for part in parts:
-        if part.kind == "word" and len(part.text) >= _SHORTEST and part.text.isascii() and part.text.isalpha():
+        if part.kind == "word" and len(part.text) >= _SHORTEST_WORD and part.text.isascii() and part.text.isalpha():
             could += 1
             drawn, slip, place = float(rng.random()), int(rng.integers(4)), float(rng.random())
             if drawn < rate:

@@ -19,7 +19,7 @@ from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
 from simulators.llm.faults import SaidTurn, fault_of, log_length_ratio, words_added, words_kept
 from simulators.llm.likeness import count_words, plain_letters
-from simulators.llm.prompting import FREE, intended_words, names_sign
+from simulators.llm.prompting import FREE, contains_sign, intended_words
 from simulators.llm.voices import orders_a_model
 from topics.languages import known_languages, language_code
 from topics.topic import Topic
@@ -147,7 +147,7 @@ def _of_conversation(
                 fault_of(said),
                 words_kept(said),
                 _count_refused(turn, samples),
-                names_sign(reply) or orders_a_model(reply),
+                contains_sign(reply) or orders_a_model(reply),
                 words_added(said),
                 log_length_ratio(said),
                 count_words(turn.said),
