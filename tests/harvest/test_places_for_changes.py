@@ -570,7 +570,7 @@ def test_an_import_format(build: Build) -> None:
         )
         key = TrialKey(request.system_of(file), request.topic or "T1", trial)
         found.append(Conversation(key, f"pairs-{trial}", 1, turns, Outcome("completed")))
-    return Found(tuple(found), made_of(found))
+    return Found(tuple(found), make_topics(found))
 
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(
