@@ -151,7 +151,7 @@ def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *,
 def _dialogue(row: Mapping[str, Json], place: Place) -> Dialogue:
     unknown = next((key for key in row if key not in _KEYS), None)
     if unknown is not None:
-        raise InputError(f"unknown key {unknown!r}", place=place, allowed=", ".join(_KEYS))
+        raise InputError(f"the key {unknown!r} is unknown", place=place, allowed=", ".join(_KEYS))
     name, turns, ended, score = row.get("id"), row.get("turns"), row.get("ended"), row.get("score")
     if name is None:
         raise InputError("the key 'id' is missing", place=place, allowed="non-empty text", advice="add it")

@@ -192,7 +192,7 @@ def inner_folder(run: Path, name: str, holds: str) -> Path:
             f"this is a link, and links in a run are not followed, so no {holds} can be read there",
             place=Place(str(folder)),
             allowed="folders of the run itself; the whole run folder may be a link",
-            advice="put the folder that it leads to in its place; for another disk, move the whole run folder "
+            advice="replace the link with the folder that it points to; to use another disk, move the whole run folder "
             "there and give its new path, or a link to it",
         )
     if os.path.lexists(folder) and not folder.is_dir():

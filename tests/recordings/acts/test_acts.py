@@ -166,7 +166,7 @@ def test_acts_that_are_written_are_read_back(tmp_path: Path) -> None:
         ('{"id": "1", "turns": [["a", "o"]]}', "'ended' is neither true nor false"),
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "score": "high"}', "'score' is not a number"),
         ('{"id": "1", "turns": [["a", "o"]], "ended": true, "person": 3}', "'person' is not text"),
-        ('{"id": "1", "turns": [["a", "o"]], "ended": true, "scor": 1}', "unknown key 'scor'"),
+        ('{"id": "1", "turns": [["a", "o"]], "ended": true, "scor": 1}', "the key 'scor' is unknown"),
     ],
 )
 def test_a_line_that_is_no_dialogue_is_named(tmp_path: Path, line: str, fault: str) -> None:
