@@ -329,7 +329,7 @@ def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, a
 
 
 def _missing_notes(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
-    """Yield a note for each measure that some systems have no value of, with the possible reason."""
+    """Yield a note, with the possible reason, for each measure without a value for some system."""
     for key, measure in keys.items():
         silent = [
             name

@@ -48,10 +48,10 @@ class BranchModel:
     """A power model of one branch in a conversation tree.
 
     `path` has the turns to the node and then the branch, named as in printed trees. `share` is the share of trials at
-    the node that take the branch, with the pilot's topics and systems weighted equally; one of the two simulated
-    systems has it, and the other has `changed`. `by_system` has the share of each pilot system, NaN if none of its
-    trials reached the node. `came` and `took` are the numbers of trials that reached the node and that took the
-    branch; `came_topics` is the number of topics with a trial that reached the node.
+    the node that take the branch, with the pilot's topics and systems weighted equally. One of the two simulated
+    systems takes the branch with `share`, the other with `changed`. `by_system` has the share of each pilot system,
+    NaN if none of its trials reached the node. `came` and `took` are the numbers of trials that reached the node and
+    that took the branch; `came_topics` is the number of topics with a trial that reached the node.
     """
 
     basis: Basis

@@ -162,7 +162,8 @@ def _left_out_topics(
 
 
 def _silent_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield the systems without a valid trial in some run. No figure would show that they are missing."""
+    """Yield a contrast for each run with systems that have no valid trial, because no figure shows that they are
+    missing."""
     for name, run in named.items():
         silent = silent_systems((one.key.system for one in run.conversations), run.finished)
         if silent:

@@ -183,7 +183,7 @@ def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> li
 
 
 def _allow_failed_fit(fit: Fit) -> Fit:
-    """Wrap a fit so that people held out from an impossible fit have infinitely many bits."""
+    """Wrap a fit so that, if it fails, its held-out people get infinitely many bits."""
 
     def fit_if_possible(training: Sequence[Dialogue]) -> Bits:
         try:

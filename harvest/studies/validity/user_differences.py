@@ -73,8 +73,8 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
 
 
 def strata_as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
-    """Return the strata in which every turn without a fault has exactly the policy's words. In these, unworded turns
-    look like the others."""
+    """Return the strata in which every turn without a fault has exactly the policy's words. There, turns that the
+    model failed to word cannot be distinguished from the others."""
     same: dict[Stratum, bool] = {}
     for turn in turns:
         if not turn.fault:

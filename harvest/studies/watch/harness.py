@@ -15,8 +15,8 @@ from topics.links import links_in
 class Harness:
     """The result of checking the harness with a placebo.
 
-    `turns` is the number of the placebo's turns. `faults` has, for each kind of fault, its number and where it first
-    occurred. `noted` has sentences about faults that were found when the same run was judged before.
+    `turns` is the number of the placebo's turns. `faults` has, for each kind of fault, how often it occurred and
+    where it occurred first. `noted` has sentences about faults that were found when the same run was judged before.
     """
 
     turns: int = 0

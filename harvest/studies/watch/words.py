@@ -124,7 +124,7 @@ def change_words(one: WatchedFigure) -> str:
 
 
 def had_changed_words(one: WatchedFigure) -> str:
-    """Format the difference before this audit, and when it was found."""
+    """Format the change that was confirmed before this audit, with the times of its alarm and its confirmation."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
     return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)} ({found})"
