@@ -18,17 +18,16 @@ import numpy.typing as npt
 from recordings.conversations.conversation import TrialKey
 from scoring.figure import Figure
 from scoring.named_entities import named_entities
+from topics.arrays import Counts, Floats
 from topics.gold import GoldEntry
 
 if TYPE_CHECKING:  # it imports measures
     from scoring.material import Material
 
 
-Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-Counts = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 

@@ -21,7 +21,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
+
 Divergence = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 
 _TOLERANCE = 1e-6 * (1 + 1e-6)  # real gold files have 0.333333 three times, which is off by 1e-6 and a rounding error

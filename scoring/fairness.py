@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scoring.divergences import DIVERGENCES, distr_sim
 from scoring.nuggets import Nugget, position_weight
 from scoring.settings import Settings
+from topics.arrays import Floats
 from topics.attributes import AttributeSet
 
 # (C,) shares of the groups of a set.
@@ -190,9 +191,6 @@ def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
 def summary(relevance: float, fairness: float, alpha: float) -> float:
     """Compute GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5, in [0, 1]; NaN if either part is NaN."""
     return alpha * relevance + (1 - alpha) * fairness
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str) -> tuple[Floats, Floats]:

@@ -15,11 +15,10 @@ from scoring.inference.interval import Interval
 from scoring.material import Judged
 from scoring.settings import Settings
 from scoring.swan.assessment import Assessment
+from topics.arrays import Floats
 from topics.attributes import AttributeSet
 from topics.gold import GoldTable
 from topics.topic import Topic
-
-Floats = npt.NDArray[np.float64]
 
 
 class Scores(Protocol):

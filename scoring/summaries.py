@@ -34,11 +34,9 @@ from scoring.measures.usefulness import (
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
 from scoring.table import ScoreRow, has_top
+from topics.arrays import Counts, Floats
 from topics.counting import pluralize
 from topics.topic import Topic
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 _IN_TIME = 3  # measures that are tested for trials that are alike in time
 _ALIKE = 0.05  # largest p that counts as alike

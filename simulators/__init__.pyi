@@ -2,12 +2,12 @@
 from .conformance import assert_conforms as assert_conforms
 from .registry import build_user as build_user
 from .registry import build_users as build_users
-from .scenario import Chance as Chance
-from .scenario import Observation as Observation
-from .scenario import Scenario as Scenario
 from .scripted import ScriptedUser as ScriptedUser
-from .streams import Streams as Streams
+from .user import Chance as Chance
 from .user import EnumerableUser as EnumerableUser
+from .user import Observation as Observation
+from .user import Scenario as Scenario
+from .user import Streams as Streams
 from .user import User as User
 
 __all__ = [

@@ -42,12 +42,11 @@ from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, fill_template, phrasebook
 from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import judge_unlabelled
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.stopping.model import Experience, after
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.suggestions import did_you_mean

@@ -30,11 +30,10 @@ from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
-from simulators.scenario import Observation, Scenario
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.stopping.model import Experience, after
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 

@@ -23,9 +23,7 @@ from protocols.route import Say, Stop
 from simulators.memory import decode_memory, encode_memory
 from simulators.promises import PROMISES, BrokenPromise, next_action
 from simulators.reasons import MEANING
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser, User
+from simulators.user import Chance, EnumerableUser, Observation, Scenario, State, Streams, User
 
 if TYPE_CHECKING:
     import numpy

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 from protocols.answer import Answer, Exchange
 from protocols.route import Say
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Observation, Scenario, State, Streams
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,7 @@ from protocols.route import Say, Stop
 from simulators.memory import check_order, memory_kind, recall
 from simulators.outside import Message, take_sample
 from simulators.reasons import PERSON_LEFT
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, State, Streams
 
 # The act of every turn: annotators classify what a person does.
 ACT = "say"

@@ -21,11 +21,10 @@ from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
 from simulators.reasons import LEFT
-from simulators.scenario import Observation, Scenario
 from simulators.stopping.library import StopOption
 from simulators.stopping.model import Experience, after
-from simulators.streams import Streams
 from simulators.turn_table import TurnTable
+from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 

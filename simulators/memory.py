@@ -22,7 +22,7 @@ from functools import cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from simulators.scenario import Observation, State
+from simulators.user import Observation, State
 from topics.topic import Topic
 
 M = TypeVar("M")

@@ -13,9 +13,8 @@ from typing import ClassVar, Generic, TypeVar
 from protocols.route import Choice, Say, Stop
 from simulators.memory import check_order, recall
 from simulators.phrasing import Phrasebook
-from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.model import Exit
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic

@@ -24,9 +24,7 @@ from protocols.route import Say, Stop
 from recordings.log.long_work import run_long_work
 from simulators.promises import next_action
 from simulators.reasons import ENDPOINT_FAILED
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 
 # Endpoints accept signed 32-bit seeds.
 _SEEDS = 2**31

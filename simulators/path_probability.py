@@ -12,9 +12,7 @@ from dataclasses import dataclass
 
 from protocols.route import Say, Stop
 from simulators.promises import initial_state
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Observation, Scenario, State, Streams
 
 # The outcome of a user that leaves.
 LEAVES = "user-stopped"

@@ -13,9 +13,7 @@ from typing import Final
 
 from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import is_memory_type, json_text
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 
 # Each promise by its name.
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(

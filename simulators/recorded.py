@@ -15,8 +15,7 @@ from recordings.trees.tree import ConversationTree
 from simulators.memory import check_order, memory_kind, recall
 from simulators.moves import check_traits
 from simulators.reasons import NO_BRANCH, RECORDED_END
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 from topics.suggestions import did_you_mean

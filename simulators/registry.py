@@ -24,10 +24,8 @@ from typing import Literal
 
 from protocols.protocol import Protocol
 from simulators.promises import BrokenPromise, initial_state
-from simulators.scenario import Scenario
 from simulators.stopping.hazard import Hazard
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Scenario, Streams, User
 from topics.document import Document, StrictModel
 from topics.errors import InputError
 from topics.identity import content_hash

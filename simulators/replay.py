@@ -19,8 +19,7 @@ from simulators.memory import check_order, memory_kind, recall
 from simulators.moves import check_traits
 from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.recorded import conversations_of, exact_answer
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 

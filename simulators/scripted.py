@@ -15,9 +15,7 @@ from protocols.rules.refusal import Refusal
 from protocols.rules.rule import Sight
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.promises import check_turn, initial_state, next_action
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser, User
+from simulators.user import Chance, EnumerableUser, Observation, Scenario, State, Streams, User
 from topics.topic import Topic
 
 

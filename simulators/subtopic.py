@@ -21,11 +21,10 @@ from protocols.route import answer_class
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, fill_template, phrasebook
-from simulators.scenario import Observation, Scenario
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
 from simulators.stopping.model import Experience, after
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 

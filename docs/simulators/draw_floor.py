@@ -21,8 +21,7 @@ from simulators.enumeration import Response, expand
 from simulators.random import Options, build
 from simulators.recorded import RecordedUser
 from simulators.replay import ReplayUser
-from simulators.scenario import Scenario
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Scenario
 from topics.topic import Topic, TopicType
 
 SCENARIO = Scenario(Topic("T1", TopicType("film"), "Which films feature time travel?"))

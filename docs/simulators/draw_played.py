@@ -25,9 +25,9 @@ from scoring.simulation.lengths import survival
 from simulators import markov
 from simulators.act_table import STOP
 from simulators.enumeration import Response, expand
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.stopping import model as experience
+from simulators.user import Observation, Scenario
 from topics.library import load_topics
 
 IARD = Path(__file__).parent.parent.parent / "tests" / "data" / "iard" / "acts.jsonl"

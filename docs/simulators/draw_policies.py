@@ -25,11 +25,10 @@ from protocols.route import Say
 from simulators import agenda, clarification, markov, subtopic
 from simulators.act_table import ActSequence, fit
 from simulators.memory import encode_memory
-from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.library import Frustration, RateOfGain
 from simulators.stopping.model import StopModel, after, begin
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.topic import Topic, TopicType
 
 TOPIC = Topic("T1", TopicType("film"), "Which films feature time travel?")

@@ -19,8 +19,7 @@ from protocols.route import Stop
 from scoring.measures.signal_detection import signal_detection
 from scoring.statistics.beta import normal_quantile
 from simulators import markov
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from simulators.wrappers import reformulating
 from simulators.wrappers.paraphrasing import paraphrase
 from simulators.wrappers.reformulations import REFORMULATIONS

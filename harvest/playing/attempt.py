@@ -28,9 +28,7 @@ from recordings.log.store import RunWriter
 from simulators.outside import NoWords, WordingSource, respond_with_words
 from simulators.promises import check_opening, check_turn, initial_state
 from simulators.reasons import ENDPOINT_FAILED, MEANING, NO_WORDS
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User, route_by
+from simulators.user import Observation, Scenario, State, Streams, User, route_by
 from topics.identity import derived_seed
 
 

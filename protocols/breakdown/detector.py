@@ -21,10 +21,9 @@ import numpy.typing as npt
 
 from protocols.breakdown.features import FEATURES, Utterance, feature_values, word_grams
 from protocols.breakdown.trees import DEPTH, Trees
+from topics.arrays import Floats
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
-
-Floats = npt.NDArray[np.float64]
 
 FORMAT = "harvest-breakdown/1"
 _SHIPPED = "english-dbdc3.json"

@@ -17,11 +17,10 @@ import numpy.typing as npt
 from protocols.breakdown.detector import Detector
 from protocols.breakdown.features import Utterance, feature_values, word_grams
 from protocols.breakdown.trees import Trees, fit_trees
+from topics.arrays import Floats
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 _TREES = 300  # rounds of boosting
 _TREES_SHARE = 0.45  # weight of the trees; the linear part has the rest

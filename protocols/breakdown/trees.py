@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
+
 Indices = npt.NDArray[np.int64]
 
 DEPTH = 3  # interactions of three features at most

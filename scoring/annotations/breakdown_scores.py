@@ -20,10 +20,10 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import no_interval
 from scoring.measures.breakdown import Figure, annotator_halves, figures, label_shares, likeliest_labels, rate_figures
 from scoring.table import ScoreRow
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
 
-Floats = npt.NDArray[np.float64]
 HeldOut = Literal["dialogue", "system"]
 
 # The name of the rows with the gold's own rates.

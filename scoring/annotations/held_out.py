@@ -9,7 +9,8 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
+
 Mask = npt.NDArray[np.bool_]
 
 

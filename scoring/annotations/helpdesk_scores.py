@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.annotations.held_out import mean_of_others
 from scoring.annotations.helpdesk_files import SIDES, AnnotatedDialogue, Estimate, HelpdeskMaterial
@@ -13,10 +12,9 @@ from scoring.inference.bootstrap import Resampler
 from scoring.measures.dialogue_quality import minus_log2, quality_divergences
 from scoring.measures.nugget_detection import NUGGET_DIVERGENCES, dialogue_score, side_mean
 from scoring.table import ScoreRow
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 BASELINES = ("baseline: uniform", "baseline: prior")
 

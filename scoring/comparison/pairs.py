@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.figure import Good
 from scoring.inference.aligned import Aligned
@@ -19,6 +18,7 @@ from scoring.inference.sessions import needed_sessions
 from scoring.inference.sides import compare_sides, hull
 from scoring.statistics.exchange import holm, least_p
 from scoring.statistics.tukey import letters, tukey_p, undistinguished
+from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,6 @@ class MeasureComparison:
         """The printed name of the measure, such as `%useful S1`."""
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
-
-Floats = npt.NDArray[np.float64]
 
 # Aligns the systems with all losses of one at the low end of the measure, and those of the other at the high end.
 Extreme = Callable[[str, str], Aligned]

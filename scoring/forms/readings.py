@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from recordings.conversations.conversation import Conversation
 from scoring.divergences import DIVERGENCES
@@ -25,10 +24,9 @@ from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.wan import Swan, Wan
 from scoring.words import passages
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.topic import Topic
-
-Floats = npt.NDArray[np.float64]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.figure import Good
 from scoring.inference.design import Design, too_few_sessions
@@ -19,10 +18,9 @@ from scoring.measure import Asking, Declaration, Measure, Parameter, refuse_para
 from scoring.notation import Term
 from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.failures import rate_below, rate_of
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:

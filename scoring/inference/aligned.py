@@ -10,8 +10,7 @@ import numpy.typing as npt
 from scoring.inference.in_time import InTime, trials_in_time
 from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # p at most which trials near each other in time are treated as alike.
 _ALIKE = 0.05

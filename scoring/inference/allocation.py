@@ -27,9 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import student_quantile
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from topics.arrays import Counts, Floats
 
 # The fewest trials of a topic: with one, its trials cannot be seen to differ.
 FLOOR = 2

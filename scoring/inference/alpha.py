@@ -24,13 +24,11 @@ import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.unseen_topic import UNSEEN, drawn_weights, weighted_sums
+from topics.arrays import Floats
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 # Units that an interval of alpha needs.
 FEWEST_UNITS = 6

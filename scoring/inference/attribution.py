@@ -31,12 +31,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 SOURCES = ("system", "users", "rules", "reading", "topics")
 

@@ -28,10 +28,10 @@ from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
 from scoring.inference.these_topics import these_interval
 from scoring.settings import Resample
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
 
-Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.unsignedinteger]
 

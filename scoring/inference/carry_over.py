@@ -31,8 +31,8 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile
 from scoring.statistics.exchange import holm
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.bool_]
 Exchanged = Literal["sessions", "orders", "topics"]
 _DRAWS = 1999  # with one more, for the data themselves, a round number: p in steps of .0005

@@ -27,8 +27,7 @@ from scoring.inference.crossed_spreads import MeanSquares, crossed_ends, mean_sq
 from scoring.inference.interval import FEWEST, Interval, no_interval
 from scoring.inference.spreads import UNKNOWN, Range, nested_ends, share_ends
 from scoring.statistics.beta import student_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # Systems that a reliability asks for: the variance between fewer is hardly more than a guess.
 FEWEST_SYSTEMS = 4

@@ -18,9 +18,8 @@ from scoring.inference import spreads
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.spreads import Range
 from scoring.inference.unseen_topic import UNSEEN
+from topics.arrays import Counts, Floats
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _EVERY = 3  # of the draws, of which mean squares take longer
 

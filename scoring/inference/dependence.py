@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from topics.arrays import Floats
+
 Bits = npt.NDArray[np.int8]
-Floats = npt.NDArray[np.float64]
 
 # The code of a cell that has no value; pairs of neighbours need both.
 MISSING = -1

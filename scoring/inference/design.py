@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Estimand = Literal["like-these", "these"]
 
 

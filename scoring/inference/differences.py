@@ -36,9 +36,8 @@ from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, to
 from scoring.inference.unseen_topic import UNSEEN, ends, highest_low_end, with_unseen
 from scoring.inference.unseen_topic import weighted_sums as exact_sums
 from scoring.statistics.beta import beta_quantile, normal_cdf
+from topics.arrays import Floats
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 # Topics below which the tail of a measure without an end near its values cannot be judged: with 20 the interval
 # covers .88 to .92 of the heaviest tails (lognormal with sigma 2, Pareto with index 1.5), from 30 on .93.

@@ -38,8 +38,7 @@ import numpy.typing as npt
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.run_effects import FEWEST_RUNS, RunEffects, run_effects
 from scoring.statistics.beta import normal_cdf, normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # The chance of a false alarm over all looks: `OUTSIDE` of it that the baseline's mean lies outside its limits.
 BUDGET = 0.05

@@ -35,6 +35,7 @@ import numpy.typing as npt
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import fixed_weights
+from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,6 @@ def weighted_ratio(
         int(counts.any(axis=1).sum()),
     )
 
-
-Floats = npt.NDArray[np.float64]
 
 # Conversations of equal weight below which nothing is foretold.
 FEWEST_CONVERSATIONS = 10

@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import normal_cdf
+from topics.arrays import Floats
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 _DECAY = 0.8  # of the weights of lags, so that short and long dependence both show
 _LAGS = 10  # beyond them the weights are below .1

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal

@@ -14,8 +14,6 @@ from scoring.inference.unseen_topic import UNSEEN
 from scoring.statistics.beta import beta_quantile, normal_quantile
 from scoring.statistics.exchange import fewest_units
 
-Floats = npt.NDArray[np.float64]
-
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _POWER = 0.8  # by convention (Cohen 1988)
 

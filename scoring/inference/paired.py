@@ -36,8 +36,8 @@ from scoring.inference.differences import (
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.statistics.beta import student_quantile, student_tails
 from scoring.statistics.exchange import exchange_p, holm
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 # Verdicts on the first system. higher, lower: for measures without a good end.
 # too few: so few topics that no difference, however large, could be found.
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]

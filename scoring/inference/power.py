@@ -20,8 +20,8 @@ from scoring.inference.paired import Estimand, Guard, hidden_noise
 from scoring.statistics.beta import beta_quantile, normal_quantile, student_quantile
 from scoring.statistics.exchange import exchange_ps
 from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outcomes, draw_outcomes_of_these
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal

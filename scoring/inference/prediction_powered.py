@@ -28,8 +28,7 @@ from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, to
 from scoring.inference.paired import Paired
 from scoring.inference.unseen_topic import share_ends
 from scoring.statistics.exchange import exchange_p
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:

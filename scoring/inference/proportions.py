@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # Of fewer answers the exact interval is printed: Wilson's misses a rate of .2 in one case of five with one answer.
 FEW = 4

@@ -27,9 +27,8 @@ import numpy.typing as npt
 from scoring.inference.interval import FEWEST, Interval, no_interval
 from scoring.inference.proportions import clopper_pearson
 from scoring.inference.unseen_topic import share_ends
+from topics.arrays import Floats
 from topics.counting import pluralize
-
-Floats = npt.NDArray[np.float64]
 
 # From a level to the low and high ends of both sides: (..., 2) each.
 Ends = Callable[[float], tuple[Floats, Floats]]

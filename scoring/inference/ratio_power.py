@@ -25,9 +25,8 @@ from scoring.inference.proportions import clopper_pearson
 from scoring.inference.ratio_differences import few_turns, mover
 from scoring.inference.unseen_topic import ends, share_weights, with_unseen
 from scoring.statistics.outcomes import Components, Outcomes, Trials, centres_of_these, draw_centres
+from topics.arrays import Counts, Floats
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal

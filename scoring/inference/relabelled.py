@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # From the sums over the users of each side, (B, K) twice, to (B, M) measures, larger the further apart the sides are;
 # NaN where nothing can be compared.

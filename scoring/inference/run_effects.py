@@ -27,8 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # Fewer runs of a baseline say too little of how much audits differ.
 FEWEST_RUNS = 4

@@ -22,8 +22,7 @@ from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.needed import Needed, needed
 from scoring.inference.paired import Estimand, Paired
 from scoring.statistics.beta import student_quantile, student_tails
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _METHODS: dict[Estimand, str] = {"like-these": "t, clustered by topic and session", "these": "t, clustered by session"}

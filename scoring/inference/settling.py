@@ -22,13 +22,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.inference.drift import SAME_SHARE, Baseline, Difference
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.beta import normal_cdf, normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # A number of trials is proposed from this probability on; it then suffices in four cases of five.
 SURE = 0.82

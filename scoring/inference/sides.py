@@ -20,8 +20,7 @@ from scoring.inference.interval import Interval
 from scoring.inference.paired import Estimand, Guard, Paired, compare_like_these, compare_these
 from scoring.inference.ratio_differences import exact_ratios, few_turns, ratios_like_these
 from scoring.inference.sessions import compare_sessions
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 def compare_sides(

@@ -31,13 +31,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import UNSEEN, fixed_weights
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from topics.arrays import Counts, Floats
 
 # Topics that a spread asks for where the measure has no top. With 15, intervals of lognormal and Pareto topics hold
 # the truth in .46 to .92 however far out the unseen topic lies within reason.

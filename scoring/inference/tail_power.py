@@ -22,8 +22,7 @@ import numpy.typing as npt
 from scoring.inference.tails import TailKind, Worst, cvar, lower_quantile, pooled_tail, units_needed
 from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # Why components do not do.
 NO_TOP = "where scores have no known top, mean and spread do not say how the worst of them lie"

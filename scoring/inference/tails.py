@@ -33,10 +33,9 @@ import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval
 from scoring.inference.unseen_topic import drawn_weights, least_reach
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 TailKind = Literal["cvar", "quantile"]
 

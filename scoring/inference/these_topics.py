@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import drawn_ratios, highest_low_end, unseen_distance
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # The fewest trials with a denominator, over all topics, for an interval.
 FEWEST_TRIALS = 4

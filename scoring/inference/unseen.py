@@ -29,8 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

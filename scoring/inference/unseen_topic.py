@@ -39,9 +39,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_quantile
+from topics.arrays import Floats
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 # Topics' worth of what was not asked.
 UNSEEN = 0.75

@@ -29,12 +29,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, evidence_levels, no_evidence, update_evidence
 from scoring.statistics.beta import normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 State = Literal["watching", "alarm", "changed", "perhaps back"]
 

@@ -31,8 +31,8 @@ import numpy.typing as npt
 from scoring.divergences import jsd
 from scoring.figure import Good
 from scoring.measure import Declaration
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 # In the order that breaks ties.

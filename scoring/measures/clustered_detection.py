@@ -29,8 +29,7 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.measures.signal_detection import Detection, signal_detection
 from scoring.measures.usefulness import Share, share
 from scoring.statistics.beta import normal_quantile
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 METHOD = "intervals of the rates over topics, recovered variances"
 

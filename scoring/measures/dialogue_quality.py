@@ -17,13 +17,11 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import numpy as np
 import numpy.typing as npt
 
 from scoring.divergences import Divergence, jsd, nmd, rnss, rsnod, snod
 from scoring.measure import Declaration
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 def _declare(name: str, by: str, formula: str) -> Declaration:

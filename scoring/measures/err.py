@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.measure import Declaration
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:

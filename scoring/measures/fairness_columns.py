@@ -17,10 +17,8 @@ from scoring.columns import Conversations
 from scoring.divergences import DIVERGENCES, distr_sim
 from scoring.fairness import divergence_names, similarity_bounds
 from scoring.settings import Settings
+from topics.arrays import Counts, Floats
 from topics.attributes import AttributeSet
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 # A sum of shares this close to 1 is 1 to nine decimals, however its last bits were rounded.
 _NEGLIGIBLE = 4e-10

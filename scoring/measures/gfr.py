@@ -20,8 +20,7 @@ import numpy.typing as npt
 from scoring.divergences import Divergence, distr_sim
 from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 def mean_membership(memberships: npt.ArrayLike) -> Floats:

@@ -20,11 +20,10 @@ import numpy.typing as npt
 
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure
+from topics.arrays import Floats
 
 if TYPE_CHECKING:
     from scoring.material import Material
-
-Floats = npt.NDArray[np.float64]
 
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:

@@ -20,11 +20,10 @@ import numpy.typing as npt
 from scoring.measure import Declaration
 from scoring.measures.nugget_recall import known_nuggets, recall_figure
 from scoring.measures.relevance import LIMITS, in_characters
+from topics.arrays import Floats
 
 if TYPE_CHECKING:
     from scoring.material import Material
-
-Floats = npt.NDArray[np.float64]
 
 
 def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:

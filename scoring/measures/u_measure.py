@@ -31,11 +31,10 @@ import numpy.typing as npt
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure
 from scoring.measures.relevance import LIMITS, in_characters
+from topics.arrays import Floats
 
 if TYPE_CHECKING:
     from scoring.material import Material
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

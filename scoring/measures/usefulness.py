@@ -41,9 +41,8 @@ from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import answer_ends, share_ends
 from scoring.measure import Asking, Declaration, Measure, Parameter, plainly
 from scoring.notation import Term
+from topics.arrays import Floats
 from topics.errors import InputError
-
-Floats = npt.NDArray[np.float64]
 
 # A reply nobody classified, for example of an imported conversation: neither useful nor useless.
 UNLABELLED = "?"

@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
+from topics.arrays import Floats
 from topics.errors import InputError
 
-Floats = npt.NDArray[np.float64]
 # Stands before the first act of a dialogue.
 START = "start"
 # The decision to leave, among the acts.

@@ -21,11 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 
-Floats = npt.NDArray[np.float64]
 Distance = Callable[[Sequence[Dialogue], Sequence[Dialogue]], float]
 # Cuts groups to what can be compared of all of them.
 View = Callable[[Sequence[Sequence[Dialogue]]], Sequence[Sequence[Dialogue]]]

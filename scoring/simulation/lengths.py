@@ -14,13 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 from scoring.statistics.beta import normal_quantile
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from topics.arrays import Counts, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,11 +26,9 @@ from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingAgreement, RankingFloor, ranking_agreement, ranking_floor
 from scoring.simulation.wordings import Wordings, compare_wordings
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import derived_seed
-
-Floats = npt.NDArray[np.float64]
-
 
 # The measures of behaviour, and what they are.
 BEHAVIOUR: Mapping[str, str] = {

@@ -14,14 +14,12 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 from scoring.inference.relabelled import Relabelled, relabel
 from scoring.simulation.act_model import contexts, decisions_of
 from scoring.simulation.lengths import to_horizon
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 Name = TypeVar("Name", bound=Hashable)
 

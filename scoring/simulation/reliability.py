@@ -23,8 +23,7 @@ from recordings.acts.dialogue import Dialogue
 from scoring.inference.relabelled import relabel
 from scoring.simulation.halves import Spread
 from scoring.simulation.relabelled_users import by_user, strata_of
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _SAME = "nearly every draw gives the same order, so that its ends would be one point"
 

@@ -35,9 +35,8 @@ from recordings.acts.dialogue import Dialogue
 from scoring.inference.relabelled import relabel
 from scoring.simulation.halves import FEWEST
 from scoring.simulation.relabelled_users import by_user, divergence, strata_of
+from topics.arrays import Floats
 from topics.languages import language_of
-
-Floats = npt.NDArray[np.float64]
 
 # The measures, and what they are of.
 WORDINGS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 _HALVINGS = 60  # of [0, 1]: past every double

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # The fewest values whose orders allow a p small enough for a change at 95%.
 FEWEST = 8

@@ -9,7 +9,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
+
 # The largest group that is summed this way; larger ones use `math.fsum`.
 MOST = 2**20
 _CUT = 1.5 * 2.0**26  # a number of [0, 1] added to it is rounded to a multiple of 2⁻²⁶

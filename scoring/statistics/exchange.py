@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _ENUMERATED_UNITS = 13  # up to this many differing units, all exchanges are used: 8192 at most
 _DRAWS = 9999  # a round number together with the observed data: p in steps of .0001

@@ -16,9 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _LEAST, _MOST = 0.01, 0.97  # of the intraclass correlation: at 0 and 1 there is no beta distribution
 _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])

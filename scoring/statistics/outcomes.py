@@ -16,12 +16,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.statistics.beta import beta_quantile, normal_cdf, normal_quantile
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from topics.arrays import Counts, Floats
 
 # Of each topic: one number, or (studies, topics, 1) of them.
 Trials = int | Counts

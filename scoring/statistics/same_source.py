@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _LENGTH = 4  # characters of a gram
 _BITS = 14  # of the hash of a sequence; two in one bucket cost a little power, but no validity

@@ -17,10 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.beta import normal_cdf
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-
+from topics.arrays import Counts, Floats
 
 _MOST = 3 * 10**8  # multiplications of a convolution: a second or so
 _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, whatever rounding says

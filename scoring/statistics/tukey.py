@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.exchange import exchange_p
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 DRAWS = 4999  # a round number together with the observed data: p in steps of .0002
 

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from recordings.trees.preorder import depths
 from scoring.stochastic.paths import check_parents, sum_below, weights_of
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Depths = npt.NDArray[np.int32]
 Estimate = Literal["exact", "corrected", "plain"]
 

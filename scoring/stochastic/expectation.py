@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from scoring.divergences import Divergence, distr_sim
 from scoring.stochastic.paths import weights_of
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

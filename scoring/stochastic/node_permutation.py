@@ -40,10 +40,8 @@ import numpy.typing as npt
 
 from scoring.divergences import jsd
 from scoring.stochastic.parting import BothSides
+from topics.arrays import Counts, Floats
 from topics.errors import InputError
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 DRAWS = 4999  # a round number together with the observed data: p in steps of .0002
 WHOLE_DRAWS = 1999  # for the whole tree; each costs as much as a draw of all nodes

@@ -27,9 +27,8 @@ import numpy.typing as npt
 from recordings.trees.tree import ConversationTree
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p
 from scoring.stochastic.parting import BothSides, Ends, plain_ends
+from topics.arrays import Counts, Floats
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
 _GRID = np.geomspace(0.1, 1000, 81)  # concentrations, from each topic going one way to all topics alike

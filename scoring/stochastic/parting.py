@@ -29,10 +29,9 @@ from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
 from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.inference.unseen_topic import share_ends
+from topics.arrays import Counts, Floats
 from topics.errors import InputError
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
 _ALIKE = 1e-12  # shares that differ by less differ by rounding only

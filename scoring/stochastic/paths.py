@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.preorder import depths, levels
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 

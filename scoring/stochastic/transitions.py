@@ -25,10 +25,9 @@ from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.stochastic import parting
 from scoring.stochastic.parting import Ends
 from scoring.stochastic.paths import check_parents, reach
+from topics.arrays import Counts, Floats
 from topics.errors import InputError
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 IntervalName = Literal["wilson", "jeffreys"]
 
 _INTERVALS = {"wilson": wilson, "jeffreys": jeffreys}

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scoring.statistics.exact_sums import exact_sums
 from scoring.swan.item import Scored
 from scoring.swan.weighting import Places, Weighting
+from topics.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 _OUTSIDE_RANGE = "a score for {} is {!r}, which is not in [0, 1]"
 _ITEMS_AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many small steps
 

@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from scoring.notation import number_text
 from scoring.nuggets import position_weight
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 # L in characters: two minutes of reading Japanese ([GFRC] §2.2).
 CHARACTERS = 1000

@@ -25,9 +25,7 @@ import numpy.typing as npt
 
 from simulators.act_table import ANY, STOP, UNKNOWN, ActSequence
 from simulators.hidden.model import HiddenModel, Part
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from topics.arrays import Counts, Floats
 
 # The dialogues of one person, at least one.
 Person = tuple[ActSequence, ...]

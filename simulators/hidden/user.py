@@ -15,8 +15,7 @@ from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
 from simulators.reasons import LEFT
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from topics.document import StrictModel, refusal
 
 Rows = tuple[tuple[float, ...], ...]

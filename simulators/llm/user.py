@@ -34,10 +34,8 @@ from simulators.outside import SourceFailed, take_sample
 from simulators.phrasing import Template, fill_template
 from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
-from simulators.scenario import Observation, Scenario, State
 from simulators.scripted import add_choice
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 from topics.counting import pluralize
 from topics.cut_text import Said
 from topics.document import StrictModel, refusal

@@ -26,8 +26,7 @@ from simulators.probing.judging import Verdict, fill_phrases, judge
 from simulators.probing.plan import Options as Options
 from simulators.probing.plan import Step, check_tried
 from simulators.reasons import PLAN_DONE
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.errors import InputError
 from topics.topic import Topic
 

@@ -35,8 +35,7 @@ class Probe:
         scenario's. Raises InputError if the user could not have been played on this topic."""
         from simulators.probing.probe import ProbeMemory
         from simulators.registry import build_user
-        from simulators.scenario import Scenario
-        from simulators.streams import Streams
+        from simulators.user import Scenario, Streams
 
         described = self.protocol.users[self.user]
         if "persona" not in _simulator_chain({"simulator": described.simulator, **described.options}):

@@ -26,8 +26,7 @@ import numpy.typing as npt
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 _NAN = float("nan")
 

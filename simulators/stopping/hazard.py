@@ -6,8 +6,8 @@ from pydantic import Field
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
-from simulators.scenario import Observation
 from simulators.stopping.model import Exit, Experience, logistic
+from simulators.user import Observation
 from topics.document import StrictModel
 
 # The source of the default coefficients: print it wherever they are used without refitting.

@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from protocols.labels import NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
-from simulators.scenario import Observation
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.model import Exit, Experience, step_or_logistic
+from simulators.user import Observation
 from topics.document import Document, StrictModel, refusal
 from topics.suggestions import did_you_mean
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from protocols.labels import LABELS, NOT_USEFUL, Judged, usefulness
-from simulators.scenario import Observation
+from simulators.user import Observation
 
 
 @dataclass(frozen=True, slots=True)

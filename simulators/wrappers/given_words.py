@@ -20,9 +20,7 @@ from protocols.protocol import Protocol
 from protocols.route import Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User, route_by
+from simulators.user import Chance, Observation, Scenario, State, Streams, User, route_by
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.cut_text import Said
 from topics.document import StrictModel, read_document, written_form

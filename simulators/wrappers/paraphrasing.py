@@ -23,9 +23,7 @@ from pydantic import Field, model_validator
 from protocols.route import Choice, Route, Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.promises import initial_state, next_action
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User, route_by
+from simulators.user import Chance, Observation, Scenario, State, Streams, User, route_by
 from simulators.wrappers.changes import CHANGES, ENGLISH_ONLY
 from simulators.wrappers.guards import cut_pieces, join_pieces
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal

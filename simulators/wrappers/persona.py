@@ -26,9 +26,7 @@ from protocols.wording import Wording, render
 from simulators.memory import memory_kind, recall
 from simulators.phrasing import check_words
 from simulators.promises import initial_state, next_action
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Chance, Observation, Scenario, State, Streams, User
 from simulators.wrappers.wrapped import can_enumerate, chances_of, merge_equal
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, refusal

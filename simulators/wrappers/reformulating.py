@@ -25,9 +25,7 @@ from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import merge_chances
 from simulators.promises import initial_state, next_action
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Chance, Observation, Scenario, State, Streams, User
 from simulators.wrappers.changes import keyword_form, synonym_form
 from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Phrases, Table
 from simulators.wrappers.reformulations import Options as Options

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 
 from protocols.route import Say, Stop
 from simulators.moves import merge_chances
-from simulators.scenario import Chance, Observation, State
-from simulators.user import EnumerableUser, User
+from simulators.user import Chance, EnumerableUser, Observation, State, User
 
 # The name in recordings of users with words other than the protocol's, in an arm of an audit.
 REWORDING = frozenset({"given-words", "paraphrasing"})

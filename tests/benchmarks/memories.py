@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from time import process_time
 
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Streams, User
 from tests.support.long_conversations import PATIENT, SEEN, built, memory_after, scripted
 
 __all__ = ["main"]

@@ -12,8 +12,7 @@ from harvest.voices.endpoint import EndpointOptions
 from simulators.llm.acceptance import REFUSED
 from simulators.llm.user import Options
 from simulators.registry import build_user
-from simulators.scenario import Scenario
-from simulators.streams import Streams
+from simulators.user import Scenario, Streams
 from tests.support.checkout import DOCS
 from tests.support.enumerable_users import MOVIES
 from topics.document import parse_document

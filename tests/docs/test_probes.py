@@ -15,8 +15,7 @@ from protocols.reading import plain_value
 from scoring.measures.signal_detection import signal_detection
 from simulators.probing import plan
 from simulators.registry import build_user
-from simulators.scenario import Scenario
-from simulators.streams import Streams
+from simulators.user import Scenario, Streams
 from simulators.wrappers import paraphrasing, persona, reformulating, reformulations
 from simulators.wrappers.changes import CHANGES
 from simulators.wrappers.guards import SYNONYMS

@@ -21,8 +21,7 @@ from simulators.conformance import assert_conforms
 from simulators.promises import PROMISES
 from simulators.reasons import MEANING
 from simulators.registry import SIMULATORS, build_user, build_users
-from simulators.scenario import Chance, Observation, Scenario
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, Streams
 from tests.support.checkout import DOCS
 from tests.support.talking import through_json
 from topics.document import parse_document

@@ -14,7 +14,7 @@ from scoring.swan.schema import load_schema
 from simulators.probing.plan import Options
 from simulators.probing.probe import ProbingUser
 from simulators.probing.recorded import probes
-from simulators.streams import Streams
+from simulators.user import Streams
 from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
 from tests.support.talking import SCENARIO

@@ -441,8 +441,8 @@ from pydantic import Field
 from protocols.route import Say, Stop
 from simulators.memory import memory_kind, recall
 from simulators.reasons import LEFT
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State
+from simulators.user import Streams
 from topics.document import StrictModel
 
 
@@ -519,7 +519,7 @@ from typing import Literal
 from pydantic import Field
 
 from simulators.reasons import PATIENCE
-from simulators.scenario import Observation
+from simulators.user import Observation
 from simulators.stopping.model import Experience
 from simulators.stopping.model import Exit
 from topics.document import StrictModel

@@ -24,9 +24,8 @@ from simulators.conformance import assert_conforms
 from simulators.memory import decode_memory, encode_memory
 from simulators.reasons import LEFT, RECORDED_END
 from simulators.registry import build_users
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedMemory, ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.parrot_truth import paths
 from tests.support.rehearsal import rehearse
 from topics.errors import InputError

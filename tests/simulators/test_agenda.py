@@ -16,9 +16,8 @@ from simulators import random
 from simulators.agenda import ACTS, AgendaUser, Options, build
 from simulators.conformance import assert_conforms
 from simulators.memory import decode_memory, encode_memory
-from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.hazard import Geometric
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
 from topics.document import parse_document
 from topics.errors import InputError

@@ -12,10 +12,8 @@ from protocols.library import load_protocol
 from protocols.route import Choice, Say, Stop
 from simulators.promises import BrokenPromise, next_action
 from simulators.registry import build_user
-from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.scripted import ScriptedUser, add_choice
-from simulators.streams import Streams
-from simulators.user import EnumerableUser, User
+from simulators.user import Chance, EnumerableUser, Observation, Scenario, State, Streams, User
 from tests.support.enumerable_users import ANSWERS, MOVIES, told_as_promised
 from topics.document import Document
 

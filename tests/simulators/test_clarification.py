@@ -13,9 +13,8 @@ from protocols.questions import clarifying_question
 from protocols.route import Say
 from simulators.clarification import ACTS, ClarificationUser, Options, build, content_words, share_of_words
 from simulators.conformance import assert_conforms
-from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.hazard import Geometric
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
 from topics.document import parse_document
 from topics.errors import InputError

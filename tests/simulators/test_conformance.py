@@ -14,8 +14,7 @@ from simulators.conformance import assert_conforms, conforms
 from simulators.memory import check_order, memory_kind
 from simulators.promises import PROMISES
 from simulators.reasons import PATIENCE
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from topics.library import load_topics
 
 SCENARIOS = [Scenario(load_topics("fairweb-45")["M002"])]

@@ -22,9 +22,8 @@ from scoring.stochastic.paths import enumerate_paths
 from simulators.enumeration import Response, Responses, expand
 from simulators.random import Options, build
 from simulators.registry import build_users
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.rehearsal import rehearse
 from topics.library import load_topics
 from topics.links import links_in

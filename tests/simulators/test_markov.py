@@ -19,9 +19,8 @@ from simulators.act_table import ANY, START, STOP, ActSequence, ActTable, GivenR
 from simulators.conformance import assert_conforms
 from simulators.markov import ILLUSTRATIVE, WORDS, Options, Row, build
 from simulators.registry import build_user
-from simulators.scenario import Observation, Scenario
 from simulators.stopping.library import PatienceBudget
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
 from topics.document import parse_document
 from topics.errors import InputError

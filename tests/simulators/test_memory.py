@@ -21,9 +21,7 @@ from protocols.route import Say, Stop
 from simulators.memory import decode_memory, encode_memory, memory_kind
 from simulators.promises import BrokenPromise, check_memory
 from simulators.registry import build_user
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 from tests.support.enumerable_users import MOVIES
 from tests.support.long_conversations import PATIENT, SCENARIO, SEEN, built, memory_after, scripted
 from tests.support.talking import through_json, written
@@ -241,8 +239,8 @@ import json, sys
 from protocols.answer import Answer
 from simulators.memory import decode_memory, encode_memory
 from simulators.registry import build_user
-from simulators.scenario import Observation
-from simulators.streams import Streams
+from simulators.user import Observation
+from simulators.user import Streams
 from topics.document import parse_document
 
 described, kept = json.load(sys.stdin)

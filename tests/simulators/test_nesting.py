@@ -12,9 +12,7 @@ from scipy import stats
 
 from protocols.route import Say, Stop
 from simulators.registry import build_user
-from simulators.scenario import Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Scenario, State, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES
 from topics.document import Document
 

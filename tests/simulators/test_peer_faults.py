@@ -36,9 +36,7 @@ from recordings.log.store import RunWriter
 from simulators.conformance import ANSWERS
 from simulators.reasons import ENDPOINT_FAILED
 from simulators.registry import build_user
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 from tests.harvest.playing.test_policies import PROTOCOL, TOPICS, Quiet, Scripted
 from tests.support.checkout import ROOT
 from tests.support.rehearsal import rehearse

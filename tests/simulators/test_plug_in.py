@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from protocols.route import Say, Stop
-from simulators.scenario import Chance
+from simulators.user import Chance
 from topics.document import StrictModel
 
 
@@ -81,7 +81,7 @@ systems: [{name: A, driver: parrot, options: {profile: steady}}]
 CONFORMS = """
 from simulators.conformance import assert_conforms
 from simulators.registry import build_user
-from simulators.scenario import Scenario
+from simulators.user import Scenario
 from topics.document import parse_document
 from topics.library import load_topics
 user = build_user(parse_document("{simulator: coin, heads: 0.3}", "p.yaml"))

@@ -25,8 +25,7 @@ from simulators.reasons import BUDGET, LEFT, NO_BRANCH, RECORDED_END
 from simulators.recorded import RecordedUser
 from simulators.registry import build_user
 from simulators.replay import ReplayUser, parting_turn
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, State, Streams
 from tests.support.rehearsal import rehearse
 from tests.support.talking import through_json, written
 from tests.support.tree_examples import conversation, tree_of

@@ -8,8 +8,7 @@ import pytest
 
 from protocols.route import Say, Stop
 from simulators.promises import BrokenPromise, check_memory, check_opening, check_turn, next_action
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, State, Streams
 
 
 class Faulty:

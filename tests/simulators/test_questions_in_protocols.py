@@ -14,9 +14,8 @@ from protocols.library import load_protocol
 from protocols.route import Say
 from simulators.enumeration import ExactPath, Response, expand
 from simulators.registry import build_users
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.talking import conversation
 from topics.library import load_topics
 

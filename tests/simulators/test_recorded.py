@@ -21,8 +21,7 @@ from recordings.log.run_folder import read
 from recordings.trees.builder import TreeBuilder
 from simulators.reasons import NO_BRANCH, RECORDED_END
 from simulators.recorded import RecordedMemory, RecordedUser
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, State, Streams
 from tests.support.talking import through_json
 from tests.support.tree_examples import conversation, tree_of
 from topics.errors import InputError

@@ -15,7 +15,7 @@ from harvest.audits.audit import load_audit
 from recordings.log.continuation import differences
 from simulators.conformance import assert_conforms
 from simulators.registry import GROUP, SIMULATORS, build_user, plug_ins, simulator
-from simulators.scenario import Scenario
+from simulators.user import Scenario
 from tests.support.recorded_run import record
 from topics.document import Document, StrictModel, read_document
 from topics.errors import InputError

@@ -10,10 +10,8 @@ from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say, Stop
 from simulators.memory import decode_memory, encode_memory
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, Streams, User
 from tests.support.talking import through_json, written
 from topics.kinds import KINDS
 from topics.library import load_topics, shipped_topics

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
-from simulators.scenario import Observation, Scenario
 from simulators.stopping.hazard import Geometric, TwoAlpha
-from simulators.streams import Streams
 from simulators.subtopic import ACTS, Matrices, Options, Requery, SubtopicUser, build
+from simulators.user import Observation, Scenario, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, drawn_like_promised, said, walk
 from topics.document import parse_document
 from topics.errors import InputError

@@ -11,8 +11,7 @@ from scipy import stats
 
 from protocols.answer import Answer
 from protocols.route import Say, Stop
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Chance, Observation, Scenario, State, Streams
 from tests.support.talking import through_json, written
 from topics.kinds import KINDS
 from topics.links import Link

@@ -35,10 +35,8 @@ from scoring.swan.schema import load_schema
 from simulators.outside import Prompt, Sample, SourceFailed, SuppliedUser
 from simulators.reasons import ENDPOINT_FAILED, NO_WORDS
 from simulators.registry import build_user
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
-from simulators.user import route_by
+from simulators.user import Observation, Scenario, Streams, route_by
 from topics.document import parse_document
 from topics.library import load_topics
 

@@ -10,10 +10,8 @@ from protocols.answer import Answer
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
 from simulators.registry import build_user, build_users
-from simulators.scenario import Observation, Scenario, State
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 from topics.document import parse_document
 from topics.links import Link
 from topics.topic import Topic, TopicType

@@ -16,9 +16,8 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from simulators.llm.acceptance import Expected, refusal_reason
 from simulators.outside import Prompt, Sample
 from simulators.registry import build_users
-from simulators.scenario import Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Scenario, Streams
 from tests.support.failing_users import SYSTEMS, attempt, intended
 from tests.support.faulty_turns import NEEDS, Need
 from topics.document import parse_document

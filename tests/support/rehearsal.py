@@ -12,9 +12,7 @@ from harvest.parrot.parrot import Parrot, ParrotSession
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, Streams, User
 from topics.identity import derived_seed
 from topics.topic import Topic
 

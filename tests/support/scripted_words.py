@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 from protocols.route import Say, Stop
 from simulators.outside import Prompt, Sample
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Scenario, State, Streams, User
 
 __all__ = ["Words", "talk"]
 

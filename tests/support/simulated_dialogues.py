@@ -15,10 +15,9 @@ from protocols.route import Say
 from recordings.acts.dialogue import ActTurn, Dialogue
 from recordings.acts.reading import read_act_lines
 from simulators import markov
-from simulators.scenario import Observation, Scenario
 from simulators.stopping import model as experience
 from simulators.stopping.library import StopOption
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.checkout import DATA
 from topics.topic import Topic, TopicType
 

@@ -12,9 +12,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from scoring.statistics.beta import normal_quantile
 from simulators.memory import decode_memory, encode_memory
-from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser, User
+from simulators.user import Chance, EnumerableUser, Observation, Scenario, State, Streams, User
 from topics.topic import Topic, TopicType
 
 TOPIC = Topic(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from protocols.breakdown.detector import Detector
 from protocols.breakdown.features import Utterance
@@ -18,10 +17,10 @@ from recordings.formats.dbdc import Counts, SpokenDialogue, spoken_dialogues
 from scoring.annotations.breakdown_files import Prediction, Submission
 from scoring.annotations.held_out import split_by_unit
 from scoring.measures.breakdown import label_shares, likeliest_labels
+from topics.arrays import Floats
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-Floats = npt.NDArray[np.float64]
 FOLDS = 10  # by convention
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from harvest.audits.audit import Audit
 from harvest.studies.plan.grid import Basis, pilot_basis, planned_settings
@@ -27,10 +26,9 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings
+from topics.arrays import Floats
 from topics.errors import InputError, Place
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 # A topic needs no more trials for its tree if the chance that the next one takes a new path is at most the first,
 # and the upper end of its interval at most the second, which takes about 30 trials.

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from harvest.audits.audit import Audit
 from harvest.studies.plan import grid as grids
 from harvest.studies.plan import pilot as pilots
@@ -33,10 +30,10 @@ from scoring.statistics.beta import normal_quantile
 from scoring.statistics.exchange import fewest_units
 from scoring.statistics.outcomes import Components
 from scoring.table import is_percentage
+from topics.arrays import Floats
 from topics.counting import pluralize
 from topics.identity import generator
 
-Floats = npt.NDArray[np.float64]
 Powers = Mapping[Estimand, Power]
 
 _STUDIES, _FEWEST_STUDIES = 1000, 250

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from rich.text import Text
 
 from harvest.audits.audit import Audit
@@ -31,11 +30,10 @@ from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.node_permutation import DRAWS
 from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
 from scoring.stochastic.parting import Ends, by_topic, find_ends
+from topics.arrays import Counts
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
-
-Counts = npt.NDArray[np.int64]
 
 _MERGE = "label"  # that of `harvest compare`
 _STUDIES, _FEWEST_STUDIES = 1000, 250

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from harvest.audits.audit import Audit
 from harvest.studies.scores import trial_values
@@ -24,9 +23,8 @@ from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components, Shape
 from scoring.swan.schema import load_schema
 from scoring.table import is_percentage
+from topics.arrays import Floats
 from topics.errors import InputError
-
-Floats = npt.NDArray[np.float64]
 
 # Share that passes, and the part of its variance between topics, recounted from tau-bench's released trajectories
 # (sierra-research/tau-bench, issue 57).

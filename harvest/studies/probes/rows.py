@@ -15,9 +15,8 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.measures.clustered_detection import detection_over
 from scoring.measures.usefulness import share
 from scoring.table import ScoreRow
+from topics.arrays import Floats
 from topics.topic import Topic
-
-Floats = npt.NDArray[np.float64]
 
 D_PRIME, CRITERION = "d_prime", "criterion"
 

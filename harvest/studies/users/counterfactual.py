@@ -35,9 +35,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from simulators.path_probability import LEAVES, Decision, PathFollower
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Observation, Scenario, Streams
 from topics.errors import InputError
 from topics.topic import Topic
 

@@ -25,9 +25,7 @@ from simulators.fitted import HiddenFile
 from simulators.hidden.fitting import Person, choose_recipe, fit_hidden, log_likelihoods
 from simulators.hidden.model import HiddenModel
 from simulators.hidden.user import model_options
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Observation, Scenario, Streams
 from topics.errors import InputError
 from topics.identity import derived_seed
 from topics.topic import Topic, TopicType

@@ -12,7 +12,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from harvest.studies.runs.readings import Contrast
 from harvest.studies.runs.side_by_side import run_names, what_went_wrong
@@ -36,10 +35,9 @@ from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
 from scoring.settings import Settings
 from scoring.table import is_percentage
+from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
-
-Floats = npt.NDArray[np.float64]
 
 # Measures of trials with a value for each conversation.
 _TRIAL_SHARES = (USEFUL, MEAN_USEFUL)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
@@ -36,8 +35,6 @@ from scoring.statistics.exchange import false_discovery
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
 from topics.errors import Place
-
-Floats = npt.NDArray[np.float64]
 
 # Share of a baseline's conversations that failures of users may have cut short, as for `harvest bless`.
 MOST_BLESSED = 0.05

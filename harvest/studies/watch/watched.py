@@ -3,9 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from harvest.studies.watch import history
 from harvest.studies.watch.baseline import BaselineFile
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
@@ -14,8 +11,7 @@ from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import Judged, Verdict, Word, audit_word
-
-Floats = npt.NDArray[np.float64]
+from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

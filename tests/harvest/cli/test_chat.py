@@ -25,8 +25,7 @@ from protocols.route import Say, Stop
 from recordings.log.run_folder import read
 from simulators.human import HumanUser
 from simulators.outside import Message, Prompt, Sample, WordsWanted, respond_with_words
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, State, Streams
 from tests.support.command_line import harvest
 from tests.support.processes import heeding_signals
 from topics.topic import Topic, TopicType

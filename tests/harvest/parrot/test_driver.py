@@ -21,9 +21,8 @@ from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.conversations.conversation import TrialKey
 from recordings.log.run_folder import read
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.command_line import harvest
 from tests.support.rehearsal import rehearse
 from tests.support.stepping import Stepped

@@ -9,6 +9,7 @@ import pytest
 
 from scoring.inference.carry_over import crossed_interval
 from scoring.statistics.exchange import Floats
+from topics.arrays import Floats
 
 
 def _world(rng: np.random.Generator, shape: tuple[int, int], topic: float, session: float) -> tuple[float, Floats]:

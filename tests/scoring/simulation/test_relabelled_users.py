@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from scoring.inference.relabelled import Floats, Relabelled, Statistic, relabel
+from scoring.inference.relabelled import Relabelled, Statistic, relabel
 from scoring.simulation import relabelled_users
 from scoring.simulation.realism import cramer_von_mises, distances, realism
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingFloor, ranking_floor
 from tests.support.simulated_dialogues import iard
+from topics.arrays import Floats
 
 
 def difference(first: Floats, second: Floats) -> Floats:

@@ -34,9 +34,7 @@ from simulators.hidden.fitting import Recipe, choose_recipe, fit_hidden, log_lik
 from simulators.hidden.model import HiddenModel
 from simulators.hidden.user import HiddenUser, build, model_options
 from simulators.registry import build_user
-from simulators.scenario import Scenario
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Scenario, Streams
 from tests.support.enumerable_users import ANSWERS, MOVIES, walk
 from tests.support.simulated_dialogues import SIM4IA, fitted_markov, iard
 from topics.document import parse_document

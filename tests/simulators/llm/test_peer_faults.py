@@ -16,8 +16,7 @@ from simulators.agenda import Options as AgendaOptions
 from simulators.agenda import build as build_agenda
 from simulators.llm.user import Options, build
 from simulators.outside import SuppliedUser, WordsWanted
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.harvest.voices.test_endpoint import PROTOCOL, audit_file, completion, conversation, played, saying
 from tests.servers.local_http import response, serving
 from tests.support.enumerable_users import MOVIES

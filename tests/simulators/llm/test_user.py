@@ -30,10 +30,8 @@ from simulators.outside import (
 )
 from simulators.probing import probe
 from simulators.registry import build_user
-from simulators.scenario import Observation, Scenario, State
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
-from simulators.user import User, route_by
+from simulators.user import Observation, Scenario, State, Streams, User, route_by
 from simulators.wrappers.given_words import GivenWords, with_given_words
 from simulators.wrappers.paraphrasing import Options as ParaphrasingOptions
 from simulators.wrappers.paraphrasing import build as build_paraphrasing

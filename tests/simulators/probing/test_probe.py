@@ -21,9 +21,7 @@ from simulators.probing.keeping import KeptCounts, count_kept
 from simulators.probing.plan import ACTS, Options
 from simulators.probing.probe import Finding, ProbingUser, findings
 from simulators.reasons import MEANING, PLAN_DONE
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Observation, Scenario, State, Streams
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 from topics.document import parse_document
 from topics.errors import InputError

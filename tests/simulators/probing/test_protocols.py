@@ -15,9 +15,8 @@ from simulators.probing.judging import verdict
 from simulators.probing.probe import Finding
 from simulators.probing.recorded import probes
 from simulators.registry import build_users, check_users
-from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, Streams
 from tests.support.talking import through_json
 from topics.library import load_topics
 

@@ -18,9 +18,7 @@ from simulators.probing.judging import Verdict, judge
 from simulators.probing.plan import Options
 from simulators.probing.probe import ProbingUser, findings, walk
 from simulators.registry import build_user
-from simulators.scenario import Observation
-from simulators.streams import Streams
-from simulators.user import User
+from simulators.user import Observation, Streams, User
 from tests.support.swan_steps import PLAN
 from tests.support.talking import SCENARIO, TOPIC
 from topics.document import parse_document

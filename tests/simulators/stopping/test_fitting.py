@@ -10,10 +10,10 @@ import pytest
 from scipy import optimize
 
 from protocols.answer import Answer
-from simulators.scenario import Observation
 from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
 from simulators.stopping.model import StopModel, after, begin
+from simulators.user import Observation
 
 Floats = npt.NDArray[np.float64]
 LONGEST = 40

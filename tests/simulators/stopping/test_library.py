@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from simulators.memory import decode_memory, encode_memory, memory_kind
 from simulators.reasons import MEANING
-from simulators.scenario import Observation
 from simulators.stopping.hazard import ORIGIN, Geometric, Hazard, TwoAlpha
 from simulators.stopping.library import (
     NAMES,
@@ -28,6 +27,7 @@ from simulators.stopping.library import (
     stop_model,
 )
 from simulators.stopping.model import Experience, after, begin
+from simulators.user import Observation
 from topics.document import StrictModel, parse_document
 from topics.errors import InputError
 

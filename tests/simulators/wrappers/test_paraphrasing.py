@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from protocols.route import Say
 from simulators import markov
-from simulators.scenario import Observation, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Observation, State, Streams
 from simulators.wrappers import paraphrasing
 from simulators.wrappers.changes import CHANGES, keyword_form, synonym_form
 from simulators.wrappers.guards import cut_pieces, guarded_parts, join_pieces

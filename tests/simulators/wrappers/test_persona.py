@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from protocols.route import Say
 from simulators import markov
-from simulators.scenario import Observation, Scenario
-from simulators.streams import Streams
-from simulators.user import EnumerableUser, User
+from simulators.user import EnumerableUser, Observation, Scenario, Streams, User
 from simulators.wrappers import paraphrasing, persona
 from simulators.wrappers.persona import Group, Options, matched_scenarios
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json

@@ -14,9 +14,7 @@ from protocols.route import Say, Stop
 from simulators import markov
 from simulators.reasons import FRUSTRATED, MEANING, PATIENCE, SATISFIED
 from simulators.registry import build_users
-from simulators.scenario import Observation, Scenario, State
-from simulators.streams import Streams
-from simulators.user import EnumerableUser, User
+from simulators.user import EnumerableUser, Observation, Scenario, State, Streams, User
 from simulators.wrappers import reformulating
 from simulators.wrappers.reformulations import ACTS, ILLUSTRATIVE, REFORMULATIONS, Options
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json

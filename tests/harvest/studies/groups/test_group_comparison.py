@@ -29,9 +29,8 @@ from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.statistics.exchange import exchange_p, holm, least_p
 from simulators.registry import build_users
-from simulators.scenario import Scenario, State
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Scenario, State, Streams
 from tests.harvest.audits.test_groups import ANSWER, audit, audit_file, played
 from tests.harvest.playing.test_policies import Scripted
 from tests.support.rehearsal import rehearse

@@ -20,9 +20,8 @@ from scoring.inference.foretold import PredictedMean, predict_mean
 from scoring.notation import parse
 from simulators.enumeration import ExactPath, ExactTree, Response, expand
 from simulators.registry import build_users
-from simulators.scenario import Scenario
 from simulators.scripted import ScriptedUser
-from simulators.streams import Streams
+from simulators.user import Scenario, Streams
 from tests.support.command_line import harvest
 from tests.support.rehearsal import converse
 from topics.document import parse_document

@@ -28,9 +28,8 @@ from scoring.simulation.halves import Floor, Spread
 from scoring.simulation.realism import matrix_divergence, realism
 from simulators import fitted, markov
 from simulators.fitted import Share, read_user
-from simulators.scenario import Observation, Scenario, State
 from simulators.stopping.hazard import Geometric, Hazard, TwoAlpha
-from simulators.streams import Streams
+from simulators.user import Observation, Scenario, State, Streams
 from tests.scoring.simulation.test_act_model import dialogue
 from tests.support.checkout import DATA, ROOT
 from tests.support.simulated_dialogues import (

@@ -27,8 +27,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from simulators.enumeration import Response, expand
-from simulators.scenario import Scenario
-from simulators.user import EnumerableUser
+from simulators.user import EnumerableUser, Scenario
 from tests.support.command_line import harvest
 from tests.support.rehearsal import converse
 from topics.document import parse_document

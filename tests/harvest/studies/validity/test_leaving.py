@@ -14,7 +14,7 @@ from recordings.conversations.conversation import Conversation, Outcome, SystemT
 from scoring.measures.usefulness import labels, useful_cells
 from simulators import markov
 from simulators.enumeration import Response, expand
-from simulators.scenario import Scenario
+from simulators.user import Scenario
 from tests.support.scoring_examples import conversation
 from topics.document import parse_document
 from topics.topic import Topic, TopicType
