@@ -5,7 +5,7 @@ caller lets that user say something, in any words, or stop. A position can be st
 resumed or forked at any turn, on any machine.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from protocols.answer import Exchange
@@ -30,24 +30,6 @@ class Position:
     turn: int
     labels: tuple[str, ...] = ()
     used: tuple[tuple[str, int], ...] = ()
-
-
-def encode_position(position: Position) -> dict[str, object]:
-    return {
-        "state": position.state,
-        "turn": position.turn,
-        "labels": list(position.labels),
-        "used": dict(position.used),
-    }
-
-
-def decode_position(value: Mapping[str, object]) -> Position:
-    """Return the position from a value of `encode_position`. Raises ValueError for any other value."""
-    match value:
-        case {"state": str(state), "turn": int(turn), "labels": [*labels], "used": Mapping() as used}:
-            counts = tuple((str(name), int(count)) for name, count in used.items())
-            return Position(state, turn, tuple(str(label) for label in labels), counts)
-    raise ValueError(f"{value!r} is not the position of a conversation")
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:

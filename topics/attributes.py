@@ -70,16 +70,6 @@ def nearest_names(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_countries_by_name()[key].name for key in near))
 
 
-def region_totals() -> Mapping[str, Fraction]:
-    """Return the number of ISO 3166-1 countries in each region. A country in two regions counts half in each."""
-    totals = dict.fromkeys(REGIONS, Fraction(0))
-    for entry in countries():
-        if entry.iso:
-            for region, share in entry.shares.items():
-                totals[region] += share
-    return totals
-
-
 @cache
 def _countries_by_name() -> Mapping[str, Country]:
     found: dict[str, Country] = {}

@@ -6,7 +6,6 @@ passes its texts through `plain`, which makes a short and safe line of them.
 
 import math
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -93,7 +92,3 @@ class Bulletin:
     def sentence(self) -> str:
         """A one-line summary: `weekly: changed. mine: ave%useful changed by -15.2 points [-21.0, -9.0] since …`."""
         return f"{self.audit}: {self.verdict}. " + "; ".join(one.sentence for one in self.accounts)
-
-    def count_verdicts(self) -> Counter[Verdict]:
-        """Return how often each verdict occurs in notices that can change the exit code."""
-        return Counter(one.verdict for account in self.accounts for one in account.notices if one.decides)

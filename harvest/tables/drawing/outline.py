@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recordings.trees.fingerprints import MOST_TEXTS
-from recordings.trees.node_text import column_width, node_title, one_line, shorten, tree_title
+from recordings.trees.node_text import column_width, node_title, one_line, shorten
 from recordings.trees.tree import ConversationTree
 
 _NARROWEST = 14  # columns for the turn, however deep its line is indented
@@ -105,16 +105,3 @@ def endings(tree: ConversationTree, node: int) -> str:
         return counts[0][0]
     known = ", ".join(f"{name} {count}" for name, count in counts)
     return f"ended ({known})" if known else "ended"
-
-
-def outline_text(
-    tree: ConversationTree,
-    figures: Sequence[str],
-    *,
-    stops: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    width: int = 80,
-) -> str:
-    """Return the title and the lines of a tree as one text."""
-    lines = outline(tree, figures, stops=stops, notes=notes, width=width)
-    return "\n".join([tree_title(tree), *map(str, lines)]) + "\n"

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,32 @@ from hypothesis import given
 
 from harvest.studies.trees.figures import tree_figures
 from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
-from harvest.tables.drawing.outline import outline, outline_text
+from harvest.tables.drawing.outline import outline
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.files.json_text import encode_document
 from recordings.trees.builder import LABEL, exact_form, fold, merge_trees
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
-from recordings.trees.node_text import column_width, node_title, one_line, shorten, xml_safe
+from recordings.trees.node_text import column_width, node_title, one_line, shorten, tree_title, xml_safe
 from recordings.trees.tree import ConversationTree, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of
 from topics.errors import InputError, Place
 
 PLACE = Place("trees.json")
 HOSTILE = '"] --> x["%%{init}%% <script> #quot; \\N \\" `a` | & end\nclick \x1b[31m\u202e\ud800'
+
+
+def outline_text(
+    tree: ConversationTree,
+    figures: Sequence[str],
+    *,
+    stops: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    width: int = 80,
+) -> str:
+    """Return the title and the lines of a tree as one text."""
+    lines = outline(tree, figures, stops=stops, notes=notes, width=width)
+    return "\n".join([tree_title(tree), *map(str, lines)]) + "\n"
 
 
 def _tree() -> ConversationTree:

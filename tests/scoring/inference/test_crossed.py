@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from scoring.inference.carry_over import crossed_interval
-from scoring.statistics.exchange import Floats
 from topics.arrays import Floats
 
 

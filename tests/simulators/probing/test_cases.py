@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from simulators.probing.cases import Case, list_cases
 from simulators.probing.judging import Verdict
-from simulators.probing.keeping import count_kept
 from simulators.probing.plan import ACTS
 from simulators.probing.probe import Finding
+from tests.support.kept_counts import count_kept
 
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "both", "neither")
 

@@ -17,11 +17,11 @@ from protocols.route import Say, Stop
 from scoring.measures.signal_detection import signal_detection
 from simulators.probing import probe
 from simulators.probing.judging import verdict
-from simulators.probing.keeping import KeptCounts, count_kept
 from simulators.probing.plan import ACTS, Options
 from simulators.probing.probe import Finding, ProbingUser, findings
 from simulators.reasons import MEANING, PLAN_DONE
 from simulators.user import EnumerableUser, Observation, Scenario, State, Streams
+from tests.support.kept_counts import KeptCounts, count_kept
 from tests.support.talking import SCENARIO, TOPIC, answer, conversation, draws_fit, texts, through_json
 from topics.document import parse_document
 from topics.errors import InputError
