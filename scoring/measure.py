@@ -78,43 +78,46 @@ Score: TypeAlias = "Callable[[Material, Measure], Figure]"
 class Declaration:
     """The declaration of one measure: all that tables, docs, intervals and the command line know about it.
 
-    name: the name as written.
-    sentence: what the measure says about a system, in one sentence.
-    of: the kind of thing that has a value.
-    formula, source: one line for the formula; paper and equation.
-    undefined: when the value is NaN.
-    example: a written form that can be asked for.
-    n: what its n counts.
-    needs, parameters, range, good: see their types. `good` may be a function of the term and of its inner measure's
-        good end.
-    written: the written forms, if the name alone is not enough.
-    arguments: the least and the largest number of arguments.
+    - `name`: the name as written.
+    - `sentence`: what the measure says about a system, in one sentence.
+    - `of`: the kind of thing that has a value.
+    - `formula`, `source`: one line for the formula; paper and equation.
+    - `undefined`: when the value is NaN.
+    - `example`: a written form that can be asked for.
+    - `n`: what its n counts.
+    - `needs`, `parameters`, `range`, `good`: see their types. `good` may be a function of the term and of its inner
+      measure's good end.
+    - `written`: the written forms, if the name alone is not enough.
+    - `arguments`: the least and the largest number of arguments.
 
-    legend: a few words for the legend of tables; "" if the name is enough.
-    percentage: True if values are shown in percent.
-    has_top: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
-    called: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"); None for best and
-        worst.
-    event: True if the value is 1 if something happened and 0 if not, so that its mean is a share of conversations.
-    shown: where its rows are.
-    aside, aside_words: True for terms whose rows are in tables only with --all, and the name of these rows.
+    - `legend`: a few words for the legend of tables; "" if the name is enough.
+    - `percentage`: True if values are shown in percent.
+    - `has_top`: True if a topic's score can reach the end of the range; otherwise, intervals use another top.
+    - `called`: words for the lowest and highest values in a sentence, such as ("fastest", "slowest"); None for best
+      and worst.
+    - `event`: True if the value is 1 if something happened and 0 if not, so that its mean is a share of
+      conversations.
+    - `shown`: where its rows are.
+    - `aside`, `aside_words`: True for terms whose rows are in tables only with --all, and the name of these rows.
 
-    score: computes the value for one conversation; called only if what the measure needs is available.
-    applies: whether a topic can have the measure.
-    family: computes all figures of the measures that share this function, for runs that are scored by default.
-    columns: computes the whole-conversation figures of `score` or `family` for many conversations at once, in the same
-        order and equal to the last bit. With None, they are computed one by one, as always for other distributions.
-    column: the name of its column; None for its own name.
-    read: reads a written form; None for `plainly`.
-    rows: makes the rows of a measure over many conversations.
-    tallies: makes both sides of a share over trials from the labels of a system's answers.
-    notes: makes sentences about the conversations of a run, printed if the measure is asked for.
+    - `score`: computes the value for one conversation; called only if what the measure needs is available.
+    - `applies`: whether a topic can have the measure.
+    - `family`: computes all figures of the measures that share this function, for runs that are scored by default.
+    - `columns`: computes the whole-conversation figures of `score` or `family` for many conversations at once, in the
+      same order and equal to the last bit. With None, they are computed one by one, as always for other
+      distributions.
+    - `column`: the name of its column; None for its own name.
+    - `read`: reads a written form; None for `plainly`.
+    - `rows`: makes the rows of a measure over many conversations.
+    - `tallies`: makes both sides of a share over trials from the labels of a system's answers.
+    - `notes`: makes sentences about the conversations of a run, printed if the measure is asked for.
 
-    criterion: the one criterion that a measure of judgments depends on, as the schema names it; None for all.
-    of_values: True if it depends on the values that things were given, not on scores.
-    weighting: the weighting of a mean of the scores of one criterion, so that people's judgments can correct models'.
-    swan: the criteria that enter a mean over criteria.
-    of_sets: True if the form also includes criteria that are scored once for a topic.
+    - `criterion`: the one criterion that a measure of judgments depends on, as the schema names it; None for all.
+    - `of_values`: True if it depends on the values that things were given, not on scores.
+    - `weighting`: the weighting of a mean of the scores of one criterion, so that people's judgments can correct
+      models'.
+    - `swan`: the criteria that enter a mean over criteria.
+    - `of_sets`: True if the form also includes criteria that are scored once for a topic.
     """
 
     name: str

@@ -65,20 +65,23 @@ def score(
 ) -> ScoreTable:
     """Score finished conversations. Returns every row, with intervals; an undefined value is NaN with its n.
 
-    conversations: one valid conversation for each finished trial, in any order.
-    gold: the gold table. Without it only usefulness is scored, and a note says so.
-    turns: the number of user turns that the protocol can take, for all topics or by (system, topic id). None for the
-        most that were recorded of each system, including missing ones. Recorded turns beyond the number are scored too.
-    invalid: trials of which every attempt failed for reasons of infrastructure.
-    planned: all trials of the run. A note counts those that are neither finished nor invalid; no figure includes them.
-    rng: two numbers are drawn from it, so the same recording and seed give the same table.
-    measures, only: measures to compute in addition to the default ones (see `scoring.library`), and whether to keep
-        only these in the table.
-    judged: the basis of SWAN, or a function that loads it if a measure needs it; None for the schema that comes with
-        Harvest and the judgments of rules.
-    trial_intervals: whether figures over one trial of each topic get intervals. Without, many trials take a third less
-        time.
-    continued: systems with sessions from topic to topic, in which the i-th trial of every topic is of the i-th session.
+    - `conversations`: one valid conversation for each finished trial, in any order.
+    - `gold`: the gold table. Without it only usefulness is scored, and a note says so.
+    - `turns`: the number of user turns that the protocol can take, for all topics or by (system, topic id). None for
+      the most that were recorded of each system, including missing ones. Recorded turns beyond the number are scored
+      too.
+    - `invalid`: trials of which every attempt failed for reasons of infrastructure.
+    - `planned`: all trials of the run. A note counts those that are neither finished nor invalid; no figure includes
+      them.
+    - `rng`: two numbers are drawn from it, so the same recording and seed give the same table.
+    - `measures`, `only`: measures to compute in addition to the default ones (see `scoring.library`), and whether to
+      keep only these in the table.
+    - `judged`: the basis of SWAN, or a function that loads it if a measure needs it; None for the schema that comes
+      with Harvest and the judgments of rules.
+    - `trial_intervals`: whether figures over one trial of each topic get intervals. Without, many trials take a third
+      less time.
+    - `continued`: systems with sessions from topic to topic, in which the i-th trial of every topic is of the i-th
+      session.
 
     Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is not
     in `topics`, a grade without a gain, and weights for attribute sets that do not exist.

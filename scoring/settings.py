@@ -183,25 +183,28 @@ TurnWeight = Literal["one", "largest-pw"]
 class Settings:
     """The parameters of the measures, checked on construction. The defaults are those of [GFRC] §3.2.
 
-    patience: L in words: how far a user reads (5 minutes at 250 words a minute).
-    patience_characters: L for conversations that are measured in characters (2 minutes at 500 a minute, [GFRC] §2.2).
-    unit: which conversations are measured in characters: those whose answers are written without blanks between words
-        (see `scoring.words`), all, or none.
-    gains: the gain of each relevance grade. A grade of the gold table that is missing here is an error. An entity is
-        relevant if its gain is above 0.
-    alpha: the weight of R in GFR(C).
-    weights: w_m by attribute set, 1 for sets that are not named. Only ratios matter.
-    ordinal: the divergence of ordinal attribute sets in GF. The other divergence is printed next to it.
-    irrelevant: whether GF leaves out turns without relevant entities or counts them as a uniform distribution.
-    turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
-    input_prices, output_prices: prices of a million tokens that a system reads and writes, by system, in any one
-        currency.
-    level: the confidence level of every interval.
-    replications: the number of bootstrap draws.
-    estimand: whether intervals over several topics describe topics like these, or these topics and their trials alone.
-    resample: how intervals over topics are made, see `scoring.inference.bootstrap`.
-    shares: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in `scoring.inference.unseen_topic`
-        (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as for means.
+    - `patience`: L in words: how far a user reads (5 minutes at 250 words a minute).
+    - `patience_characters`: L for conversations that are measured in characters (2 minutes at 500 a minute, [GFRC]
+      §2.2).
+    - `unit`: which conversations are measured in characters: those whose answers are written without blanks between
+      words (see `scoring.words`), all, or none.
+    - `gains`: the gain of each relevance grade. A grade of the gold table that is missing here is an error. An entity
+      is relevant if its gain is above 0.
+    - `alpha`: the weight of R in GFR(C).
+    - `weights`: w_m by attribute set, 1 for sets that are not named. Only ratios matter.
+    - `ordinal`: the divergence of ordinal attribute sets in GF. The other divergence is printed next to it.
+    - `irrelevant`: whether GF leaves out turns without relevant entities or counts them as a uniform distribution.
+    - `turn_weight`: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
+    - `input_prices`, `output_prices`: prices of a million tokens that a system reads and writes, by system, in any
+      one currency.
+    - `level`: the confidence level of every interval.
+    - `replications`: the number of bootstrap draws.
+    - `estimand`: whether intervals over several topics describe topics like these, or these topics and their trials
+      alone.
+    - `resample`: how intervals over topics are made, see `scoring.inference.bootstrap`.
+    - `shares`: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in
+      `scoring.inference.unseen_topic` (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as
+      for means.
     """
 
     patience: int = setting(

@@ -24,22 +24,24 @@ _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processo
 class ScoreRow:
     """One value and what explains it. A key that does not apply is None (NaN for numbers that may be undefined).
 
-    measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
-    system, topic, topic_type, trial, turn, entity: what the value belongs to; None means over all of them.
-    value: NaN if undefined; `%…` measures are shares in [0, 1].
-    n: the number of things the value is computed from: relevant nuggets for R, turns that count for GF, answers in the
-        denominator for `%…` measures, conversations for means.
-    topics: the number of topics, for figures over several.
-    low, high, level: the interval and its confidence; NaN without an interval.
-    interval, resampled: the method of the interval, and what it resampled: `topics`, `topics+trials` or `nothing`.
-    invalid: the number of trials that failed for reasons of infrastructure and are in no number here.
-    worst, best: for `%…` measures, the value if all invalid trials had been useless, or useful; for GF and GFR, the
-        lowest and the highest value possible, whatever groups the entities of unknown group belong to.
-    unjudged: the number of entities that are not in the gold table, which count as nonrelevant.
-    unknown: the number of relevant nuggets of unknown group, which count as uniform.
-    position, grade, gain: properties of one nugget.
-    note: a remark for readers.
-    scorers: for SWAN and WAN, the kinds of sources that scored, for example `people, rules`.
+    - `measure`: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
+    - `system`, `topic`, `topic_type`, `trial`, `turn`, `entity`: what the value belongs to; None means over all of
+      them.
+    - `value`: NaN if undefined; `%…` measures are shares in [0, 1].
+    - `n`: the number of things the value is computed from: relevant nuggets for R, turns that count for GF, answers
+      in the denominator for `%…` measures, conversations for means.
+    - `topics`: the number of topics, for figures over several.
+    - `low`, `high`, `level`: the interval and its confidence; NaN without an interval.
+    - `interval`, `resampled`: the method of the interval, and what it resampled: `topics`, `topics+trials` or
+      `nothing`.
+    - `invalid`: the number of trials that failed for reasons of infrastructure and are in no number here.
+    - `worst`, `best`: for `%…` measures, the value if all invalid trials had been useless, or useful; for GF and GFR,
+      the lowest and the highest value possible, whatever groups the entities of unknown group belong to.
+    - `unjudged`: the number of entities that are not in the gold table, which count as nonrelevant.
+    - `unknown`: the number of relevant nuggets of unknown group, which count as uniform.
+    - `position`, `grade`, `gain`: properties of one nugget.
+    - `note`: a remark for readers.
+    - `scorers`: for SWAN and WAN, the kinds of sources that scored, for example `people, rules`.
     """
 
     measure: str

@@ -113,7 +113,7 @@ def test_each_conversation_is_a_trial_of_its_own(folder: Path) -> None:
     assert [one.key.trial for one in read(folder / "run").conversations] == [1, 2]
     again = chat(folder, "Any films?\n", "--out", "run", "--trial", "2")
     assert again.returncode == 2
-    assert "is recorded" in again.stderr
+    assert "is already recorded" in again.stderr
 
 
 def test_a_run_of_a_protocol_and_one_of_a_person_are_never_mixed(folder: Path) -> None:
