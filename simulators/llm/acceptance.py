@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -68,6 +69,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-z]")
 
 
+@lru_cache(maxsize=64)  # a dozen rules ask for the same few texts of a turn
 def normalise_letters(text: str) -> str:
     """Normalise a text for comparison. Wide and styled letters become plain ones, Cyrillic and Greek letters in a
     Latin word become the letters they look like, and apostrophes become straight."""
@@ -124,12 +126,7 @@ class Expected:
     def own_words(self, text: str) -> str:
         """Return the text without the words given to the user. Very short given words are kept, because removing them
         would break up other words."""
-        for words in sorted({given.strip() for given in self.granted_words}, key=lambda given: (-len(given), given)):
-            if words.isascii() and len(words) > 3:
-                text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
-            elif not words.isascii() and len(words) > 1:
-                text = text.replace(words, " ")
-        return text
+        return _remove_words(text, self.granted_words)
 
     def has(self, pattern: re.Pattern[str], text: str) -> bool:
         return bool(pattern.search(normalise_letters(self.own_words(text))))
@@ -223,6 +220,17 @@ def _find_numbers(words: str) -> list[str]:
     return re.findall(r"\d+", unicodedata.normalize("NFKC", words[:_MOST_OF_AN_ANSWER]))
 
 
+@lru_cache(maxsize=64)
+def _remove_words(text: str, granted: tuple[str, ...]) -> str:
+    for words in sorted({given.strip() for given in granted}, key=lambda given: (-len(given), given)):
+        if words.isascii() and len(words) > 3:
+            text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
+        elif not words.isascii() and len(words) > 1:
+            text = text.replace(words, " ")
+    return text
+
+
+@lru_cache(maxsize=256)
 def _flatten(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 

@@ -160,9 +160,8 @@ class WordedUser:
         heard = replace(heard, inner=after)
         if isinstance(action, Stop):
             return action, replace(heard, over=True)
-        if (
-            action.new_session
-        ):  # otherwise the model tells what the system should know by itself: "As I live in Kyoto, …"
+        if action.new_session:
+            # Shown the earlier session, the model would repeat what the system should remember: "As I live in Kyoto, …".
             heard = replace(heard, exchanges=())
         return self._put_in_words(heard, rng, action)
 
