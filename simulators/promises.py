@@ -130,9 +130,8 @@ def check_memory(memory: object, user: str) -> None:
     a `memory_kind` were checked when it was declared."""
     if not is_memory_type(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
-    if not isinstance(memory, Mapping) or _is_plain_json(
-        memory
-    ):  # because writing megabytes of answers only to discard them is slow
+    # Plain JSON needs no trial: writing megabytes of answers only to discard them is slow.
+    if not isinstance(memory, Mapping) or _is_plain_json(memory):
         return
     try:
         json_text(memory)

@@ -28,9 +28,8 @@ class Contradictions:
         imported, self._reread = False, False
         for source in _sources(header):
             self._reread |= source is not None
-            while (
-                isinstance(source, Mapping) and source.get("format") == "reread"
-            ):  # it was played, or imported, before
+            # A reread run was played, or imported, before.
+            while isinstance(source, Mapping) and source.get("format") == "reread":
                 source = source.get("source")
             imported |= source is not None
         self.played = not imported

@@ -196,9 +196,8 @@ def realism(
     }
     if not set(act_model.acts_in(real)) & set(act_model.acts_in(simulated)):
         behaviour |= {name: replace(behaviour[name], said=_DISJOINT) for name in _OF_ACTS}
-    if (
-        gap.beyond == 1 and gap.ks == 0
-    ):  # nobody was seen to leave: two curves that never fall are alike, and tell nothing
+    # If nobody was seen to leave, both curves never fall and are alike, which says nothing.
+    if gap.beyond == 1 and gap.ks == 0:
         behaviour |= {name: Measured(math.nan, unmeasured_floor(floors[name])) for name in _OF_LENGTHS}
     acts = act_model.acts_in([*real, *simulated])
     theirs = act_model.fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)

@@ -161,7 +161,7 @@ class WordedUser:
         if isinstance(action, Stop):
             return action, replace(heard, over=True)
         if action.new_session:
-            # Shown the earlier session, the model would repeat what the system should remember: "As I live in Kyoto, …".
+            # Shown the earlier session, the model would say itself what the system should remember: "As I live in …".
             heard = replace(heard, exchanges=())
         return self._put_in_words(heard, rng, action)
 

@@ -167,9 +167,8 @@ class Options(StrictModel):
 
     @model_validator(mode="after")
     def _check_options(self) -> Options:
-        if (
-            not 1 <= len(self.steps) <= _MOST_STEPS
-        ):  # not a constraint of the field, which would hide faults of the steps
+        # Not a constraint of the field, which would hide faults of the steps.
+        if not 1 <= len(self.steps) <= _MOST_STEPS:
             raise refusal(f"steps: a plan must have 1 to {_MOST_STEPS:,} steps, not {len(self.steps)}")
         names = Counter(name for section in _SECTIONS for name in getattr(self, section))
         if not names:

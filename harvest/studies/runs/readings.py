@@ -168,9 +168,8 @@ def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for name, run in named.items():
         own: dict[str, set[str]] = {}
         for said in {turn.route.version for one in run.finished for turn in one.turns if turn.route is not None}:
-            for rule in _RULE_PATTERN.finditer(
-                said
-            ):  # it names every rule that was tried, and the parts of composed ones
+            # The version names every rule that was tried, and the parts of composed ones.
+            for rule in _RULE_PATTERN.finditer(said):
                 own.setdefault(rule["kind"], set()).add(rule[0])
         for kind, found in own.items():
             versions.setdefault(kind, {})[name] = sorted(found)
