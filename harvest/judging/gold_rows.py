@@ -15,11 +15,9 @@ from topics.topic import TopicSet
 
 def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]:
     """Add an ungraded row for every entity that neither the gold of the runs nor the table at `path` contains.
-
-    Existing rows are unchanged, and a missing table is created. Commands that write to the same table wait for one
-    another. Returns the table before the change and the number of rows added. Raises InputError if the runs have no
-    topics or different ones, and if the file is not a gold table.
-    """
+    Existing rows are unchanged, and a missing table is created. Commands that write to the same table wait for
+    each other. Returns the table before the change and the number of rows added. Raises InputError if the runs
+    have no topics or different topics, and if the file is not a gold table."""
     topics = _shared_topics(runs)
     refuse_target(path)
     open_ = [one for one in pooled_entities(runs) if not one.judged]  # before others have to wait
@@ -51,12 +49,12 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
 def _shared_topics(runs: Sequence[PooledRun]) -> TopicSet:
     sets = [topics for run in runs if (topics := run.recorded.header.topic_set()) is not None]
     if not sets:
-        raise InputError("--gold: these runs have no topics, which define what an entity is")
+        raise InputError("--gold needs runs with topics, because topics define what an entity is")
     first = sets[0]
     for one in sets:
         if (one.name, one.attributes) != (first.name, first.attributes):
             raise InputError(
-                f"--gold: the runs have different topics ({first.name}, {one.name})", advice="pool them one by one"
+                f"--gold: the runs have different topics ({first.name}, {one.name})", advice="pool the runs one by one"
             )
     every = {topic.id: topic for one in sets for topic in one.topics}
     elsewhere = dict.fromkeys(name for one in sets for name in one.left_out if name not in every)

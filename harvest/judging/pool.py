@@ -4,8 +4,9 @@
     pooled_words(runs, schema)    every text within turns that a criterion asks about, by topic and criterion
     spread(words)                 judgments copied to other occurrences of the same text, as layers
 
-People are asked once about the same text for each topic and criterion, whichever system said it. The context does not
-matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space are the same.
+For each topic and criterion, people are asked only once about the same text, whichever system said it. The context
+does not matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space are
+the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +41,8 @@ class PooledRun:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A span of text in a run. `run` is the index of the run, from 0. `start` and `end` are positions in the system's
-    text, both -1 for a link outside it."""
+    """A span of text in a run. `run` is the index of the run, from 0. `start` and `end` are offsets in the system's
+    text; for a link outside the text, both are -1."""
 
     run: int
     conversation: Conversation
@@ -62,8 +63,8 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity that systems named on a topic. `key` is its canonical form, and `url` the form in which it was first
-    written. `judged` is True if the gold of a run, or of a table, has a grade for it."""
+    """An entity that systems named on a topic. `key` is its canonical form, and `url` the form in which it was
+    first written. `judged` is True if the gold of a run, or of a table, has a grade for it."""
 
     topic: str
     key: str
@@ -74,8 +75,8 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class PooledJudgment:
-    """A person's judgment of one occurrence, under this version of the guideline. `adjudicates` is True if the person
-    decided between the judgments of others."""
+    """A person's judgment of one occurrence, under this version of the guideline. `adjudicates` is True if the
+    person decided between other people's judgments."""
 
     value: Json
     version: str
@@ -84,11 +85,9 @@ class PooledJudgment:
 
 @dataclass(frozen=True, slots=True)
 class PooledText:
-    """A text that a criterion asks about on a topic.
-
-    `said` has the judgments by the index of the occurrence in `where` and the person. `covered` has the indices of the
-    occurrences that anybody scored or marked *n/a*, including copied judgments.
-    """
+    """A text that a criterion asks about on a topic. `said` has the judgments, keyed by the person and the index of
+    the occurrence in `where`. `covered` has the indices of the occurrences that anybody scored or marked *n/a*,
+    including copied judgments."""
 
     topic: str
     criterion: str
@@ -99,7 +98,7 @@ class PooledText:
 
     @property
     def opinions(self) -> dict[str, tuple[PooledJudgment, ...]]:
-        """The last judgment of each value by each person, adjudications last. `unsure` is not a value."""
+        """The last judgment of each value by each person. Adjudications come last. `unsure` is not a value."""
         found: dict[str, dict[str, PooledJudgment]] = {}
         for (_, person), one in sorted(self.said.items(), key=lambda item: item[1].adjudicates):
             if one.value != UNSURE:
@@ -108,7 +107,7 @@ class PooledText:
 
 
 def single_spaced(text: str) -> str:
-    """Return the text with single spaces, which identifies a claim."""
+    """Return the text with single spaces. Texts that are then equal are the same claim."""
     return " ".join(text.split())
 
 
@@ -142,7 +141,8 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
 
 
 def criteria_on_text(schema: Schema) -> list[Criterion]:
-    """Return the criteria that people judge by the text of a nugget alone. Other criteria need its context."""
+    """Return the criteria that people judge by the text of a nugget alone. Other criteria need the nugget's
+    context."""
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
 
 
@@ -199,12 +199,10 @@ def _occurrences(number: int, assessed: Iterable[Assessed], criterion: Criterion
 
 
 def spread_judgments(words: Iterable[PooledText], made_at: str) -> tuple[dict[int, list[Layer]], int]:
-    """Copy each person's judgment to all occurrences of the same text that the person did not judge.
-
-    Returns the layers by the index of the run, made at `made_at` (UTC), and the number of texts that were left out
-    because the person's judgments of them differ. Existing judgments, including `unsure`, are never changed. A copied
-    adjudication remains an adjudication, which is not a vote.
-    """
+    """Copy each person's judgment to all occurrences of the same text that the person did not judge. Returns the
+    layers by the index of the run, made at `made_at` (UTC), and the number of texts that were left out because
+    the person's judgments of the text differ. Existing judgments, including `unsure`, are never changed. A
+    copied adjudication remains an adjudication, which is not a vote."""
     found: dict[tuple[int, str, str, bool], list[Judgment]] = {}
     differing = 0
     for one in words:

@@ -17,12 +17,9 @@ from scoring.swan.triage import TRIAGE, Flag
 def rule_layers(
     assessed: Sequence[Assessed], schema: Schema, sight: Callable[[Conversation], Sight], made_at: str
 ) -> list[Layer]:
-    """Return a layer of the nuggets of types F and O of both sides, and one layer for each rule, even if it has no
-    score.
-
-    Rules that read other scores are left out, because every scoring applies them anew. `sight` returns the view of a
-    conversation that rules read, and `made_at` is UTC time in ISO 8601.
-    """
+    """Return a layer of the nuggets of types F and O of both sides, and one layer for each rule, even for rules
+    without a score. Rules that read other scores are left out, because every scoring applies such rules anew.
+    `sight` returns the view of a conversation that rules read. `made_at` is UTC time in ISO 8601."""
     extractor, _, version = RULES.partition("/")
     nuggets = tuple(row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets))
     found: dict[tuple[str, str], list[Judgment]] = {}
@@ -51,8 +48,8 @@ def rule_layers(
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSpan:
-    """A span that a criterion's triage flags for people to review first. Its text is left out, since it may be
-    harmful."""
+    """A span that people should review first, because a criterion's triage flags it. Its text is left out, since it
+    may be harmful."""
 
     criterion: str
     conversation: Conversation

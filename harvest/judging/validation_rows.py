@@ -4,8 +4,8 @@
     target   the score, from 0 to 1
     split    dev or test; the same for all rows of a topic, so that no test topic occurs in dev
 
-TRIAL is the trial's identity, as in the `metadata` of `harvest export --format messages`. For further attempts it is
-followed by `#2` and so on.
+TRIAL is the trial's identity, as in the `metadata` of `harvest export --format messages`. For the second attempt,
+it is followed by `#2`, and so on.
 """
 
 from collections.abc import Iterable
@@ -20,15 +20,16 @@ from topics.identity import content_hash
 
 
 def topic_split(topic: str) -> str:
-    """Return `dev` or `test`, equally likely, from the topic's name alone, so that it is the same in every run."""
+    """Return `dev` or `test`, equally likely. The result depends only on the topic's name, so it is the same in
+    every run."""
     return "dev" if int(content_hash("harvest-split", topic, size=1), 16) < 128 else "test"
 
 
 def write_validation(
     conversations: Iterable[Conversation], judgments: Judgments, criterion: str, path: str | PathLike[str]
 ) -> int:
-    """Write people's scores by `criterion`, without *n/a*, and return the number of rows. The precedence of `judgments`
-    must contain only people. Raises the errors of `write_export`."""
+    """Write people's scores by `criterion`, without *n/a*, and return the number of rows. The precedence of
+    `judgments` must contain only people. Raises the errors of `write_export`."""
     rows = []
     for one in conversations:
         opinions = judgments.opinions.get((one.trial_id, one.attempt), {})

@@ -1,3 +1,3 @@
-"""Extraction of nuggets by a model: its prompts, its replies, and the layers of judgments made from them."""
+"""Extraction of nuggets by a model: its prompts, its replies, and the resulting layers of judgments."""
 
 __all__: list[str] = []

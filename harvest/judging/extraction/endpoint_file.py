@@ -42,12 +42,9 @@ class _EndpointFile(StrictModel):
 def read_extraction_endpoint(
     path: Path, name: str | None, secrets: set[str], *, concurrency: int | None = None
 ) -> Endpoint:
-    """Return the endpoint `name` in the file. Sends nothing yet.
-
-    Without a name, this is the endpoint `nuggets`, or the only endpoint. The key is added to `secrets`, and
-    `concurrency` overrides the value in the file. Raises InputError, with file, line and column, for any fault in the
-    file, and if the key is not set.
-    """
+    """Return the endpoint `name` in the file. Sends nothing yet. Without a name, the endpoint `nuggets` is
+    returned, or the only endpoint. The key is added to `secrets`, and `concurrency` overrides the value in the
+    file. Raises InputError, with file, line and column, for any fault in the file, and if the key is not set."""
     document = read_document(path)
     entries = _endpoint_entries(document)
     chosen = name or (_DEFAULT_NAME if _DEFAULT_NAME in entries or len(entries) != 1 else next(iter(entries)))

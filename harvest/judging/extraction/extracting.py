@@ -1,6 +1,6 @@
 """Extraction of a run's nuggets by a model: one question for each passage, its prompt, and the layer of judgments.
 
-A question whose reply is already kept in the run is not sent again.
+If the run already has the reply to a question, the question is not sent again.
 """
 
 import json
@@ -143,12 +143,9 @@ class ModelExtractor:
 
 @dataclass(slots=True)
 class Extraction:
-    """The result of an extraction.
-
-    `layer` has the nuggets of the completed conversations, and `missing` the other conversations with their reasons.
-    `refused` counts the nuggets that were refused, by reason, and `unreadable` the passages whose last reply could not
-    be read, by reason.
-    """
+    """The result of an extraction. `layer` has the nuggets of the completed conversations. `missing` has all other
+    conversations, with the reasons. `refused` counts the refused nuggets by reason, and `unreadable` counts, by
+    reason, the passages whose last reply could not be read."""
 
     layer: Layer
     conversations: int = 0
@@ -166,11 +163,9 @@ def build_extraction(
     version: str,
     made_at: str,
 ) -> Extraction:
-    """Return an extraction with the nuggets of the conversations in which every passage has a readable reply.
-
-    Each of these conversations also gets a judgment `extraction`. It distinguishes a conversation without nuggets from
-    one that was not extracted, and it counts the refused nuggets for the scores.
-    """
+    """Return an extraction with the nuggets of the conversations in which every passage has a readable reply. Each
+    of these conversations also gets a judgment `extraction`, which counts the refused nuggets for the scores.
+    Without this judgment, a conversation without nuggets would look as if it had not been extracted."""
     found: list[Judgment] = []
     told = Extraction(Layer("model", author, version, _SOURCE, made_at))
     told.unreadable.update(one.fault for one in answers.readings.values() if one.fault)
@@ -228,12 +223,10 @@ _MOST_LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The result of one extraction command.
-
-    `found` is the extraction with its counts, and `path` the file of its layer (None if no conversation was completed).
-    `before` counts the conversations that were already in a layer, `requests` those that were sent and answered, and
-    `tries` is the most requests allowed for one passage.
-    """
+    """The result of one extraction command. `found` is the extraction with its counts, and `path` the file of its
+    layer (None if no conversation was completed). `before` counts the conversations that were already in a
+    layer. `requests` counts the requests that were sent and answered. `tries` is the largest number of requests
+    for one passage."""
 
     found: Extraction
     before: int
@@ -248,7 +241,8 @@ class Extracted:
 
 def author_and_version(endpoint: Endpoint) -> tuple[str, str]:
     """Return the author and the version of the endpoint's nuggets: the model's name, and a hash of the prompt and
-    sampling. The address is not included, so a model that moves to another port continues with the kept replies."""
+    sampling. The address is not included. A model that moves to another port can therefore continue with the
+    stored replies."""
     definition = endpoint.definition()
     sampling = {key: value for key, value in definition.items() if key != "base_url"}
     return str(definition["model"]), version_of(sampling)
@@ -263,11 +257,10 @@ async def extract(
     tries: int,
     watch: Watch = lambda _: lambda: None,
 ) -> Extracted:
-    """Ask for the nuggets of every passage without a kept reply, and write a layer of the completed conversations.
-
-    Conversations in a layer of this author and version are skipped. The endpoint is closed at the end. Failures of the
-    endpoint are part of the result. Raises HarvestError if the run cannot be read or written.
-    """
+    """Ask for the nuggets of every passage without a stored reply, and write a layer of the completed
+    conversations. Conversations in a layer of this author and version are skipped. The endpoint is closed at the
+    end. Failures of the endpoint are part of the result. Raises HarvestError if the run cannot be read or
+    written."""
     author, version = author_and_version(endpoint)
     cleaner = Redactor(secrets)
     done = _extracted_before(run, author, version)
@@ -318,7 +311,7 @@ def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, in
 
 
 def result_sentences(done: Extracted) -> Iterator[str]:
-    """Yield sentences that describe the result, one for each line."""
+    """Yield sentences that describe the result, one for each printed line."""
     found, layer = done.found, done.found.layer
     if not found.conversations:
         yield f"{layer.author}/{layer.version}: {pluralize(done.before, 'conversation')}, all extracted before"

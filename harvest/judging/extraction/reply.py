@@ -52,8 +52,8 @@ _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The content of a reply: the accepted nuggets, and the counts of refused ones by the names in `NUGGET_FAULTS`.
-    `fault` is one of `REPLY_FAULTS`, or "" if the reply was readable."""
+    """The content of a reply: the accepted nuggets, and the number of refused nuggets by the names in
+    `NUGGET_FAULTS`. `fault` is one of `REPLY_FAULTS`, or "" if the reply was readable."""
 
     found: tuple[Candidate, ...] = ()
     refused: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -61,11 +61,9 @@ class Reading:
 
 
 def read_reply(sample: Sample, passage: Passage) -> Reading:
-    """Return the nuggets of `passage` in a reply, in the order of the text and without overlaps.
-
-    The search for a quotation begins after the previous one, so if a phrase is quoted twice, the second quotation is
-    its second occurrence. If it occurs only earlier in the text, that occurrence is used.
-    """
+    """Return the nuggets of `passage` in a reply, in the order of the text and without overlaps. The search for a
+    quotation begins after the previous quotation. If a phrase is quoted twice, the second quotation is therefore
+    its second occurrence. If the phrase occurs only earlier in the text, the earlier occurrence is used."""
     if sample.finish.lower() in _CUT_FINISHES:
         return Reading(fault="cut")
     try:

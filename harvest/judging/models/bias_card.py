@@ -1,4 +1,4 @@
-"""The bias card of a judge: sentences about its biases, found by comparison with people's judgments of the same things.
+"""The bias card of a judge: sentences about its biases, found by comparison with people's judgments.
 
 Topics are split into halves *dev* and *test* by a hash of their names, so that a prompt can be improved on people's
 judgments of one half and validated on the other half. The halves are the same in every run and for every judge.
@@ -24,7 +24,7 @@ _MOST_THINGS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A judgment of one thing, with its number of words and the mean of people's scores (None if nobody judged it)."""
+    """A judgment of one thing, with its number of words and the mean of people's scores (None if nobody scored it)."""
 
     judgment: Judgment
     topic: str

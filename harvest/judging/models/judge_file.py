@@ -45,8 +45,8 @@ def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
 
 
 class Judge(StrictModel):
-    """A judge, as described by its file. `vendor` is its maker, by default the first part of the model's name
-    (`bias_card.model_vendor`). `guideline` has additional instructions, by criterion."""
+    """A judge, as described by its file. `vendor` is the maker of the model, by default the first part of the
+    model's name (`bias_card.model_vendor`). `guideline` has additional instructions, by criterion."""
 
     format: Literal["harvest-judge/1"]
     endpoint: JudgeEndpoint
@@ -63,8 +63,8 @@ class Judge(StrictModel):
 
 
 def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = True) -> None:
-    """Check that the schema has the criteria in the file and that models may score them. `used` is True if the file
-    selects the criteria. Raises InputError, with file, line and column."""
+    """Check that the schema has the criteria in the file, and that models may score them. `used` is True if the
+    file selects the criteria. Raises InputError, with file, line and column."""
     everything = [name.casefold() for name in judge.criteria] == ["all"]
     own = judge.criteria if used and not everything else ()
     named: list[tuple[Loc, str]] = [(("criteria", i), name) for i, name in enumerate(own)]
@@ -91,11 +91,9 @@ def _criterion_place(path: Path, loc: Loc) -> Place:
 
 
 def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None) -> tuple[Judge, Endpoint]:
-    """Return the judge and its endpoint. Sends nothing yet.
-
-    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file, line
-    and column, for any fault in the file, and if the key is not set.
-    """
+    """Return the judge and its endpoint. Sends nothing yet. The key is added to `secrets`, and `concurrency`
+    overrides the value in the file. Raises InputError, with file, line and column, for any fault in the file,
+    and if the key is not set."""
     document = read_document(path)
     judge = document.validated(Judge)
     if judge.samples > 1 and not judge.endpoint.temperature:

@@ -1,5 +1,5 @@
-"""Judgment of a run, or of pairs, by a model: from its endpoint to a layer of judgments. A question whose reply is kept
-is not asked again."""
+"""Judgment of a run, or of pairs, by a model: from its endpoint to a layer of judgments. Questions with a stored
+reply are not asked again."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,12 +25,10 @@ _MILLION = 1_000_000  # prices are per million tokens
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimated cost of judging `things`.
-
-    `requests` counts the requests without a kept reply. They contain about `read` tokens, and their replies at most
-    `write` tokens (None without a limit). Each request is sent up to `tries` times if its replies cannot be read.
-    `cost` is the highest possible cost (None without prices).
-    """
+    """The estimated cost of judging `things`. `requests` counts the requests without a stored reply. All requests
+    together contain about `read` tokens, and all replies at most `write` tokens (None without a limit). Each
+    request is sent up to `tries` times if its replies cannot be read. `cost` is the highest possible cost (None
+    without prices)."""
 
     things: int
     requests: int
@@ -52,12 +50,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one judging command.
-
-    `layer` has all judgments, including things left unjudged, and `path` is its file (None if the newest file has the
-    same judgments). `requests` counts the requests that were sent and answered, and `failures` those of the endpoint,
-    by message.
-    """
+    """The result of one judging command. `layer` has all judgments, including things left unjudged. `path` is the
+    file of the layer (None if the newest file has the same judgments). `requests` counts the requests that were
+    sent and answered, and `failures` counts the endpoint's failures by message."""
 
     layer: Layer
     requests: int
@@ -103,11 +98,9 @@ async def judge_things(
     tell: Callable[[], None] = lambda: None,
     clock: Now = utc_now,
 ) -> Judged:
-    """Ask every question without a kept reply, and write a layer of judgments. The endpoint is closed at the end.
-
-    Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things are left
-    unjudged. Raises HarvestError if the folder cannot be read or written.
-    """
+    """Ask every question without a stored reply, and write a layer of judgments. The endpoint is closed at the end.
+    Earlier judgments of this version on other things are part of the new layer. If the endpoint fails, things
+    are left unjudged. Raises HarvestError if the folder cannot be read or written."""
     cleaner, own = Redactor(secrets), judge_version(judge, endpoint)
     paired = {one.key for thing in things if thing.is_pair for one in thing.asked}
 
@@ -146,7 +139,7 @@ async def judge_things(
 
 
 def result_sentences(done: Judged) -> Iterator[str]:
-    """Yield sentences that describe the result, one for each line."""
+    """Yield sentences that describe the result, one for each printed line."""
     layer = done.layer
     criteria = Counter(one.criterion for one in layer.judgments if not one.unjudged)
     listed = ", ".join(f"{name} {count}" for name, count in criteria.items())

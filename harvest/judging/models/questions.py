@@ -1,9 +1,9 @@
 """The questions to a model judge, their prompts, and the reader of its replies.
 
-There is one question for each thing and sample, and for a pair also one for each order. The system message contains the
-instructions, and the user message the recording as JSON, so that no text of a conversation can pass for instructions.
-The prompts name no system and quote no opinion. Any change to them, or to the reading of replies, makes a new version
-of the judge.
+There is one question for each thing and sample; for a pair, there is one for each order and sample. The system
+message contains the instructions, and the user message the recording as JSON, so that no text of a conversation can
+pass for instructions. The prompts name no system and quote no opinion. Any change to the prompts, or to the reading
+of replies, makes a new version of the judge.
 """
 
 import json
@@ -50,8 +50,8 @@ _LONGEST_REASON = 4000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The content of a reply. `value` is a score, None or `unsure`, or for a pair one of `BETTER`. `fault` is one of
-    `FAULTS`, or "" if the reply was readable."""
+    """The content of a reply. `value` is a score, None or `unsure`; for a pair, it is one of `BETTER`. `fault` is
+    one of `FAULTS`, or "" if the reply was readable."""
 
     value: Json = None
     reason: str = ""
@@ -76,7 +76,7 @@ def read_better(sample: Sample) -> Verdict:
 
 
 def classify_failure(why: str) -> str:
-    """Return which of `FAULTS` a failure of the endpoint is, by the error names that APIs use."""
+    """Return the fault in `FAULTS` that matches a failure of the endpoint, by the error names that APIs use."""
     text = why.lower()
     if any(name in text for name in _OVERFLOW_NAMES):
         return "overflowed"
@@ -112,8 +112,8 @@ _VERDICT_SIDES = {
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """One question to the model. `key` is a hash of the messages and the number of the sample. If `swapped`, the right
-    conversation is shown first."""
+    """One question to the model. `key` is a hash of the messages and the number of the sample. If `swapped`, the
+    right conversation is shown first."""
 
     key: str
     messages: tuple[Message, ...]
@@ -123,7 +123,7 @@ class SampleQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing to judge. `about` has every position with the same text, and `asked` the questions about it."""
+    """A thing to judge. `about` has all positions with the same text, and `asked` the questions about the thing."""
 
     criterion: str
     about: tuple[Mapping[str, str | int], ...]
@@ -173,12 +173,10 @@ def _make_asked(
 
 
 def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
-    """Combine the verdicts on a thing's questions, in the order of the questions, into its judgments.
-
-    The value is the mean score of the samples with a score. Without any score, it is None or `unsure`. A pair is
-    decided if the majorities of both orders prefer the same conversation, and is a tie if they differ. A thing is
-    unjudged if no sample could be read, and a pair also if one of its orders has no verdict.
-    """
+    """Combine the verdicts on a thing's questions, in the order of the questions, into its judgments. The value is
+    the mean score of the samples with a score. Without any score, the value is None or `unsure`. A pair is
+    decided if the majorities of both orders prefer the same conversation; if the majorities differ, it is a tie.
+    A thing is unjudged if no sample could be read. A pair is also unjudged if one of its orders has no verdict."""
     read = [one for one in verdicts if not one.fault]
     value: Json
     if thing.is_pair:
@@ -202,7 +200,8 @@ def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgmen
 
 
 def _majority(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
-    """Return the most frequent verdict in one order: "tie" if several are equally frequent, "" if there is none."""
+    """Return the most frequent verdict in one order, "tie" if several verdicts are equally frequent, or "" if there
+    is none."""
     counts = Counter(
         _VERDICT_SIDES[str(one.value)][swapped]
         for asked, one in zip(thing.asked, verdicts, strict=True)
@@ -252,11 +251,9 @@ Reply with one JSON object and nothing else, no words before or after it, no cod
 def item_messages(
     asked: Question, scale: Sequence[float], *, wanted: str = "", guideline: str = ""
 ) -> tuple[Message, ...]:
-    """Return the messages that ask for the score of a nugget, a turn or a conversation.
-
-    `wanted` is the user's need as stated by the topic, and `guideline` has additional instructions on the criterion.
-    Raises ValueError for a set of conversations and for a user turn.
-    """
+    """Return the messages that ask for the score of a nugget, a turn or a conversation. `wanted` is the user's need
+    as stated by the topic, and `guideline` has additional instructions on the criterion. Raises ValueError for a
+    set of conversations and for a user turn."""
     if len(asked.conversations) != 1:
         raise ValueError("a model judges one conversation at a time")
     told: list[dict[str, str]] = []

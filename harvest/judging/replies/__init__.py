@@ -1,3 +1,3 @@
-"""Questions to a model, each of which is asked once, and its replies, which are kept."""
+"""Questions to a model, each of which is asked only once, and the stored replies."""
 
 __all__: list[str] = []

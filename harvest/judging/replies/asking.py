@@ -1,9 +1,10 @@
-"""Questions to a model: each is asked once, several at a time, and the replies are kept in a folder of the run.
+"""Questions to a model. Each is asked only once, several at a time, and the replies are stored in a folder of the
+run.
 
-Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, one JSON object
-on each line. A reply is on disk before the next question is asked. If a command is killed, its last line may be
-incomplete; that question then counts as not asked. Files are never changed. Each command parses the kept replies anew,
-but scores are read from the layer that it writes.
+Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, one JSON
+object on each line. A reply is on disk before the next question is asked. If a command is killed, its last line may
+be incomplete; that question then counts as not asked. Files are never changed. Each command parses the stored
+replies anew, but scores are read from the layer that the command writes.
 """
 
 from __future__ import annotations
@@ -45,12 +46,13 @@ _FILE_NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
 
 class KeptReplies:
-    """An async context manager for the replies of one version of a model in one run. A reply is identified by the key
-    of its question and the number of its sample, from 0."""
+    """An async context manager for the replies of one version of a model in one run. A reply is identified by the
+    key of its question and the number of its sample, from 0."""
 
     def __init__(self, run: Path, kind: ReplyKind, author: str, version: str, redactor: Redactor) -> None:
-        """Read the kept replies and lock their folder. Raises RunError, with file and line, for replies of another
-        author or version, and if another process is asking. Raises StoreError if the folder cannot be written."""
+        """Read the stored replies and lock their folder. Raises RunError, with file and line, for replies of
+        another author or version, and if another process is asking. Raises StoreError if the folder cannot be
+        written."""
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
         self._kind = kind
         self._author, self._version, self._redactor = author, version, redactor
@@ -137,7 +139,8 @@ _MOST_FAILURES = 10
 
 
 class Question(Protocol):
-    """A question to a model. `key` is a hash of its messages, and `about` the first thing that it is asked about."""
+    """A question to a model. `key` is a hash of its messages. `about` is the first thing that the question was
+    asked about."""
 
     @property
     def key(self) -> str: ...
@@ -150,7 +153,7 @@ class Question(Protocol):
 
 
 class Reading(Protocol):
-    """The content of a reply. `fault` is the reason why it could not be read, or ""."""
+    """The content of a reply. `fault` is the reason why the reply could not be read, or ""."""
 
     @property
     def fault(self) -> str: ...
@@ -165,10 +168,10 @@ class Asking(Generic[QuestionT, ReadingT]):
     """Settings for asking a set of questions.
 
     `name` is the name of the endpoint, and `act` names the task in its prompts. `stream` is the name of the random
-    stream. The seed of a sample depends on it, on `version` (the hash of prompt and sampling), on the question and on
-    the sample's number. `tries` is the most samples of one question while replies cannot be read. `read` reads a reply.
-    `of_question` returns True for a failure that is due to the question, so that it does not count as a failure of the
-    endpoint.
+    stream. The seed of a sample depends on this name, on `version` (the hash of prompt and sampling), on the
+    question and on the number of the sample. `tries` is the largest number of samples of one question if replies
+    cannot be read. `read` reads a reply. `of_question` returns True for a failure that is due to the question and
+    so does not count as a failure of the endpoint.
     """
 
     name: str
@@ -183,8 +186,9 @@ class Asking(Generic[QuestionT, ReadingT]):
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[ReadingT]):
-    """The answers, by the key of the question. `readings` has the last replies, readable or not, and `failures` the
-    reasons why a question has no reply. `requests` counts those that were sent and answered."""
+    """The answers, by the key of the question. `readings` has the last reply to each question, readable or not.
+    `failures` has the reason for each question without a reply. `requests` counts the requests that were sent
+    and answered."""
 
     readings: Mapping[str, ReadingT]
     failures: Mapping[str, str]
@@ -245,8 +249,8 @@ async def ask_all(
 
 
 def strict_json(text: str) -> Any:
-    """Parse a reply as strict JSON. Raises ValueError for invalid JSON, repeated keys, NaN and Infinity, and
-    RecursionError if it is nested too deeply."""
+    """Parse a reply as strict JSON. Raises ValueError for invalid JSON, repeated keys, NaN and Infinity. Raises
+    RecursionError if the reply is nested too deeply."""
 
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

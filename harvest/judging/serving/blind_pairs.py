@@ -21,7 +21,7 @@ def decision_folder(sheet: Path) -> Path:
 
 
 def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
-    """Return one question for each pair. It has the pair's number and a hash of its texts, but no system."""
+    """Return one question for each pair, with the pair's number and a hash of its texts, but without a system."""
     found = []
     for one in pairs:
         text = text_hash(transcript(one.left), transcript(one.right))
@@ -40,8 +40,9 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
 
 
 def read_decided_pairs(folder: str | PathLike[str], texts: Mapping[int, str]) -> PairRows:
-    """Read the decisions made on the page. `texts` has the `text_hash` of each pair that was handed out, by its number.
-    Raises InputError if there are no decisions, and for a pair that was not handed out or had other texts."""
+    """Read the decisions made on the page. `texts` maps the number of each pair that was handed out to its
+    `text_hash`. Raises InputError if there are no decisions, and for a pair that was not handed out or had other
+    texts."""
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
         raise InputError(
             "this folder contains no decisions on pairs",
@@ -64,7 +65,7 @@ def read_decided_pairs(folder: str | PathLike[str], texts: Mapping[int, str]) ->
                         advice="give the --key that was written with these pairs",
                     )
             if judgment.criterion != _CRITERION or judgment.value not in CHOICES:
-                raise RunError(f"{str(judgment.value)[:40]!r} is not a choice", place=Place.of(folder))
+                raise RunError(f"the decision {str(judgment.value)[:40]!r} is not a choice", place=Place.of(folder))
             found[number, author] = str(judgment.value)
     if not found:
         raise InputError("this folder contains no decisions yet", place=Place.of(folder))

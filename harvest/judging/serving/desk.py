@@ -1,5 +1,5 @@
-"""The state of the judging page: each person's questions, their order, decisions and progress. People never see the
-decisions of others, only how many they have made."""
+"""The state of the judging page: each person's questions, their order, decisions and progress. People never see
+each other's decisions, only the number of decisions."""
 
 import json
 import re
@@ -78,8 +78,8 @@ class InvalidRequest(Exception):
 
 @dataclass(slots=True)
 class _Person:
-    """One person's progress. `states` has the value and note by question, and `made` the question by the id of the
-    current decision."""
+    """One person's progress. `states` has the value and note by question. `made` maps the id of each current
+    decision to its question."""
 
     order: tuple[str, ...]
     states: dict[str, tuple[Json, str]] = field(default_factory=dict)
@@ -88,12 +88,10 @@ class _Person:
 
 
 class Desk:
-    """The questions and decisions of all people who use the page.
-
-    `run` is the folder of the decisions, `version` the version of the guideline, and `seed` the seed of the orders.
-    `values` has the choices of the criteria that have choices of their own. `topics` are by id. If `adjudicating`,
-    people see the votes of others and must give a reason.
-    """
+    """The questions and decisions of all people who use the page. `run` is the folder of the decisions, `version`
+    the version of the guideline, and `seed` the seed of the orders. `values` has the choices of the criteria
+    that define their own choices. `topics` are by id. If `adjudicating`, people see each other's votes and must
+    give a reason."""
 
     def __init__(
         self,
@@ -123,7 +121,7 @@ class Desk:
             self._recall(name)
 
     def page_state(self, name: str) -> dict[str, Json]:
-        """Return everything that this person's page needs to start, or to continue after it was closed."""
+        """Return everything that this person's page needs to start, or to continue after the page was closed."""
         person = self._people[name]
         texts = {one.criterion: one.question for one in self._asked.values()}
         return {
@@ -139,12 +137,13 @@ class Desk:
         }
 
     def question(self, known: str) -> dict[str, Json]:
-        """Return a question for the page. Raises InvalidRequest if it does not exist."""
+        """Return a question for the page. Raises InvalidRequest if there is no such question."""
         return page_question(self._question(known), self._topics)
 
     def progress(self, name: str) -> dict[str, Json]:
-        """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
-        `seconds_left` is estimated from this person's recent pace. It is None until there are enough decisions."""
+        """Return this person's progress (`done`, `of`), everybody's progress (`all_done`, `all_of`), and the number
+        of people. `seconds_left` is estimated from this person's recent pace, and is None until there are enough
+        decisions."""
         person, total = self._people[name], len(self._asked)
         gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE_SECONDS]
         left = total - len(person.states)
@@ -158,8 +157,8 @@ class Desk:
         }
 
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """Record one decision, which is on disk on return. Repeating the call changes nothing. `sent` contains `id`,
-        `question`, `value` (one of the choices) and `note`. Raises InvalidRequest and StoreError."""
+        """Record one decision, which is on disk on return. Repeating the call changes nothing. `sent` contains
+        `id`, `question`, `value` (one of the choices) and `note`. Raises InvalidRequest and StoreError."""
         if set(sent) != {"id", "question", "value", "note"}:
             raise InvalidRequest(400, "a decision must have exactly id, question, value and note")
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
@@ -170,7 +169,7 @@ class Desk:
             raise InvalidRequest(400, "an adjudication needs a reason in its note")
         said = (name, question.id, value)
         if known in self._book.ids and self._known.get(known, said) != said:
-            raise InvalidRequest(409, "another decision has this id")
+            raise InvalidRequest(409, "the id of a new decision must not be in use")
         self._known[known] = said
         fresh = known not in self._book.ids
         kept = await self._book.decide(
@@ -193,8 +192,8 @@ class Desk:
         return {"progress": self.progress(name)}
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """Undo a decision of this person and restore the one before it. `sent` contains `id`, and in `undo` the id of
-        the decision. Raises InvalidRequest and StoreError."""
+        """Undo a decision of this person and restore the previous decision. `sent` contains a new `id`, and in
+        `undo` the id of the decision. Raises InvalidRequest and StoreError."""
         if set(sent) != {"id", "undo"}:
             raise InvalidRequest(400, "to undo a decision, send exactly id and undo")
         known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])
@@ -202,7 +201,7 @@ class Desk:
         if by != name and known not in self._book.ids:  # one that was taken back before a new start is forgotten
             raise InvalidRequest(404, "you have made no decision with this id")
         if self._known.get(known, (name, decision, "undo")) != (name, decision, "undo"):
-            raise InvalidRequest(409, "another decision has this id")
+            raise InvalidRequest(409, "the id of a new decision must not be in use")
         self._known[known] = (name, decision, "undo")
         await self._book.take_back(known, name, decision)
         self._recall(name)
@@ -263,7 +262,7 @@ def _decision_id(known: Json) -> str:
 
 def _shuffle_questions(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
     """Order the questions by criterion, then by conversation in a random order for this person. Questions about one
-    conversation stay together, so that it is read once."""
+    conversation stay together, so that it is read only once."""
     found: list[str] = []
     for criterion in dict.fromkeys(one.criterion for one in asked):
         groups: dict[object, list[str]] = {}

@@ -1,8 +1,9 @@
-"""The guard of the page, which accepts only known requests to its own address, from its own page, with a valid link.
+"""The guard of the page, which accepts only known requests to its own address, from its own page, with a valid
+link.
 
-It is plain ASGI around the whole application, so that it sees every kind of connection. Addresses are compared with a
-fixed list, never with one another: a name that a foreign DNS server resolves to 127.0.0.1 is not on the list. Every
-answer has the headers that isolate the page.
+The guard is plain ASGI around the whole application, so that it sees every kind of connection. Addresses are
+compared with a fixed list, never with each other: a name that a foreign DNS server resolves to 127.0.0.1 is not on
+the list. Every answer has the headers that isolate the page.
 """
 
 import asyncio
@@ -81,8 +82,8 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """An ASGI application that checks requests before it passes them to `app`. It passes on the complete body, and in
-    `harvest.person` of the scope the person who sent the request. `tokens` has the token of each person."""
+    """An ASGI application that checks requests before it passes them to `app`, together with their complete body.
+    In the scope, `harvest.person` is the person who sent the request. `tokens` has the token of each person."""
 
     app: App
     addresses: Addresses
@@ -180,7 +181,7 @@ def _header_values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes:
-    """Return the whole body, reading at most LARGEST_BODY bytes however it is sent. Raises _Refused."""
+    """Return the whole body. However it is sent, at most LARGEST_BODY bytes are read. Raises _Refused."""
     too_large = _Refused(413, f"more than {LARGEST_BODY} bytes", (b"connection", b"close"))
     for length in _header_values(scope["headers"], b"content-length"):
         if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_BODY:

@@ -1,7 +1,8 @@
-"""The questions on the page: rows of a sheet with their conversations, but without anything that reveals the system.
+"""The questions on the page: rows of a sheet with their conversations, but without anything that reveals the
+system.
 
-Trials with the same text up to a turn share a node of the conversation tree. People are asked once about a node, and
-the answer applies to all its trials.
+Trials with the same text up to a turn share a node of the conversation tree. People are asked only once about a
+node, and the answer applies to all its trials.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,10 +24,11 @@ from topics.topic import Topic
 class Question:
     """One question to people, which asks for one decision.
 
-    `id` is a hash of the text and the criterion, with 16 hexadecimal digits. `about` has the things that the question
-    decides, each as the `about` of a judgment. `conversations` are those to read: several for a set, and two with
-    `titles` if they are compared. `turn`, `speaker`, `start` and `end` are the span in question. A turn of 0 means the
-    whole conversation, and a start of -1 the whole turn. `votes` are other people's judgments, for adjudication.
+    `id` is a hash of the text and the criterion, with 16 hexadecimal digits. `about` has the things that the
+    question decides, each as the `about` of a judgment. `conversations` are to be read: several for a set, and two
+    with `titles` for a comparison. `turn`, `speaker`, `start` and `end` are the span in question. A turn of 0 means
+    the whole conversation, and a start of -1 the whole turn. `votes` are other people's judgments, for
+    adjudication.
     """
 
     id: str
@@ -55,7 +57,7 @@ Sameness = Literal["node", "words", "trial"]
 
 
 def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Sameness = "node") -> tuple[Question, ...]:
-    """Merge rows that ask the same into one question each, in the order of their first rows."""
+    """Merge rows that ask the same question into one question, in the order of their first rows."""
     trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
     sets: dict[tuple[str, str], list[Conversation]] = {}
     for one in assessed:
@@ -119,12 +121,9 @@ def _row_votes(row: Row) -> tuple[str, ...]:
 
 
 def page_question(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
-    """Return a question as the page shows it.
-
-    A text is a list of pieces, `["", text]`, or `["mark", text]` for the span in question. Positions would not do,
-    because browsers count an emoji as two characters. A conversation ends with the turn in question, since trials that
-    share it may continue differently.
-    """
+    """Return a question as the page shows it. A text is a list of pieces: `["", text]`, or `["mark", text]` for the
+    span in question. Offsets would be wrong, because browsers count an emoji as two characters. A conversation
+    ends with the turn in question, since trials that share this turn may continue differently."""
     topic = topics.get(question.topic)
     conversations: list[Json] = []
     for conversation in question.conversations:
@@ -156,6 +155,6 @@ def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: 
 
 
 def cover_reasons(text: str) -> str:
-    """Return the reasons for hiding the text at first, as in "it may contain …", or "" to show it. If the triage misses
-    a harmful text, it is shown; a false alarm costs people one key press."""
+    """Return the reasons for hiding the text at first, as in "it may contain …", or "" to show the text. If the
+    triage misses a harmful text, the text is shown; a false alarm costs people one key press."""
     return " and ".join(dict.fromkeys(flag.reason for flag in find_harms(text)))

@@ -28,11 +28,9 @@ _MOST_WAITING = 64
 
 
 class TimedConnection(H11Protocol):
-    """A connection that is closed if no complete request arrives in time.
-
-    Uvicorn would wait forever, and a few hundred such connections would block everybody else. If too many are open at
-    once, the one that has waited longest is closed.
-    """
+    """A connection that is closed if no complete request arrives in time. Uvicorn would wait forever, and a few
+    hundred such connections would block everybody else. If too many connections are open at once, the connection
+    that has waited longest is closed."""
 
     head_seconds = BODY_SECONDS
 
@@ -58,7 +56,7 @@ class TimedConnection(H11Protocol):
         return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
 
     def _watch(self) -> None:
-        """Start or stop the deadline. More bytes of the same head do not extend it."""
+        """Start or stop the deadline. Further bytes of the same head do not extend the deadline."""
         if not self.waits():
             self._stop_watching()
         elif self._deadline is None:
@@ -92,7 +90,7 @@ class _Server(uvicorn.Server):
 
 
 def bind(port: int) -> socket.socket:
-    """Return a socket on 127.0.0.1, where port 0 means any free port. Raises InputError if it cannot be used."""
+    """Return a socket on 127.0.0.1. Port 0 means any free port. Raises InputError if the port cannot be used."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -108,7 +106,8 @@ def bind(port: int) -> socket.socket:
 
 
 def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Return tokens and links by person. A token follows the `#` of its link, so no request, log or referrer has it."""
+    """Return tokens and links by person. A token follows the `#` of its link, so no request, log or referrer has
+    it."""
     tokens = {name: secrets.token_urlsafe(24) for name in people}
     return tokens, {name: f"{Addresses(port)}/#{token}" for name, token in tokens.items()}
 
@@ -152,11 +151,9 @@ _FILES = {
 
 
 def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette:
-    """Return the application: three files, and three addresses that exchange JSON.
-
-    `harvest.person` in the scope is the person who sent the request. `troubled` is called with the reason and the file
-    if a decision could not be saved. The page shows only the reason.
-    """
+    """Return the application: three files, and three addresses that exchange JSON. In the scope, `harvest.person`
+    is the person who sent the request. If a decision could not be saved, `troubled` is called with the reason
+    and the file. The page shows only the reason."""
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
 
     async def file(request: Request) -> Response:

@@ -1,1 +1,1 @@
-"""Annotation sheets: writing them, and reading them when they are filled in."""
+"""Annotation sheets: writing empty sheets and reading filled-in sheets."""

@@ -12,10 +12,8 @@ ADJUDICATION_COLUMNS = (*COLUMNS[: COLUMNS.index("value")], "votes", *COLUMNS[CO
 
 def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]:
     """Yield the rows on which people disagree, with a cell `votes` that has each person's last judgment and note.
-
-    `layers` are those of the run, oldest first. Votes are sorted by value, so that their order reveals nothing.
-    Adjudicators have no vote.
-    """
+    `layers` are the layers of the run, oldest first. Votes are sorted by value, so that their order reveals
+    nothing. Adjudicators have no vote."""
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
         if layer.kind == "human" and not layer.adjudicates:

@@ -2,7 +2,7 @@
 
 counts(…)                        the number of rows by criterion
 sheet_rows(…)                    rows without scores, so that people do not see the opinions of others
-sample_rows(rows, count, rng)    a sample of them in which every topic has its share
+sample_rows(rows, count, rng)    a sample of the rows in which every topic has its share
 write_sheet(rows, path)          a `.csv` or `.jsonl` file, by the extension of the path
 
 `harvest.judging.sheets.filled_sheet` reads the filled-in sheets.
@@ -71,11 +71,10 @@ def row_counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> d
 
 
 def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[Row]:
-    """Yield the rows of one criterion in the order of the conversations. Sets have one row for each system and topic.
-
-    `text` is the text to score, `said` the preceding turn of the other side, and `context` the text around a part of a
-    turn. A whole conversation is written as in a sheet of pairs. `trial` is the trial's number, and `id` its identity.
-    """
+    """Yield the rows of one criterion in the order of the conversations. Sets have one row for each system and
+    topic. `text` is the text to score, `said` the preceding turn of the other side, and `context` the text
+    around a part of a turn. A whole conversation is written as in a sheet of pairs. `trial` is the trial's
+    number, and `id` its identity."""
     meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in criterion.values)
     asked = {"criterion": criterion.name, "question": " – ".join(filter(None, (criterion.question, meanings)))}
     if criterion.level == "set":
@@ -139,12 +138,10 @@ def _marked_context(text: str, start: int, end: int) -> str:
 
 
 def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
-    """Return `count` of the rows, or all if there are fewer, in their order.
-
-    This is systematic sampling from a random start, over the rows sorted by topic, by system and then at random. Every
-    row is equally likely. Every topic, and nearly every system within a topic, has its share of the sample, rounded up
-    or down, so plain means of a sample estimate those of all rows.
-    """
+    """Return `count` of the rows in their order, or all rows if there are fewer. This is systematic sampling from a
+    random start, over the rows sorted by topic, by system and then at random. Every row is equally likely. Every
+    topic, and nearly every system within a topic, has its share of the sample, rounded up or down. Plain means
+    of a sample therefore estimate plain means of all rows."""
     every = list(rows)
     if count >= len(every):
         return every
@@ -160,7 +157,8 @@ def set_id(system: str, topic: str) -> str:
 
 
 def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
-    """Shuffle the conversations, with all their rows, within each criterion, to separate those of one system."""
+    """Shuffle the conversations within each criterion, to separate conversations of one system. Rows of a
+    conversation stay together."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["criterion"], row["id"]), []).append(row)

@@ -16,7 +16,7 @@ def judgment_key(judgment: Judgment) -> Key:
 
 
 def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
-    """Return the newest judgment for each thing and criterion. `layers` are those of one person, oldest first."""
+    """Return the newest judgment for each thing and criterion. All `layers` are of one person, oldest first."""
     return {judgment_key(judgment): judgment for layer in layers for judgment in layer.judgments}
 
 
@@ -33,7 +33,8 @@ def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
 
 @dataclass(frozen=True, slots=True)
 class ImportChanges:
-    """How an import differs from its author's earlier judgments. `noted` counts the judgments with only a new note."""
+    """How an import differs from its author's earlier judgments. `noted` counts judgments in which only the note is
+    new."""
 
     new: int
     changed: int
@@ -66,12 +67,10 @@ class PeopleAgreement:
 
 
 def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[PeopleAgreement, ...]:
-    """Return the agreement on each criterion: of all people, and if there are three or more, of each pair of people.
-
-    Criteria are included if at least two people judged the same thing. Intervals resample conversations, or sets of
-    conversations. `layers` are those of people, oldest first. Each person's newest judgment counts, whatever the
-    version of the guideline.
-    """
+    """Return the agreement on each criterion: of all people, and if there are three or more, of each pair of
+    people. Criteria are included if at least two people judged the same thing. Intervals resample conversations,
+    or sets of conversations. `layers` are the layers of people, oldest first. Each person's newest judgment
+    counts, whatever the version of the guideline."""
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
         if not layer.adjudicates:  # adjudicators saw the other judgments, so theirs is not agreement

@@ -23,7 +23,8 @@ from topics.identity import generator
 def assess_run(
     run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""
 ) -> list[Assessed]:
-    """Return the finished conversations with their items. Nuggets come from layers if `kept`, else they are new."""
+    """Return the finished conversations with their items. Nuggets come from layers if `kept`, and are otherwise
+    new."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     # People's scores must neither suppress a rule's score nor change the rows of a sheet.
@@ -66,11 +67,10 @@ def select_rows(
     seed: int,
     kind: str = "human",
 ) -> tuple[list[Row], int]:
-    """Return the rows of the criteria in an order drawn with `seed`, and their number before sampling.
-
-    `names` are criteria, or `all`. `sample` is the number of rows drawn for each criterion, or None for all rows.
-    Raises InputError if a criterion is unknown or not for this `kind` of scorers, and if there is nothing to score.
-    """
+    """Return the rows of the criteria in an order drawn with `seed`, and their number before sampling. `names` are
+    criteria, or `all`. `sample` is the number of rows drawn for each criterion, or None for all rows. Raises
+    InputError if there is no such criterion, if scorers of this `kind` may not score it, and if there is nothing
+    to score."""
     there = rows_by_criterion(assessed, schema, kind)
     everything = [name.casefold() for name in names] == ["all"]
     chosen = [schema[name] for name in there] if everything else [schema[name] for name in names]

@@ -25,8 +25,8 @@ _CHANGED_TRIAL = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
-    """The content of a filled-in sheet. `judgments` are the rows with a value, in the order of the file. `empty` counts
-    the rows without a value, and `notes` those among them that have a note."""
+    """The content of a filled-in sheet. `judgments` are the rows with a value, in the order of the file. `empty`
+    counts the rows without a value, and `notes` counts the rows that have a note but no value."""
 
     judgments: tuple[Judgment, ...]
     empty: int
@@ -36,12 +36,10 @@ class FilledSheet:
 def read_sheet(
     path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema, *, reasons: bool = False
 ) -> FilledSheet:
-    """Read a filled-in sheet. With `reasons`, every value needs a note.
-
-    Raises InputError, with file, line and column, for the first faulty row: an invalid value, a criterion that is
-    unknown or not for people to score, a conversation, an item or a text that is not in the recording, or a repeated
-    row. Also raises it if no row has a value.
-    """
+    """Read a filled-in sheet. With `reasons`, every value needs a note. Raises InputError, with file, line and
+    column, for the first faulty row: an invalid value; an unknown criterion or one that people may not score; a
+    conversation, an item or a text that is not in the recording; or a repeated row. Also raises InputError if no
+    row has a value."""
     by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
     keys = [one.conversation.key for one in assessed]
     named_sets = {(escape_text(key.system), escape_text(key.topic)): key for key in keys}
@@ -57,7 +55,7 @@ def read_sheet(
         criterion = _row_criterion(row, schema)
         value = _row_value(row, criterion)
         if reasons and not row.get("note"):
-            raise row.error("note", "this decision has no reason", advice="give the reason in 'note'")
+            raise row.error("note", "a decision must have a reason", advice="give the reason in 'note'")
         about: Mapping[str, str | int]
         if criterion.level == "set":
             if row.get("system"):  # sheets of the first form named it

@@ -29,7 +29,7 @@ _COMPARED_CHARACTERS = LONGEST_CELL // 2
 
 @dataclass(frozen=True, slots=True)
 class BlindPair:
-    """Two conversations on one topic. `number` counts from 1, in the order of the sheet."""
+    """Two conversations on one topic. `number` is the position of the pair in the sheet, starting at 1."""
 
     number: int
     topic: str
@@ -85,12 +85,10 @@ def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
 
 
 def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> PairRows:
-    """Read the choices. `texts` has the `text_hash` of each pair that was handed out, by its number.
-
-    If the column `annotator` is empty, the name of the file is the annotator. Raises InputError, with file, line and
-    column, for the first faulty row: an invalid choice, a pair that was not handed out, changed texts, or a pair that
-    one person judged twice. Also raises it if no row has a choice.
-    """
+    """Read the choices. `texts` maps the number of each pair that was handed out to its `text_hash`. If the column
+    `annotator` is empty, the name of the file is the annotator. Raises InputError, with file, line and column,
+    for the first faulty row: an invalid choice, a pair that was not handed out, changed texts, or a pair that
+    one person judged twice. Also raises InputError if no row has a choice."""
     found: list[Preference] = []
     seen: dict[tuple[int, str], Place] = {}
     empty = 0

@@ -3,8 +3,8 @@
 write_rows(rows, columns, path)   writes a sheet; a CSV begins with a byte order mark, or Excel would misread accents
 read_rows(path, …)                reads its rows, each cell with its position
 
-Spreadsheets execute a cell that begins with `=`, and change a cell that looks like a number, a date or a truth value.
-Text that looks so is written with an apostrophe before it, which is removed when the sheet is read.
+Spreadsheets execute a cell that begins with `=`, and change a cell that looks like a number, a date or a truth
+value. Such text is written with an apostrophe before it, which is removed when the sheet is read.
 """
 
 import re
@@ -62,8 +62,8 @@ def escape_text(text: str) -> str:
 
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
-    """Write the rows and return their number. Raises InputError for an extension other than .csv or .jsonl and for a
-    sheet too large to read back, and the errors of `recordings.log.exports.write_export`."""
+    """Write the rows and return their number. Raises InputError for an extension other than .csv or .jsonl and for
+    a sheet too large to read back, and the errors of `recordings.log.exports.write_export`."""
     as_csv = sheet_ending(path) == ".csv"
     pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
     size, count = 0, 0
@@ -88,8 +88,9 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """One row as read. `cells` are by column, without surrounding white space, and `place` is the beginning of the row.
-    `where` returns the position of the cell in a column, or that of the row if it has no such cell."""
+    """One row as read. `cells` are by column, without surrounding white space, and `place` is the beginning of the
+    row. `where` returns the position of the cell in a column. If the row has no such cell, it returns the
+    position of the row."""
 
     cells: Row
     place: Place
@@ -124,11 +125,10 @@ class SheetRow:
 
 
 def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:
-    """Yield the rows of a sheet in order. Columns not in `columns` are ignored, and those in `needed` are required.
-
-    A CSV file may be separated by commas, semicolons or tabs, have any line ends, and be UTF-8, with or without a byte
-    order mark, or UTF-16 with one. Raises InputError, with file, line and column, for any other file.
-    """
+    """Yield the rows of a sheet in order. Columns that are not in `columns` are ignored. Columns in `needed` are
+    required. A CSV file may be separated by commas, semicolons or tabs, and may have any line ends. Its encoding
+    is UTF-8, with or without a byte order mark, or UTF-16 with a byte order mark. Raises InputError, with file,
+    line and column, for any other file."""
     ending = sheet_ending(path)
     place = Place.of(path)
     data = read_bytes(
@@ -144,7 +144,7 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequenc
 
 
 def sheet_ending(path: str | PathLike[str]) -> str:
-    """Return the extension, `.csv` or `.jsonl`. Raises InputError for any other."""
+    """Return the extension, `.csv` or `.jsonl`. Raises InputError for any other extension."""
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
@@ -208,7 +208,7 @@ def _column_places(head: Sequence[Cell], name: str) -> dict[str, int]:
             raise InputError(
                 f"two columns are called {cell.text!r}",
                 place=Place(name, cell.line, cell.column),
-                advice="remove one of them",
+                advice="remove one of the columns",
             )
         if known:
             columns[known] = i

@@ -1,8 +1,9 @@
 """Split the change in a system's scores between two audits into five shares, for `harvest attribute`.
 
-The shares belong to the system, the users, the rules, the page reader and the topics. To separate them, the current
-code reads the stored pages of both audits, and the rules of both audits label every answer. Recordings cannot decide
-two cases, which are reported: answers without a stored page, and users who never said the same words in both audits.
+The five shares belong to the system, the users, the rules, the page reader and the topics. To separate the shares,
+the current code reads the stored pages of both audits, and the rules of both audits label every answer. Recordings
+cannot decide two cases: answers without a stored page, and users who never said the same words in both audits. The
+study reports these cases.
 """
 
 import math
@@ -44,8 +45,8 @@ from topics.topic import TopicSet
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Answers of one run, as the current code reads them from the stored pages. `answers` has the answers that
-    changed, by attempt and turn. `refused` has the attempts with a page that now counts as a fault. `read` and
-    `unread` are the numbers of answers with and without a readable stored page."""
+    changed, by attempt and turn. `refused` has the attempts with a page that now counts as a fault. `read` is
+    the number of answers with a readable stored page, and `unread` the number of all other answers."""
 
     answers: Mapping[AttemptId, Mapping[int, Answer]]
     refused: frozenset[AttemptId]
@@ -54,8 +55,7 @@ class Reading:
 
 
 def todays_reading(run: Run, system: str) -> Reading:
-    """Read the stored pages of one system again with the current code. Contacts no system and leaves the run
-    unchanged."""
+    """Read the stored pages of one system with the current code. Contacts no system and leaves the run unchanged."""
     answers: dict[AttemptId, dict[int, Answer]] = {}
     refused: set[AttemptId] = set()
     found, _ = read_again(run, system=system)
@@ -72,9 +72,9 @@ def todays_reading(run: Run, system: str) -> Reading:
 def decide_again(
     one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
 ) -> Conversation:
-    """Return the conversation with new `answers`, by turn, and with the decisions that `protocol` makes about them.
-    Only the answers are replaced if no protocol is given or if the recorded conversation has no decisions. Turns
-    after the one at which the protocol stops are removed."""
+    """Return the conversation with new `answers`, by turn, and with the decisions that `protocol` makes about these
+    answers. If there is no protocol, or if the recorded conversation has no decisions, only the answers are
+    replaced. If the protocol stops at an earlier turn, the later turns are removed."""
     turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in one.turns)
     if protocol is None or all(turn.route is None for turn in one.turns):
         return replace(one, turns=turns)
@@ -98,7 +98,7 @@ def _replace_answer(turn: Turn, answer: Answer | None) -> Turn:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The numbers of planned and valid trials of a system, and `lost`, the number of topics without a valid trial."""
+    """The trials of a system: `planned` and `valid` count trials, and `lost` counts topics without a valid trial."""
 
     planned: int
     valid: int
@@ -108,8 +108,9 @@ class Coverage:
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
     """The attribution of one system's changes. `each` has the shares by measure and turn. `coverage` and `reading`
-    are pairs: the earlier and the later audit. `other_users` is true if any input to the users' turns changed.
-    `cut_short` describes the losses in each audit if they could explain a difference, and is () otherwise."""
+    have one item for the earlier audit and one for the later audit. `other_users` is true if any input to the
+    users' turns changed. `cut_short` describes the losses in each audit; it is () if losses cannot explain any
+    difference."""
 
     system: str
     each: Mapping[Key, Attribution]
@@ -121,9 +122,9 @@ class AttributedSystem:
 
 @dataclass(frozen=True, slots=True)
 class AttributionStudy:
-    """The attribution of every system that two runs have in common. `settings` are the scoring settings of the later
-    audit. `contrasts` are the differences between the headers of the runs. `harness` has the two versions of each
-    software component whose version changed."""
+    """The attribution of every system that two runs have in common. `settings` are the scoring settings of the
+    later audit. `contrasts` are the differences between the headers of the runs. `harness` maps each software
+    component whose version changed to its earlier and its later version."""
 
     runs: tuple[str, str]
     systems: tuple[AttributedSystem, ...]
@@ -135,13 +136,10 @@ class AttributionStudy:
 def study_attribution(
     before: Run, after: Run, *, systems: Sequence[str] = (), measures: Sequence[Term] = ()
 ) -> AttributionStudy:
-    """Attribute the differences in scores between two audits.
-
-    `systems` names the systems to study; () means every system that both runs have. `measures` must be measures of
-    single conversations or shares of their turns; () means %useful of the first turn and ave%useful. Raises
-    InputError if the runs have no topic or no system in common, and for a measure that has no value for a single
-    conversation.
-    """
+    """Attribute the differences in scores between two audits. `systems` names the systems to study; () means every
+    system that both runs have. `measures` must be measures of single conversations or shares of their turns; ()
+    means %useful of the first turn and ave%useful. Raises InputError if the runs have no topic or no system in
+    common, and for a measure that has no value for a single conversation."""
     runs = (before, after)
     both = gather_runs(runs)
     sides = [gather_runs(run).material for run in runs]
@@ -213,7 +211,6 @@ class _Study:
         )
 
     def _cut_short(self, name: str, keys: Sequence[Key]) -> frozenset[Key]:
-        """Return the measures whose difference could be due to conversations that were cut short by failures."""
         found = set()
         for key in keys:
             measure = next(one for one in self.measures if key[0] in (one.name, one.declaration.name))
@@ -231,7 +228,7 @@ class _Study:
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
     ) -> dict[Key, Side]:
         """Return the values of one audit's trials by measure and topic. Each trial has four values: as recorded,
-        decided again by its own rules, read again, and labelled by the other rules."""
+        decided again by the audit's own rules, read again, and decided by the rules of the other audit."""
         recorded = tuple(one for one in side.finished if one.key.system == name)
         decided = tuple(decide_again(one, own, side.topics) for one in recorded)
         kept = [one for one in recorded if (one.trial_id, one.attempt) not in reading.refused]

@@ -147,7 +147,7 @@ def _effects_outside_shares(study: AttributionStudy, system: AttributedSystem) -
 
 
 def attribution_form(study: AttributionStudy, runs: Sequence[Run]) -> StudyForm:
-    """Return the printable form of the study. `runs` are the two runs that it compares."""
+    """Return the printable form of the study of two `runs`."""
     return StudyForm(
         head={
             "format": FORMAT,

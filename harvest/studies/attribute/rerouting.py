@@ -1,7 +1,7 @@
 """Repeat the decisions of a recorded conversation after its answers were read again.
 
-The recorded user turns cannot change. Decisions are therefore repeated only as long as the protocol would still have
-said the recorded words. Once it would take another path, the rest is no longer a conversation of this protocol.
+The recorded user turns cannot change. Decisions are therefore repeated only as long as the protocol would still
+have said the recorded words. Once the protocol would take another path, the later turns cannot be decided.
 """
 
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ PARTED_REASON = "read-anew"
 class Rerouted:
     """The result of repeating a conversation's decisions.
 
-    `routes` has, by turn, the decisions that changed and those whose answer was read differently. `parted` is the
-    turn after which the protocol would take another path (0 if it would not), and `because` describes that path.
-    `outcome` is the new outcome, or None if it is the recorded one. `other_rules` lists the turns at which the
-    current rules decide differently even on the recorded text.
+    `routes` has, by turn, the decisions that changed, and the decisions whose answer was read differently. `parted`
+    is the turn after which the protocol would take another path, and `because` describes that path. If the path is
+    unchanged, `parted` is 0. `outcome` is the new outcome, or None if the outcome is unchanged. `other_rules` lists
+    the turns at which the current rules decide differently even on the recorded text.
     """
 
     routes: Mapping[int, Route] = field(default_factory=dict)
@@ -76,8 +76,8 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
 
 
 def refit_evidence(route: Route, answer: Answer) -> Route:
-    """Return a recorded decision for a new text of its answer. Evidence whose quote is no longer at its recorded
-    position gets the position -1."""
+    """Return a recorded decision for a new text of its answer. If a quote is no longer at its recorded position,
+    the position becomes -1."""
     evidence = tuple(
         piece
         if piece.start < 0 or answer.text[piece.start : piece.end] == piece.quote

@@ -26,8 +26,8 @@ FOLDS = 10  # by convention
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One bin of a reliability diagram: `n` turns with a predicted breakdown probability in [low, low + 0.1).
-    `predicted` and `observed` are mean probabilities over these turns, NaN for an empty bin."""
+    """One bin of a reliability diagram, for `n` turns with a predicted breakdown probability in [low, low + 0.1).
+    `predicted` and `observed` are mean probabilities over these turns; both are NaN for an empty bin."""
 
     low: float
     n: int
@@ -36,8 +36,7 @@ class Bin:
 
 
 def dialogue_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the given files and all JSON files below the given folders. Raises InputError for a folder without JSON
-    files."""
+    """Return the given files, and all JSON files in the given folders. Raises InputError for a folder without JSON."""
     found: list[Path] = []
     for path in paths:
         inside = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
@@ -48,8 +47,8 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def annotated_dialogues(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
-    """Return the dialogues that have annotated turns. The result is empty unless both speakers have text somewhere in
-    the files, as in files that store only annotation counts. A single dialogue may have no text, because empty
+    """Return the dialogues that have annotated turns. If one speaker has no text in any of the files, the result is
+    empty, because the files then store only annotation counts. A single dialogue may have no text, because empty
     answers are annotated, too."""
     files = dialogue_files(paths)
     found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
@@ -89,8 +88,9 @@ def predict_turns(detector: Detector, dialogues: Sequence[SpokenDialogue], name:
 
 
 def cross_validate(dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0) -> Submission:
-    """Predict every annotated turn with a detector that was trained on other data. With `by="dialogue"`, the training
-    data leave out the turn's dialogue (ten folds); with `by="system"`, its system."""
+    """Predict every annotated turn with a detector that was trained on other data. With `by="dialogue"`, the
+    detector never saw the dialogue of the turn (ten folds). With `by="system"`, the detector never saw the
+    system of the turn."""
     examples = training_examples(dialogues)
     named = {dialogue.name: dialogue for dialogue in dialogues}
     if by == "system":
@@ -106,7 +106,7 @@ def cross_validate(dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", 
 
 
 def reliability_bins(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
-    """Group predictions into ten equal bins and return the mean prediction and the mean observation of each.
+    """Group predictions into ten equal bins, and return the mean prediction and the mean observation of each bin.
     `predicted` and `observed` have shape (n,), with probabilities in [0, 1]. Means of empty bins are NaN."""
     place = np.minimum((predicted * 10).astype(np.int64), 9)
     found = []

@@ -18,9 +18,10 @@ _VALUE_WIDTH = 25  # columns
 
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:
-    """Return a table, at most 80 columns wide, with a line for each measure and predictor: value, interval and n.
-    `measures` gives the order of the blocks and `rows`, which share one scope, that of the predictors. A predictor
-    without a row for a measure is omitted from its block; an undefined value is printed as `n/a`."""
+    """Return a table, at most 80 columns wide, with the value, interval and n of each measure and predictor. There
+    is a block for each measure, in the order of `measures`. All `rows` must have the same scope. A predictor
+    without a row for a measure is omitted from the block of this measure. An undefined value is printed as
+    `n/a`."""
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -52,7 +53,8 @@ def predictor_form(
     notes: Sequence[str],
     seed: int,
 ) -> StudyForm:
-    """Return the printable form of an evaluation of predictors. `study` names it, and `tables` are printed."""
+    """Return the printable form of an evaluation of predictors. `study` is its name, and `tables` its printed
+    tables."""
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:

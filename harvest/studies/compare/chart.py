@@ -18,8 +18,8 @@ _MOST_PAIRS, _MOST_TOPICS = 3, 30
 
 
 def comparison_chart(found: Comparison, *, details: bool = False) -> str:
-    """Return an SVG forest plot of all differences. With `details`, panels with each topic's contribution to the
-    first three differences follow."""
+    """Return an SVG forest plot of all differences. With `details`, additional panels show how much each topic
+    contributes to the first three differences."""
     panels = [*_difference_panels(found), *(_part_panels(found) if details else ())]
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"{', '.join(found.systems)}: differences of each pair"
@@ -44,7 +44,6 @@ def comparison_chart(found: Comparison, *, details: bool = False) -> str:
 
 
 def _difference_panels(found: Comparison) -> Iterator[IntervalPanel]:
-    """Yield one panel for all percentages, in points, and one panel for each other measure."""
     shares = [one for one in found.measures if is_percentage(one.measure)]
     if shares:
         rows = [row for one in shares for row in (_heading_row(one), *_pair_rows(one, 100.0))]
@@ -109,7 +108,6 @@ def _signed_number(value: float, scale: float) -> str:
 
 
 def _minus_signs(text: str) -> str:
-    """Replace hyphens with minus signs, which are as wide as plus signs."""
     return text.replace("-", "−")
 
 

@@ -46,12 +46,13 @@ _SESSION_NOTE = (
 class Comparison:
     """A comparison of systems in every measure.
 
-    `runs` describes the compared runs (see `harvest.studies.runs.sources`), and `contrasts` the ways in which they
-    differ. `measures` has first the comparisons over all topics and then, if requested, those of each topic type.
+    `runs` describes the compared runs (see `harvest.studies.runs.sources`), and `contrasts` the differences between
+    the runs. `measures` starts with the comparisons over all topics; comparisons by topic type follow if requested.
     `invalid` is each system's number of trials without a valid attempt, and `unplayed` its number of planned trials
-    that were not recorded; no figure includes either. `parted` describes where the conversations of each pair of
-    systems diverge. `recorded` maps each system to its run folder and to its name in that run. Systems in `selected`
-    lost trials depending on their own answers. Systems in `unlike` met users who spoke differently to another system.
+    that were not recorded. No figure includes such trials. `parted` describes where the conversations of each pair
+    of systems diverge. `recorded` maps each system to its run folder and to its name in that run. Systems in
+    `selected` lost trials depending on their own answers. Systems in `unlike` met users who spoke differently to
+    another system.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -92,12 +93,12 @@ def compare_runs(
 ) -> Comparison:
     """Compare systems over the topics that all of them tried in the same wording.
 
-    `systems` are compared in the given order; () means all systems of the runs. `measures` () means the measures that
-    `harvest score` shows by default. `by_type` repeats the comparison for each type of topic. With `guard="unseen"`,
-    intervals for topics like these allow for a kind of topic that was not sampled. `across_scoring` scores every run
-    with the first audit's settings, even if the audits differ, and `changes` override the audits' scoring settings.
-    `scored` has scores of these runs under unchanged settings, which are reused. `judges` selects whose judgments
-    SWAN and WAN use (see `measure_values`).
+    `systems` are compared in the given order; () means all systems of the runs. `measures` () means the measures
+    that `harvest score` shows by default. `by_type` repeats the comparison for each type of topic. With
+    `guard="unseen"`, intervals for topics like these allow for a kind of topic that was not sampled.
+    `across_scoring` scores every run with the first audit's settings, even if the audits differ, and `changes`
+    override the audits' scoring settings. `scored` may have scores of these runs under the audits' settings, which
+    are then reused. `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, for a measure that has no value for a single topic, and for runs
     that cannot be compared.
@@ -193,8 +194,8 @@ def compare_cells(
     guard: Guard,
     seed: int,
 ) -> MeasureComparison:
-    """Compare all pairs of systems in one measure. `cells` and `lost` have each system's values and losses. `aligned`
-    restricts cells to the common topics. `part` is a type of topic, or None for all topics."""
+    """Compare all pairs of systems in one measure. `cells` has each system's values, and `lost` its losses.
+    `aligned` restricts cells to the common topics. `part` is a type of topic, or None for all topics."""
     of = measure.declaration
 
     def extreme(low: str, high: str) -> Aligned:
@@ -240,8 +241,8 @@ def _part_systems(
 
 
 def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested systems, or all that have a valid conversation. All systems are ordered with arms before
-    their controls, which gives differences the signs of `harvest robustness`."""
+    """Return the requested systems; () means all systems that have a valid conversation. In the latter case, arms
+    come before their controls, which gives differences the signs of `harvest robustness`."""
     material = gathered.material
     silent = silent_systems(material.systems, material.finished)
     known = [name for name in material.systems if name not in silent]
@@ -267,7 +268,6 @@ def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ..
 
 
 def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
-    """Return the start times of trials in seconds, by system. Systems without recorded times are omitted."""
     found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
     for one in material.finished:
         if one.key.system in found and math.isfinite(began := unix_seconds(one.started_at)):
@@ -291,7 +291,6 @@ def _system_values(
     scored: ScoreTable | None,
     judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
-    """Return the values of the wanted measures by system, and notes. Values in `scored` are reused."""
     others = [measure for measure in wanted if measure.declaration not in trial_values.SHARES]
     known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
     names = {}  # in `scored`: settings turn `GFR` into `GFR(alpha=0.5)`; left out if several rows could be meant
@@ -313,8 +312,8 @@ def _system_values(
 
 
 def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
-    """Return the measures to compare, by name and turn, in the requested order. `%useful` without a turn is expanded
-    to every turn that has values."""
+    """Return the measures to compare, by name and turn, in the requested order. `%useful` without a turn becomes
+    one measure for every turn that has values."""
     there = dict.fromkeys(key for own in values.values() for key in own)
     last = max((key[1] or 0 for key in there), default=0)
     found: dict[Key, Measure] = {}

@@ -29,7 +29,7 @@ _MOST_NEEDED = 100_000  # more than anybody plays
 
 def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
     """Yield a sentence for each pair, a table of figures, a table of differences, and notes. With `details`, a note
-    also names the topics that drive each difference."""
+    names the topics that drive each difference."""
     for pair in found.measures[0].pairs if found.measures else ():
         yield _sentence(found, pair.first, pair.second)
     yield Text(_scope_sentence(found), style="dim")
@@ -165,7 +165,7 @@ def _legend(found: Comparison) -> Iterator[str]:
 
 
 def _assumptions(found: Comparison) -> list[str]:
-    """Return the assumptions of the intervals. An assumption about only some measures is followed by their names."""
+    """Return the assumptions of the intervals. If an assumption applies only to some measures, these are named."""
     by_part: dict[str, dict[str, None]] = {}
     for one in found.measures:
         for pair in one.pairs:
@@ -266,7 +266,7 @@ def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str
 
 
 def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
-    """Yield how much data would decide the undecided pairs if the true differences were as large as those observed."""
+    """Yield how much data would decide each undecided pair if its true difference equalled the observed difference."""
     lines = [
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures

@@ -206,8 +206,8 @@ def _tables(found: Sequence[Comparison], notes: Sequence[str]) -> Iterator[Rende
 
 
 def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Difference]]:
-    """Yield the differences from the base group and then between null pairs, measure by measure. Each item has the
-    name of the figure, the measure, the group, the group it is compared with, and the difference."""
+    """Yield the differences from the base group, and then the differences between null pairs, measure by measure.
+    Each item has the name of the figure, the measure, the two compared groups, and their difference."""
     for key in found.measures:
         for group in found.system.names:
             if (one := found.differences.get((key, group))) is not None:
@@ -219,7 +219,7 @@ def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Differ
 
 def _rows(found: Sequence[Comparison]) -> Iterator[LongRow]:
     """Yield the figures of each group, as in `harvest score`, and then the differences. `system` has the form
-    `system, group`; `other` names the group that is compared with in this form."""
+    `system, group`. In rows of differences, `other` names the second group in the same form."""
     for one in found:
         base = LongRow(study="groups", run=one.system.run.path.name, figure="group", unit="value")
         for key in one.measures:

@@ -1,7 +1,8 @@
 """Compare groups of users within runs, for `harvest simulate groups`.
 
-Each run is compared by itself. Its header lists which recorded systems are one system with several groups of users.
-Its protocol lists which groups say the same; a difference between these is due to the system's own randomness.
+Each run is compared by itself. The header of a run lists which recorded systems are one system with several groups
+of users. The protocol lists which groups say the same words; differences between these are due to the system's own
+randomness.
 """
 
 import math
@@ -38,12 +39,10 @@ _SHARES = (USEFUL, MEAN_USEFUL)
 
 @dataclass(frozen=True, slots=True)
 class GroupedSystem:
-    """A system of a run and the groups of users that it met.
-
-    `name` is the system's name, or `name@run` if several runs have the system. `names` maps each group, in the
-    audit's order, to the system's name in the recording. `nulls` lists the pairs of groups that say the same.
-    `continued` is true if sessions continue from topic to topic.
-    """
+    """A system of a run and the groups of users that it met. `name` is the system's name, or `name@run` if several
+    runs have the system. `names` maps each group, in the audit's order, to the system's name in the recording.
+    `nulls` lists the pairs of groups that say the same words. `continued` is true if sessions continue from
+    topic to topic."""
 
     name: str
     run: Run
@@ -57,9 +56,9 @@ class Comparison:
     """The groups of one system, compared with the group `base`.
 
     `figures` has score rows by measure and group. `differences` has each group's difference from the base. `nulls`
-    has the differences of null pairs, second group minus first; if the base is in a pair, it is the first. `family`
-    is the number of comparisons in the correction of p. `words` is the mean length of the user's first turn by group,
-    in `unit`, which is the unit of most conversations.
+    has the differences of null pairs, second group minus first. If a pair includes the base, the base comes first.
+    `family` is the number of comparisons in the correction of p. `words` is the mean length of the user's first
+    turn by group. `unit` is the unit of this length in most conversations.
     """
 
     system: GroupedSystem
@@ -76,8 +75,8 @@ class Comparison:
 
 
 def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
-    """Return the systems of `runs` that met several groups of users. Raises InputError for a run without groups, and
-    for a system that was played with only one group."""
+    """Return the systems of `runs` that met several groups of users. Raises InputError for a run without groups,
+    and for a system that was played with only one group."""
     found: list[tuple[str, Run, dict[str, str], bool]] = []
     for run in runs:
         own: dict[str, dict[str, str]] = {}
@@ -127,9 +126,10 @@ def compare_groups(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Compare the groups of every system with its group `base`, by default the first, in each measure. `measures`
-    must have values for single conversations; () means the usual ones. `changes` override the audit's scoring
-    settings. Raises InputError for an unknown base and for a measure without values for single conversations."""
+    """Compare the groups of every system with the group `base`, by default the first group, in each measure.
+    `measures` must have values for single conversations; () means the default measures. `changes` override the
+    audit's scoring settings. Raises InputError for an unknown base and for a measure without values for single
+    conversations."""
     found, last = [], None
     for system in systems:
         if base is not None and base not in system.names:
@@ -241,7 +241,7 @@ def _compare_group(
 
 
 def _count_unpaired(material: Material, one: str, other: str) -> tuple[int, int]:
-    """Return the number of trials with an invalid side, and the number of trials with a side that is not recorded."""
+    """Return the numbers of trials with an invalid side, and of trials with a side that is not recorded."""
     sides = (one, other)
     done = Counter((one.key.topic, one.key.trial) for one in material.finished if one.key.system in sides)
     lost = {(key.topic, key.trial) for key in material.invalid if key.system in sides}

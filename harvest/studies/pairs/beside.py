@@ -1,7 +1,7 @@
 """Print two conversations next to each other, turn by turn, and mark the words in which they differ.
 
 The conversations are printed in two columns if each column gets at least 36 characters, and otherwise one below the
-other. Differing words are coloured and underlined on a colour terminal, and enclosed in ⟦ and ⟧ elsewhere.
+other. On a colour terminal, differing words are coloured and underlined; otherwise, they are enclosed in ⟦ and ⟧.
 """
 
 import math
@@ -39,10 +39,10 @@ Span = tuple[int, int]
 class WordDifferences:
     """The differences between two texts.
 
-    `left` and `right` are the spans [start, end), in characters, that only that text has; white space is ignored.
-    `common` is 2M / (a + b) for texts of a and b words with M matching words in the same order (Ratcliff and
-    Obershelp, as in `difflib`). It is in [0, 1], or NaN if both texts are empty or too long to compare. `compared` is
-    false for texts that are too long; they have no spans.
+    `left` has the spans [start, end), in characters, that occur only in the left text, and `right` those that occur
+    only in the right text. White space is ignored. `common` is 2M / (a + b) for texts of a and b words with M
+    matching words in the same order (Ratcliff and Obershelp, as in `difflib`). It is in [0, 1], or NaN if the texts
+    are both empty or too long to compare. Texts that are too long have no spans, and `compared` is false.
     """
 
     left: tuple[Span, ...]
@@ -52,8 +52,8 @@ class WordDifferences:
 
 
 def compare_words(left: str, right: str) -> WordDifferences:
-    """Compare two texts word by word, with case. Each punctuation mark counts as a word, and so does each character
-    of a script without spaces between words."""
+    """Compare two texts word by word; upper and lower case differ. A punctuation mark counts as a word. In scripts
+    without spaces between words, each character counts as a word."""
     mine, others = list(_WORD.finditer(left)), list(_WORD.finditer(right))
     words, their = [one[0] for one in mine], [one[0] for one in others]
     if not words and not their:
@@ -262,8 +262,8 @@ def _differing_stretches(found: WordDifferences | None, side: int) -> Sequence[t
 
 
 def _answer_text(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
-    """Return the printed answer of one side. `apart` are the spans of its text that differ; `parts` are the attached
-    parts that only this answer has."""
+    """Return the printed answer of one side. `apart` has the spans of its text that differ from the other side.
+    `parts` has the attached parts that the other side's answer lacks."""
     if turn.reply is None:
         return Text("no whole reply was recorded", style="red")
     found = Text()

@@ -1,7 +1,7 @@
 """Blind pairs: conversations of two systems in the same trial of a topic, in random order and on random sides.
 
-`draw_pairs` chooses the pairs, their order and their sides. `PairKey` records which conversation is on which side and
-is stored in a file of its own.
+`draw_pairs` chooses the pairs, their order and their sides. `PairKey` records which conversation is on which side.
+The key is stored in a separate file.
 """
 
 import json
@@ -42,9 +42,9 @@ class KeptPair(StrictModel):
 
 
 class PairKey(StrictModel):
-    """The key to a sheet of blind pairs, a `harvest-pairs/1` file. `pairs` has the entries by number, `runs`
-    describes the runs (see `harvest.studies.runs.sources`), and `clusters` has the cluster of each topic that belongs
-    to one."""
+    """The key to a sheet of blind pairs, a `harvest-pairs/1` file. `pairs` has the entries by number, and `runs`
+    describes the runs (see `harvest.studies.runs.sources`). `clusters` maps topics to their clusters, without
+    topics that belong to no cluster."""
 
     format: Literal["harvest-pairs/1"]
     sheet: str
@@ -67,10 +67,10 @@ def draw_pairs(
 ) -> tuple[DrawnPair, ...]:
     """Return the pairs of conversations to be judged, in an order drawn from `seed`.
 
-    Every trial that two sides both finished gives a pair. For each two systems, each is on the left in half of the
-    pairs; if their number is odd, chance decides about the last one. `topics` restricts the topics; () means all.
-    `most` is the largest number of pairs for each two systems; these are spread as evenly as possible over the
-    topics. Raises InputError if two sides have no finished trial in common.
+    Every trial that two sides both finished gives a pair. Between any two systems, each system is on the left in
+    half of the pairs; if the number of pairs is odd, the sides of the last pair are random. `topics` restricts the
+    topics; () means all. `most` is the largest number of pairs for any two systems; these pairs are spread as
+    evenly as possible over the topics. Raises InputError if two sides have no finished trial in common.
     """
     found: list[DrawnPair] = []
     for one, other in combinations(sides, 2):

@@ -15,7 +15,7 @@ _MOST_NAMES = 8  # in a sentence; the others are counted
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A system in one run. `name` is its name, or `system@run` if several runs recorded this system."""
+    """A system in one run. `name` is the system's name, or `system@run` if several runs recorded the system."""
 
     name: str
     system: str
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPair:
-    """The valid conversations of two sides in one trial of a topic. A side without a valid attempt has None."""
+    """The valid conversations of two sides in one trial of a topic. None means that a side has no valid attempt."""
 
     topic: str
     trial: int
@@ -46,12 +46,10 @@ class ConversationPair:
 
 @dataclass(frozen=True, slots=True)
 class LabelDifference:
-    """How often the labels of one turn differ, over the `n` trials in which both sides have a label for it.
-
-    `by_labels` counts trials by their pair of differing labels. `within` has, for each side, how often two trials of
-    this side on one topic differ in the label, as a share in [0, 1] over all topics. This is the variation of one
-    system by chance. It is NaN if no topic has two labelled trials.
-    """
+    """How often the labels of one turn differ, over the `n` trials in which both sides have a label for the turn.
+    `by_labels` counts trials by their pair of differing labels. `within` shows the variation of one system by
+    chance: for each side, the share of pairs of its trials on one topic whose labels differ, in [0, 1] over all
+    topics. The share is NaN if no topic has two labelled trials."""
 
     turn: int
     n: int
@@ -60,16 +58,16 @@ class LabelDifference:
 
 
 def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
-    """Return the two sides named by `given`, in the form `A,B`. A system that several runs recorded is named
-    `system@run`, with the folder of the run, or its path if several folders have that name. Raises InputError unless
-    `given` names two different sides."""
+    """Return the two sides named by `given`, in the form `A,B`. If several runs recorded a system, its name is
+    `system@run`, where `run` is the folder of the run, or the path of the run if several folders have that name.
+    Raises InputError unless `given` names two different sides."""
     known = _sides(runs)
     cuts = [i for i, character in enumerate(given) if character == ","]
     for cut in cuts:  # names of imported systems may have commas
         left, right = given[:cut].strip(), given[cut + 1 :].strip()
         if left in known and right in known:
             if known[left] == known[right]:
-                raise InputError(f"--beside: both sides are {left!r}", allowed=_list_known(known))
+                raise InputError(f"--beside: the sides must differ, but both are {left!r}", allowed=_list_known(known))
             return known[left], known[right]
     parts = [part.strip() for part in given.split(",")]
     if len(parts) != 2 or not all(parts):
@@ -79,7 +77,9 @@ def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
     unknown = next(part for part in parts if part not in known)
     several = [name for name in known if name.rpartition("@")[0] == unknown]
     if len(several) > 1:
-        raise InputError(f"--beside: several runs recorded {unknown!r}", allowed=", ".join(several))
+        raise InputError(
+            f"--beside: {unknown!r} is ambiguous, because several runs recorded it", allowed=", ".join(several)
+        )
     raise InputError(f"--beside: no system of these runs is called {unknown!r}", allowed=_list_known(known))
 
 

@@ -30,7 +30,7 @@ def outcome_words(conversation: Conversation) -> str:
 
 
 def choice_line(choice: Choice, done: str) -> str:
-    """Describe a user's decision. `done` is the act that it chose, or its reason for leaving."""
+    """Describe a user's decision. `done` is the chosen act, or the reason for leaving."""
     found = []
     if choice.took:
         found.append(f"took the answer for {choice.took}")
@@ -51,7 +51,7 @@ def choice_line(choice: Choice, done: str) -> str:
 
 
 def fault_words(turn: WordedTurn) -> str:
-    """Describe the fault of a user turn worded by a model, and the share of the intended words that it keeps."""
+    """Describe the fault of a user turn worded by a model, and the share of the intended words in the turn."""
     from simulators.llm.faults import FAULTS  # imported late: only some runs have such turns
 
     kept = "" if turn.kept != turn.kept else f"; {100 * turn.kept:.0f}% of the words that were meant are kept"

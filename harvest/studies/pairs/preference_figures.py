@@ -151,7 +151,6 @@ def preference_form(found: PreferenceStudy) -> StudyForm:
 
 
 def _rows(found: PreferenceStudy) -> Iterator[LongRow]:
-    """Yield the preferences and judgment counts of each pair of systems, then the side biases and the agreement."""
     base = LongRow(
         study="preferences",
         run=", ".join(str(one.get("run", "")) for one in found.key.runs),

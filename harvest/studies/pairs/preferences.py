@@ -1,8 +1,9 @@
 """Estimate preferences between systems from completed sheets of blind pairs.
 
-A judgment counts 1 if the first system is preferred, 1/2 for a tie, and 0 otherwise. Judgments are averaged within a
-pair, pairs within a topic, and then topics; the estimate is about topics like these and gives no person more weight
-for judging more. Topics of one cluster are one unit of the interval and the test. Unsure judgments are only counted.
+A judgment counts 1 if the first system is preferred, 1/2 for a tie, and 0 otherwise. Judgments are averaged within
+a pair, then pairs within a topic, and then topics. The estimate is therefore about topics like these, and a person
+who judges more has no more weight. The interval and the test treat topics of one cluster as one unit. Unsure
+judgments are only counted.
 """
 
 import math
@@ -30,12 +31,12 @@ GivenJudgment = tuple[int, str, str]
 class Preferred:
     """A preference between two systems.
 
-    `value` is the preference for `first`, in [0, 1]: 1/2 means no preference, and NaN means no judgments. `by_topic`
-    has the value of each topic. `p` is two-sided, from exchanging the systems within topics; `p_corrected` is
-    corrected over all pairs of systems (Holm). `told` is true if one system is preferred: `p_corrected` is small
-    enough and the interval excludes 1/2. `judged`, `pairs`, `topics` and `clusters` count the judgments and units
-    behind the value; a topic without a cluster counts as a cluster. `wins` and `losses` are judgments for and against
-    `first`.
+    `value` is the preference for `first`, in [0, 1]: 1/2 means no preference, and NaN means no judgments.
+    `by_topic` has the value of each topic. `p` is two-sided, from exchanging the systems within topics;
+    `p_corrected` is corrected over all pairs of systems (Holm). `told` is true if one system is significantly
+    preferred: `p_corrected` is small enough, and the interval excludes 1/2. `judged`, `pairs`, `topics` and
+    `clusters` count the judgments and units behind the value; a topic without a cluster counts as a cluster. `wins`
+    are judgments for `first`, and `losses` judgments against `first`.
     """
 
     first: str
@@ -59,11 +60,8 @@ class Preferred:
 @dataclass(frozen=True, slots=True)
 class Side:
     """How often the conversation on the left is preferred, over the `decided` judgments (neither tie nor unsure).
-
-    `who` is a person, or "" for all people. `share` is a mean over pairs, in [0, 1]; it is NaN if no judgment is
-    decided. `p` is the probability of a share at least as far from 1/2 by chance, given that sides were drawn at
-    random.
-    """
+    `who` is a person, or "" for all people. `share` is a mean over pairs, in [0, 1], or NaN if no judgment is
+    decided. `p` is the probability that random sides give a share at least as far from 1/2."""
 
     who: str
     share: float
@@ -74,7 +72,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStudy:
-    """The preferences of `people` about the `handed_out` pairs in the key. Nobody judged `unjudged` of these pairs."""
+    """The preferences of `people` about the `handed_out` pairs in the key, of which `unjudged` have no judgment."""
 
     key: PairKey
     level: float
@@ -93,7 +91,7 @@ def read_key(path: str | PathLike[str]) -> PairKey:
     for number, pair in key.pairs.items():
         if not (number.isascii() and number.isdecimal()) or pair.left == pair.right:
             raise InputError(
-                f"pair {number!r} is not a number with two different systems",
+                f"pair {number!r} must have a number and two different systems",
                 place=Place(str(path)),
                 advice="restore the key as it was written",
             )
@@ -108,9 +106,9 @@ def preferences(
     level: float = 0.95,
     seed: int = 0,
 ) -> PreferenceStudy:
-    """Estimate the preferences behind the judgments `said`. `clusters` maps topics to their clusters; None means the
-    clusters of the key. `level`, in (0, 1), is the confidence level of intervals. Raises InputError if one person
-    judged a pair twice."""
+    """Estimate preferences from the judgments `said`. `clusters` maps topics to their clusters; None means the
+    clusters of the key. `level`, in (0, 1), is the confidence level of intervals. Raises InputError if one
+    person judged a pair twice."""
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:
         if who in judged.setdefault(number, {}):

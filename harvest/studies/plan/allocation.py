@@ -1,7 +1,7 @@
 """Allocate the trials of the next run to topics from a pilot, for `harvest plan --allocate`.
 
-Topics with more variable trials get more of them, which narrows the interval for these topics. The plan also
-estimates, for each topic, the probability that a trial takes a path that the pilot did not show.
+Topics whose trials vary more get more trials, which narrows the interval for these topics. The plan also estimates,
+for each topic, the probability that a trial takes a path that the pilot did not show.
 """
 
 import math
@@ -41,10 +41,11 @@ _MOST_TRIALS = 1_000_000  # trials
 class SpentTopic:
     """The allocation to one topic of the audit.
 
-    `pilot` is the number of pilot trials with a value, over all systems. `spread` is the predicted standard deviation
-    between trials. `trials` is the proposed number of trials of each system. `unseen` is the probability that the
-    next trial takes a path that its system has not yet taken on this topic, with its interval; it is NaN without a
-    pilot trial. `stop` is true if this probability and the upper end of its interval are small (see `SEEN_ENOUGH`).
+    `pilot` is the number of pilot trials with a value, over all systems. `spread` is the predicted standard
+    deviation between trials. `trials` is the proposed number of trials of each system. `unseen` is the probability
+    that the next trial takes a path that its system has not yet taken on this topic. `unseen_low` and `unseen_high`
+    are the interval of this probability. All three are NaN if the topic has no pilot trial. `stop` is true if the
+    probability and the upper end of the interval are small (see `SEEN_ENOUGH`).
     """
 
     topic: str
@@ -59,12 +60,10 @@ class SpentTopic:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """A proposed allocation of `total` trials of each system to topics.
-
-    `systems` are the pilot's systems whose variances are used. `found` is the allocation, with interval widths in the
-    measure's own units. `continued_width` is the width if equal trials are added to the pilot's trials instead.
-    `unseen` is the mean of the topics' probabilities of an unseen path, NaN if no topic has one.
-    """
+    """A proposed allocation of `total` trials of each system to topics. `systems` are the pilot's systems whose
+    variances are used. `found` is the allocation, with interval widths in the measure's own units.
+    `continued_width` is the width if each topic gets the same number of trials in addition to the pilot's
+    trials. `unseen` is the mean probability of an unseen path over topics, or NaN if no topic has a pilot trial."""
 
     audit: str
     basis: Basis
@@ -79,7 +78,8 @@ class Spending:
 
     @property
     def usual(self) -> int:
-        """The most frequent number of trials of a topic. Of equally frequent numbers, it is the largest."""
+        """The most frequent number of trials of a topic. If several numbers are equally frequent, the largest is
+        returned."""
         counts = Counter(one.trials for one in self.topics)
         return max(counts, key=lambda trials: (counts[trials], trials))
 
@@ -93,13 +93,10 @@ def plan_spending(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Spending:
-    """Propose a number of trials for each topic.
-
-    `measure` is as in `plan_difference`. `run` is the pilot. `total` is the number of trials of each system over all
-    topics; None means the audit's number. Raises InputError for a total below two trials of each topic, for a pilot
-    that has none of the audit's topics or no topic with two trials, and for sessions that continue from topic to
-    topic.
-    """
+    """Propose a number of trials for each topic. `measure` is as in `plan_difference`. `run` is the pilot. `total`
+    is the number of trials of each system over all topics; None means the audit's number. Raises InputError for
+    a total below two trials of each topic, for sessions that continue from topic to topic, and for a pilot that
+    has none of the audit's topics or fewer than two trials of every topic."""
     settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)
     topics = [topic.id for topic in audit.topics.topics]
@@ -163,8 +160,9 @@ def plan_spending(
 def _cells(
     audit: Audit, run: Run, material: Material, asked: Measure, key: Key, settings: Settings, topics: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Return pilot values of shape (systems, topics, trials), the names of the systems, and notes. The topics are the
-    audit's. So are the systems, unless the pilot has none of them; then all of its systems are used."""
+    """Return pilot values of shape (systems, topics, trials), the names of the systems, and notes. The topics are
+    the audit's topics. The systems are the audit's systems or, if the pilot has none of these, all systems of
+    the pilot."""
     tables, notes = pilot_cells(material, asked, key, settings)
     own = [one.name for one in audit.played if one.name in tables]
     systems = tuple(own or tables)
@@ -197,7 +195,7 @@ def _cells(
 
 def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
     """Estimate the probability of an unseen path for each topic, over all systems. Two conversations take the same
-    path if their user turns have the same states and their answers the same labels."""
+    path if their user turns have equal states and their answers equal labels."""
     merging = merging_named("label")
     ways: dict[str, Counter[tuple[object, ...]]] = {topic: Counter() for topic in topics}
     for one in material.finished:

@@ -1,7 +1,7 @@
 """Plan the topics and trials of a comparison: the power to find a difference of means.
 
-Components of variance come from a pilot run, from options, or from named assumptions. Each design of a grid is then
-simulated with the test of `harvest compare`, for both estimands.
+The components of variance come from a pilot run, from options, or from named assumptions. For each design of a
+grid, studies with the test of `harvest compare` are simulated under both estimands.
 """
 
 import math
@@ -55,8 +55,8 @@ class DifferenceModel:
 
     `difference` is the difference to be detected, in the measure's own units. `pairs` is the number of pairs of
     systems that share alpha. `sources` has the origin of each component: `pilot`, `stated`, `assumed` or `follows`.
-    `upper_interaction` is the upper 80% limit of the pilot's variance of systems × topics, or NaN. For %recovery,
-    `coming` is the share of trials that need recovery, of shape (topics, systems); for other measures, it is None.
+    `upper_interaction` is the upper 80% limit of the pilot's variance of systems × topics, or NaN. `coming` is, for
+    %recovery, the share of trials that need recovery, of shape (topics, systems), and None for other measures.
     """
 
     basis: Basis
@@ -112,8 +112,9 @@ class DifferenceModel:
 
     def beyond(self, own: Mix) -> Mapping[str, float]:
         """Extrapolate the numbers of topics and of trials that would have the wanted power. `topics` and `trials`
-        apply to topics like these, each with the other number as in the audit. `trials_of_these` is the number of
-        trials of each of the audit's topics, for these topics. Unreachable numbers are infinite."""
+        apply to topics like these: `topics` with the audit's number of trials, and `trials` with the audit's
+        number of topics. `trials_of_these` is the number of trials of each topic of the audit, for these topics
+        only. Numbers that cannot be reached are infinite."""
         topics, both, within = len(own), self.components.both, self.components.within
         if self.coming is not None:
             # In a ratio, trials and topics count by how many of their turns enter it.
@@ -124,7 +125,6 @@ class DifferenceModel:
         fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
 
         def enough(topics: float, variance: float) -> bool:
-            """Return true if the test finds the difference in 4 of 5 studies with these topics and this variance."""
             deviation, far = math.sqrt(variance), 0.0
             if self.guard == "unseen":  # a measure without an end near its values is assumed normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
@@ -140,8 +140,8 @@ class DifferenceModel:
         }
 
     def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
-        """Return the cheapest design with the wanted power, or None. For these topics, only designs with as many
-        topics as the audit are considered if the grid has any."""
+        """Return the cheapest design with the wanted power, or None. If the estimand is these topics, and the grid
+        has designs with the audit's number of topics, only such designs are considered."""
         own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
         return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
 
@@ -329,11 +329,11 @@ def plan_difference(
     """Plan a comparison of means.
 
     `detect` is the difference to detect, in points for percentages and otherwise in the measure's own units.
-    `measure` is a measure of single conversations or a share of turns; None means %useful of the first turn. `stated`
-    replaces components of the pilot: `mean`, and the standard deviations `between` topics, of system × topic
-    (`interaction`) and `within` topics, in points for percentages. For %recovery without a pilot, `failing` is the
-    percentage of conversations that need recovery. `topics` and `trials` are the numbers in the grid; () means half,
-    once, twice and four times the audit's numbers.
+    `measure` is a measure of single conversations or a share of turns; None means %useful of the first turn.
+    `stated` replaces components of the pilot: `mean`, and the standard deviations `between` topics, of system ×
+    topic (`interaction`) and `within` topics, in points for percentages. If %recovery is planned without a pilot,
+    `failing` is the percentage of conversations that need recovery. `topics` and `trials` are the numbers in the
+    grid; () means half, once, twice and four times the audit's numbers.
 
     Raises InputError for a measure without values for topics and for impossible components.
     """

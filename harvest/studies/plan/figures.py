@@ -54,9 +54,9 @@ PlanOf = Plan[PlannedModel[Any]]
 
 
 def plan_form(plan: PlanOf, chart: Callable[[], str] | None = None) -> StudyForm:
-    """Return the printable form of a plan, with a `harvest-plan/1` document. Its head has the figures of the audit's
-    own design and of the designs with twice its topics and twice its trials, which may lie outside the grid.
-    Undefined and infinite values are null."""
+    """Return the printable form of a plan, with a `harvest-plan/1` document. The head of the document has the
+    figures of the audit's own design, of twice its topics, and of twice its trials, even if a design is outside
+    the grid. Undefined and infinite values are null."""
     model, grid = plan.model, plan.grid
     landmarks = {
         name: {

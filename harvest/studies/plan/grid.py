@@ -1,7 +1,7 @@
 """Simulate a grid of study designs (topics × trials) under a power model.
 
-A `PowerModel` returns what studies of one design would find. The grid chooses the designs, computes their costs, and
-finds the cheapest one that suffices.
+A `PowerModel` returns what studies of one design would find. The grid chooses the designs, computes their costs,
+and finds the cheapest design that suffices.
 """
 
 import math
@@ -33,7 +33,8 @@ Simulated_co = TypeVar("Simulated_co", covariant=True)
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
     """The settings, the random seed and the pilot behind a plan. `pilots` describes the pilot run (see
-    `harvest.studies.runs.sources`), and `material` is its content. Without a pilot, they are () and None."""
+    `harvest.studies.runs.sources`), and `material` is its content. Without a pilot, `pilots` is () and
+    `material` None."""
 
     settings: Settings
     seed: int
@@ -42,8 +43,8 @@ class Basis:
 
     @property
     def observed(self) -> tuple[float, float] | None:
-        """Mean user turns and mean seconds of answering of a pilot conversation; None without a pilot. The seconds
-        are 0 if no times were recorded."""
+        """The mean number of user turns of a pilot conversation, and the mean seconds of answering; None without a
+        pilot. The seconds are 0 if no times were recorded."""
         if self.material is None:
             return None
         spoken = [one for one in self.material.finished if one.turns]
@@ -59,9 +60,9 @@ def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Setting
 
 
 def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Material]:
-    """Return the basis of a plan with the pilot `run`, and the pilot's material. Raises InputError if the pilot lost
-    trials depending on the system's answers. The remaining answers are then a selection and do not vary like the
-    answers of another run."""
+    """Return the basis of a plan with the pilot `run`, and the pilot's material. Raises InputError if the pilot
+    lost trials depending on the system's answers, because the remaining answers do not vary like the answers of
+    another run."""
     material = gather_runs(run).material
     if material.concentrations:
         raise InputError(
@@ -73,13 +74,13 @@ def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Materia
 
 
 class PowerModel(Protocol[Simulated_co]):
-    """A model of studies whose topics and systems vary like those of a pilot, or as stated."""
+    """A model of studies whose topics and systems vary as stated, or like the topics and systems of a pilot."""
 
     @property
     def basis(self) -> Basis: ...
 
     def simulate(self, mix: Mix) -> Simulated_co:
-        """Return what studies find that have the trials of each topic given by `mix`."""
+        """Return what simulated studies find with the trials of each topic given by `mix`."""
         ...
 
     def landmarks(self, own: Mix) -> Sequence[Mix]:
@@ -89,9 +90,9 @@ class PowerModel(Protocol[Simulated_co]):
 
 @dataclass(frozen=True, slots=True)
 class Design(Generic[Simulated]):
-    """One design, with its simulated power and its costs. `mix` is the number of trials of each topic. `turns` is the
-    number of user turns over all systems. `hours` is the duration at the audit's rates, NaN if the duration of a turn
-    is unknown."""
+    """A design with its simulated power and its costs. `mix` is the number of trials of each topic. `turns` is the
+    number of user turns over all systems. `hours` is the duration at the audit's rates, or NaN if the duration
+    of a turn is unknown."""
 
     mix: Mix
     power: Simulated
@@ -121,8 +122,8 @@ class Design(Generic[Simulated]):
 @dataclass(frozen=True, slots=True)
 class Grid(Generic[Simulated]):
     """The simulated designs, ordered by topics and then by trials. `systems` is the number of systems in the audit,
-    and `landmarks` are the model's designs of interest. `turns_at_most` is true if turns are the maximum that the
-    protocol allows, because no pilot shows the usual number."""
+    and `landmarks` are the model's designs of interest. `turns_at_most` is true if no pilot shows the usual
+    number of turns; turns are then the maximum that the protocol allows."""
 
     audit: str
     systems: int
@@ -136,9 +137,9 @@ class Grid(Generic[Simulated]):
         return self.landmarks[0]
 
     def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
-        """Return the design with the wanted power that has the fewest turns, or None. Of designs with equally few
-        turns, it is the one with the most power. `found` returns the power of a design. If `topics` is given, only
-        designs with this number of topics are considered."""
+        """Return the design with the fewest turns that has the wanted power, or None. Among designs with equally
+        few turns, the design with the most power is returned. `found` returns the power of a design. `topics`
+        restricts the search to designs with this number of topics."""
         enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]
         return min(enough, key=lambda one: (one.turns, -found(one.power), one.topics), default=None)
 
@@ -197,8 +198,8 @@ def _multiples(own: int, least: int) -> list[int]:
 
 def _costs(audit: Audit, observed: tuple[float, float] | None, mix: Mix) -> tuple[int, float]:
     """Return the number of user turns over all systems, and the hours of the slowest system. Systems are played at
-    the same time, but the groups of one system share its rate. Without a pilot, turns are the maximum that the
-    protocol allows, and hours are NaN if the duration of a turn is unknown."""
+    the same time, but the groups of a system share its rate. Without a pilot, turns are the maximum that the
+    protocol allows. Hours are NaN if the duration of a turn is unknown."""
     most = [audit.protocol.most_turns(topic) for topic in audit.topics.topics]
     turns = observed[0] if observed else sum(most) / len(most)
     groups = len(audit.played) // len(audit.systems)

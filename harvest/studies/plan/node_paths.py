@@ -21,8 +21,8 @@ _MOST = 6  # continuations listed in a message
 @dataclass(frozen=True, slots=True)
 class Way:
     """A continuation from a node of the tree. `branch` is the next node, or the node itself if conversations end
-    there. `title` is the printed name, and `taken` the number of trials that took this continuation. `end` is the
-    name of the ending, "" for a branch or an unknown end."""
+    there. `title` is the printed name, and `taken` the number of trials that took this continuation. `end` is
+    the name of the ending; it is "" for a branch or an unknown ending."""
 
     branch: int
     title: str
@@ -34,11 +34,12 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
     """Return the node before the last turn of a path, and the continuation that the last turn names.
 
     `ends` are the endings of the trials in the tree. `text` has turns as `harvest compare` prints them (speaker and
-    name), separated by → or ->. Its last turn may be an ending such as `■ breakdown`, or `end` if all conversations
-    that end at the node end in the same way.
+    name), separated by → or ->. The last turn may be an ending such as `■ breakdown`, or `end` if the node has only
+    one kind of ending.
 
-    Raises InputError if no conversation took the path (the message lists the nearest ones and their frequencies), if
-    every conversation that reached the node took the same continuation, and for `end` if there are several endings.
+    Raises InputError if no conversation took the path (the message lists similar paths and their frequencies), if
+    every conversation that reached the node took the same continuation, and for `end` if there are several kinds of
+    ending.
     """
     turns = [" ".join(turn.split()) for turn in _ARROW.split(text)]
     if not all(turns):
@@ -60,7 +61,7 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
         raise _unknown_path(tree, ends, node, turn)
     if len(named) > 1:
         raise InputError(
-            f"--node: after {_describe(tree, node)}, conversations end in {len(named)} ways, each of which is a branch",
+            f"--node: `{turn}` is ambiguous, as conversations end in {len(named)} ways after {_describe(tree, node)}",
             allowed=_list_ways(named),
         )
     if len(ways) < 2:

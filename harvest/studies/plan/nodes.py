@@ -1,8 +1,8 @@
 """Plan the topics and trials that identify a turn at which two systems differ: the power for one branch of a tree.
 
-The pilot's conversations are merged into a tree by label, as in `harvest compare`, which gives the behaviour of each
-topic at each turn. The share of one branch is then changed, and each design of a grid is simulated with the test of
-turns.
+The pilot's conversations are merged into a tree by label, as in `harvest compare`. The tree shows how each topic
+behaves at each turn. The share of one branch is then changed, and for each design of a grid, studies with the test
+of turns are simulated.
 """
 
 import math
@@ -45,11 +45,12 @@ _LEAST, _MOST = 0.1, 0.995  # powers from which other numbers of topics are extr
 class BranchModel:
     """A power model of one branch in a conversation tree.
 
-    `path` has the turns to the node and then the branch, named as in printed trees. `share` is the share of trials at
-    the node that take the branch, with the pilot's topics and systems weighted equally. One of the two simulated
-    systems takes the branch with `share`, the other with `changed`. `by_system` has the share of each pilot system,
-    NaN if none of its trials reached the node. `came` and `took` are the numbers of trials that reached the node and
-    that took the branch; `came_topics` is the number of topics with a trial that reached the node.
+    `path` has the turns to the node and then the branch, named as in printed trees. `share` is the share of trials
+    at the node that take the branch, with the pilot's topics and systems weighted equally. One simulated system
+    takes the branch with `share`, and the second system with `changed`. `by_system` has the share of each pilot
+    system, or NaN if none of its trials reached the node. `came` is the number of trials that reached the node, and
+    `took` the number of trials that took the branch. `came_topics` is the number of topics with a trial that
+    reached the node.
     """
 
     basis: Basis
@@ -82,9 +83,9 @@ class BranchModel:
         return grid.smallest(lambda power: power.found)
 
     def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
-        """Extrapolate a number of topics, and the trials of each, with the wanted power. z is assumed to grow with
-        the square root of the number of topics. Returns None if no design of the grid has a power from which this can
-        be extrapolated."""
+        """Extrapolate a number of topics, and a number of trials of each topic, with the wanted power. z is assumed
+        to grow with the square root of the number of topics. Returns None if no design of the grid allows this
+        extrapolation."""
         known = [one for one in grid.designs if _LEAST <= one.power.found <= _MOST]
         best = max(known, key=lambda one: one.power.found, default=None)
         if best is None:
@@ -201,16 +202,18 @@ def plan_node(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan[BranchModel]:
-    """Plan a study in which `harvest compare` identifies the turn where one of two systems takes a branch more often.
+    """Plan a study in which `harvest compare` identifies the turn where one of two systems takes a branch more
+    often.
 
     `run` is the pilot. `path` has turns as `harvest compare` prints them; its last turn is the branch, or `end` for
-    conversations that stop. `detect` is the difference between the two systems' shares of the branch, in points. One
-    system has the pilot's share; the other has a smaller share if the pilot's is above one half, and a larger one
-    otherwise. `topics` and `trials` are the numbers in the grid; () means half, once, twice and four times the
-    audit's.
+    conversations that stop. `detect` is the difference between the two systems' shares of the branch, in points.
+    The first system has the pilot's share. The second system has a smaller share if the pilot's share is above one
+    half, and otherwise a larger share. `topics` and `trials` are the numbers in the grid; () means half, once,
+    twice and four times the audit's numbers.
 
-    Raises InputError for a path that is not in the pilot, for a branch that all trials take, for a share outside 0 to
-    100%, if the pilot cannot separate variance between trials from variance between topics, and if sessions continue.
+    Raises InputError for a path that is not in the pilot, for a branch that all trials take, for a share outside 0
+    to 100%, if the pilot cannot separate variance between trials from variance between topics, and if sessions
+    continue.
     """
     settings = grids.planned_settings(audit, changes)
     alpha = round(1 - settings.level, 12)
@@ -235,7 +238,8 @@ def plan_node(
     changed = share - difference if share > 0.5 else share + difference
     if not 0 < changed < 1:
         raise InputError(
-            f"--detect: {100 * share:.1f}% take {path}, so {100 * difference:g} points from there go beyond 0 or 100%",
+            f"--detect: {100 * share:.1f}% take {path}, and {100 * difference:g} points more or fewer would "
+            "go beyond 0 or 100%",
             allowed=f"less than {100 * max(share, 1 - share):.1f} points",
         )
     nodes = node_model(
@@ -261,8 +265,8 @@ def plan_node(
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pilot:
     """The pilot's trials in one tree, with a row for each combination of topic and system that has trials. `system`
-    and `topic`, of shape (C,), are indices. `through`, of shape (C, N), counts trials by node, and `ended`, of shape
-    (C, E), counts them by ending."""
+    and `topic` have indices, of shape (C,). `through` counts trials by node, of shape (C, N). `ended` counts
+    trials by ending, of shape (C, E)."""
 
     tree: ConversationTree
     systems: tuple[str, ...]
@@ -273,7 +277,8 @@ class _Pilot:
     ends: Ends
 
     def share(self, took: Counts, node: int, system: int | None = None) -> float:
-        """Return the share of trials at a node that `took` a branch, with equal weights of topics; NaN if none came."""
+        """Return the share of trials at a node that `took` a branch, with equal weights of topics; NaN without
+        trials."""
         rows = slice(None) if system is None else self.system == system
         trials = self.through[rows, 0]
         came = float((self.through[rows, node] / trials).sum())
@@ -281,8 +286,8 @@ class _Pilot:
 
     @classmethod
     def fold(cls, finished: Sequence[Conversation], run: Run) -> Self:
-        """Merge the pilot's trials into a tree. Raises InputError if no answer has a label, and if no system has two
-        topics with several trials."""
+        """Merge the pilot's trials into a tree. Raises InputError if no answer has a label, and if no system has
+        two topics with several trials."""
         if not any(turn.label for one in finished for turn in one.turns):
             raise InputError(
                 f"{run.path}: no answer has a label by which conversations could be merged",

@@ -40,15 +40,18 @@ _LARGEST_PART = 0.995  # largest part between topics of the variance that a mean
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
-    """Return the measure to plan for, by default %useful of the first turn. Raises InputError for a measure that has
-    no value for a single trial, for a term that expands to several measures, and for a turn that the audit's protocol
-    never reaches."""
+    """Return the measure to plan for, by default %useful of the first turn. Raises InputError for a measure that
+    has no value for a single trial, for a term that stands for several measures, and for a turn that the audit's
+    protocol cannot reach."""
     term = wanted or parse(f"{USEFUL.name} S1")
     found = understand(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
     trial_values.refuse_pooled(term, one, "no single trial has a value to simulate")
     if len(found) > 1:
-        raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
+        raise InputError(
+            f"{term} stands for several measures, but a plan has one",
+            allowed=", ".join(str(each.base) for each in found),
+        )
     if one.declaration is USEFUL:
         trial_values.refuse_turn(term, one.turn, max(audit.protocol.most_turns(topic) for topic in audit.topics.topics))
         return one, (USEFUL.name, one.turn or 1)
@@ -59,10 +62,11 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
 class Pilot:
     """Components of variance estimated from a pilot run.
 
-    `mean` is the mean over topics and systems. `topic`, `both` and `trial` are the variances of topics, of systems ×
-    topics, and of trials; with one system, `both` is NaN and included in `topic`. `upper_interaction` is the upper
-    80% limit of `both`. `systems` is the number of systems with a value. For %recovery, `coming` is the share of
-    trials that need recovery, of shape (topics, systems); for other measures, it is None.
+    `mean` is the mean over topics and systems. `topic`, `both` and `trial` are the variances of topics, of systems
+    × topics, and of trials. With one system, `both` is NaN, because `topic` includes this variance.
+    `upper_interaction` is the upper 80% limit of `both`. `systems` is the number of systems with a value. `coming`
+    is, for %recovery, the share of trials that need recovery, of shape (topics, systems), and None for other
+    measures.
     """
 
     mean: float
@@ -76,9 +80,9 @@ class Pilot:
 
 
 def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
-    """Estimate the components of variance from a pilot. `where` is the run's path, for messages. Raises InputError if
-    variance between trials cannot be separated from variance between topics, because the pilot has too few topics or
-    only one trial of each."""
+    """Estimate the components of variance from a pilot. `where` is the run's path, for messages. Raises InputError
+    if the pilot has too few topics, or too few trials of a topic, to separate variance between trials from
+    variance between topics."""
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
         raise InputError(f"{where}: no trial has a value of {trial_values.key_name(key)}", advice="plan without --from")
@@ -97,8 +101,8 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
 
 
 def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> Floats:
-    """Return how often trials need recovery, of shape (topics, systems). Only topics with at least 2 trials of every
-    system are included."""
+    """Return the share of trials that need recovery, of shape (topics, systems), over topics with at least 2 trials
+    of every system."""
     key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
     needed, trials = np.zeros((2, len(topics), len(systems)))
     for column, system in enumerate(systems):
@@ -115,8 +119,8 @@ def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> 
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Return values of shape (topics, trials), NaN where missing, for each system that has any. Also returns notes,
-    including notes on lost trials."""
+    """Return values of shape (topics, trials), NaN where missing, for each system with a value, and notes, which
+    also cover lost trials."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
     shares = measure.declaration in trial_values.SHARES
@@ -162,7 +166,6 @@ def _shape(declaration: Declaration) -> Shape:
 
 
 def _required_options(declaration: Declaration) -> tuple[str, ...]:
-    """Return the options that replace a pilot. The spread within topics is not needed for a yes-or-no measure."""
     if declaration is RECOVERY:
         return ("mean", "between", "failing")
     return ("mean", "between") if _shape(declaration) == "yes or no" else ("mean", "between", "within")
@@ -181,14 +184,15 @@ def _refuse_unsplit(trial: float, why: str, where: str, declaration: Declaration
 def assumed_components(
     declaration: Declaration, key: Key, pilot: Pilot | None, stated: Mapping[str, float]
 ) -> tuple[Components, dict[str, str]]:
-    """Return the components of variance, and the origin of each: `pilot`, `stated`, `assumed` or `follows`. `stated`
-    has `mean` and the standard deviations `between`, `interaction` and `within`, which take precedence over the
-    pilot. Raises InputError if the measure's variance is unknown, and for impossible values."""
+    """Return the components of variance, and the origin of each component: `pilot`, `stated`, `assumed` or
+    `follows`. `stated` has `mean` and the standard deviations `between`, `interaction` and `within`, which
+    replace estimates of the pilot. Raises InputError if the measure's variance is unknown, and for impossible
+    values."""
     pooled, shape = declaration is RECOVERY, _shape(declaration)
     low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
         raise InputError(
-            f"--within cannot be stated for {trial_values.key_name(key)}: trials are yes or no, so it follows from "
+            f"--within cannot be stated for {trial_values.key_name(key)}: trials pass or fail, so it follows from "
             "the mean and the variance between topics",
             advice="leave it out",
         )
@@ -266,11 +270,10 @@ def refuse_difference(components: Components, difference: float, key: Key) -> No
 
 
 def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:
-    """Return the share of trials that need recovery, of shape (topics, systems), or None for measures except %recovery.
-
-    Without a pilot, the shares are drawn around `failing`, with the assumed part of the variance between topics.
-    Raises InputError if `failing` is stated where it does not apply, and if it is missing or not a percentage.
-    """
+    """Return the share of trials that need recovery, of shape (topics, systems), or None for measures except
+    %recovery. Without a pilot, the shares are drawn around `failing`, with the assumed part of the variance
+    between topics. Raises InputError if `failing` is stated where it does not apply, is missing where it is
+    needed, or is not a percentage."""
     share = stated.get("failing")
     if declaration is not RECOVERY or pilot is not None:
         if share is not None:
@@ -278,7 +281,7 @@ def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping
             raise InputError(f"--failing does not apply: {why}", advice="leave it out")
         return pilot.coming if pilot else None
     if share is None or not 0 < share <= 1:
-        raise InputError("--failing is not a percentage of conversations", allowed="above 0, at most 100")
+        raise InputError("--failing must be a percentage of conversations", allowed="above 0, at most 100")
     if share == 1:
         return np.ones((1, 1))
     weight, places = 1 / ICC - 1, (np.arange(_QUANTILES) + 0.5) / _QUANTILES

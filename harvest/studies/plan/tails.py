@@ -1,8 +1,8 @@
 """Plan the topics and trials for a tail of a score, such as CVaR(R).
 
-`harvest score` gives a tail an interval and, if the audit sets a threshold, checks it against a bound; it does not
-compare systems in it. Each design of a grid is simulated with this interval to find its width, and how often it shows
-on which side of a bound the tail lies.
+`harvest score` gives a tail an interval and, if the audit sets a threshold, checks the interval against a bound.
+Systems are not compared by their tails. For each design of a grid, this interval is simulated. The results are the
+width of the interval, and how often the interval shows on which side of a bound the tail lies.
 """
 
 import math
@@ -42,8 +42,8 @@ _ABOVE: Callable[[TailPower], float] = attrgetter("above")
 @dataclass(frozen=True, slots=True, eq=False)
 class TailsModel:
     """A power model of a tail. `distance` is the distance of the bounds from the tail, in the measure's own units.
-    `systems` has a score model for each system of the pilot, or one under "" if the components are stated. With fewer
-    topics than `least_topics`, the tail has no interval."""
+    `systems` has a score model for each system of the pilot; without a pilot, there is one model under the key
+    "". With fewer topics than `least_topics`, the tail has no interval."""
 
     basis: Basis
     tail: Measure
@@ -91,7 +91,7 @@ class TailsModel:
 
     @property
     def _bound_words(self) -> tuple[str, str]:
-        """The verdicts, `kept` or `missed`, on a bound above the tail and on a bound below it."""
+        """The correct verdict, `kept` or `missed`, on a bound above the tail, and on a bound below the tail."""
         return ("missed", "kept") if worst_end(self.tail) == "low" else ("kept", "missed")
 
     @property
@@ -203,12 +203,11 @@ def _power_cell(design: Design[TailPowers], take: Callable[[TailPower], float]) 
 
 
 def _with_intervals(powers: TailPowers) -> list[TailPower]:
-    """Return the powers of the systems that have an interval in at least half of the studies."""
     return [one for one in powers.values() if one.with_interval >= _LEAST_WITH_INTERVAL]
 
 
 def smallest_power(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
-    """Return the smallest value over systems that have an interval in most studies, or NaN without any."""
+    """Return the smallest value over systems that have an interval in most studies; NaN if there are none."""
     return min((take(one) for one in _with_intervals(powers)), default=math.nan)
 
 
@@ -232,15 +231,16 @@ def plan_tail(
     """Plan a study of a tail.
 
     `detect` is the distance of a bound from the tail, in the measure's units. `run` is a pilot, whose systems are
-    weighted equally. Without a pilot, `stated` has `mean` and the standard deviations `between` and `within` topics.
-    `topics` and `trials` are the numbers in the grid; () means half, once, twice and four times the audit's. Raises
-    InputError for a tail that can have no interval, and if the distribution of the worst scores is unknown.
+    weighted equally. Without a pilot, `stated` has `mean` and the standard deviations `between` and `within`
+    topics. `topics` and `trials` are the numbers in the grid; () means half, once, twice and four times the audit's
+    numbers. Raises InputError for a tail that can have no interval, and if the distribution of the worst scores is
+    unknown.
     """
     settings = grids.planned_settings(audit, changes)
     (tail,) = understand(measure, settings, audit.topics, load_schema(SHIPPED))
     if tail.within:
         raise InputError(
-            f"{measure}: no interval covers the worst case within topics, so none can be planned",
+            f"{measure}: no interval covers the worst case within topics, so it cannot be planned",
             allowed="the worst of all topics and trials together: without within=topics",
         )
     if run is not None and stated:

@@ -17,7 +17,7 @@ _DIGITS = 6  # the precision of a simulation
 
 @dataclass(frozen=True, slots=True)
 class Words(Generic[Simulated]):
-    """The printed text of a plan besides its answer. `advice` follows the answer, and `grounds` lists the components
+    """The printed text of a plan except its answer. `advice` follows the answer, and `grounds` lists the components
     and assumptions. `tables` has a title and a function from a design to a table cell, for each kind of figure."""
 
     advice: Sequence[str]
@@ -37,7 +37,8 @@ class Found(Protocol):
 
 
 def which_helps(topics: Found, trials: Found) -> str:
-    """Return which of `topics` and `trials` gives more power when doubled, or `either` if they are too close."""
+    """Return `topics` or `trials`, whichever gives more power when doubled, or `either` if the powers are too
+    close."""
     far = topics.found - trials.found
     if math.isnan(far):
         return "trials" if math.isnan(topics.found) and not math.isnan(trials.found) else "either"
@@ -47,7 +48,8 @@ def which_helps(topics: Found, trials: Found) -> str:
 
 
 def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
-    """Describe the cheapest design. `finds` is a verb phrase such as `names it`, and `shares` the shares of studies."""
+    """Describe the cheapest design. `finds` is a verb phrase such as `names it`, and `shares` a text with its
+    powers."""
     cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
     return (
         f"{design} is the cheapest design below that {finds} in 4 studies of 5 ({shares}; "

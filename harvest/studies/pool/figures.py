@@ -24,8 +24,8 @@ _MOST_PLACES = 20
 
 
 def _count_rows(entities: Sequence[Entity], words: Sequence[PooledText]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield, for entities and for each criterion, its name and four counts. The counts are distinct items, judged
-    items, occurrences, and judged occurrences. The name is "" for entities."""
+    """Yield a name and four counts for entities, under the name "", and for each criterion. The counts are distinct
+    items, judged items, occurrences, and judged occurrences."""
     judged = [one for one in entities if one.judged]
     yield (
         "",
@@ -90,8 +90,8 @@ def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
 
 
 def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[PooledText]) -> Iterator[Row]:
-    """Yield a sheet row for each item, with at most 20 of the turns in which it occurs. A turn is written `SYSTEM
-    TOPIC TRIAL:TURN`, with the name of the run before it if there are several runs."""
+    """Yield a sheet row for each item, with at most 20 of the turns in which the item occurs. A turn is written
+    `SYSTEM TOPIC TRIAL:TURN`; with several runs, the name of the run comes first."""
     names = run_names([run.recorded for run in runs])
     names = names if len(names) > 1 else ("",)
     for entity in entities:

@@ -35,9 +35,10 @@ _SUPPORT_VALUES = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "part
 
 @dataclass(frozen=True, slots=True)
 class HeldFigure:
-    """A system's mean recall: the mean over topics of each topic's mean over conversations, in [0, 1]. `value` is NaN
-    if no conversation has a value. `n` is the number of conversations with a value and `topics` the number of their
-    topics. `unassigned` is the number of valid conversations in which some nugget of the topic was not assigned."""
+    """A system's mean recall, in [0, 1]: conversations are averaged within a topic, and then topics. `value` is NaN
+    if no conversation has a value. `n` is the number of conversations with a value and `topics` the number of
+    their topics. `unassigned` is the number of valid conversations in which some nugget of the topic was not
+    assigned."""
 
     system: str
     reading: str

@@ -143,7 +143,7 @@ def _outcome_text(one: NotedCase) -> str:
 
 
 def _cut_text(text: str, words: Sequence[str]) -> str:
-    """Return a text on one line. A long text is cut to the part around the first of `words`, or to its beginning."""
+    """Return a text on one line. A long text is cut to the part around the first of `words`, or else to its start."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST_TEXT:
         return printable(line, line=True)
@@ -157,7 +157,7 @@ def _cut_text(text: str, words: Sequence[str]) -> str:
 def findings_form(
     probed: ProbeFindings, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
 ) -> StudyForm:
-    """Return the printable form of the findings. `rows` are the figures, and `level` is the confidence level of their
+    """Return the printable form of the findings. `rows` are the figures, and `level` is the confidence level of
     intervals. `wanted` names the measures in the tables; () means all."""
     notes, run = omission_notes(probed), ", ".join(run_names(runs))
 
@@ -175,8 +175,8 @@ def findings_form(
 
 
 def answers_form(study: StudyForm, probed: ProbeFindings, noted: Sequence[NotedCase]) -> StudyForm:
-    """Return the study with a list of answers. Its head gets every answer that counts, and its tables are replaced by
-    the printed list."""
+    """Return the study with a list of answers. Every answer that counts is added to the head of the document, and
+    the printed list replaces the tables."""
 
     def lines(width: int) -> Iterator[Text]:
         for line in case_lines(noted):

@@ -21,9 +21,9 @@ class NotedCase:
     """A case with its turns and the words that decided it.
 
     `user` is the probe's name in the protocol. The case began with the user turn `asked`, which has `act`, the text
-    `said` and the answer `reply`; turn number `turn` has the `answer` that settles it. `before` is the verdict on the
-    previous answer (for consistency, on `reply`), and `verdict` is the verdict on `answer`. `right` and `wrong` are
-    the words in the answer that decided it.
+    `said` and the answer `reply`. The `answer` in turn number `turn` settles the case. `before` is the verdict on
+    the previous answer (for consistency, on `reply`), and `verdict` is the verdict on `answer`. `right` and `wrong`
+    are the words in the answer that decided the case.
     """
 
     key: TrialKey
@@ -44,8 +44,8 @@ class NotedCase:
 @dataclass(frozen=True, slots=True)
 class ConversationFindings:
     """The findings in one conversation. `skipped` and `unreached` list steps of the plan. `unread` is the number of
-    turns after a wrapper restarted the conversation. `fault` says why the conversation does not follow its plan, and
-    is "" if it does."""
+    turns after a wrapper restarted the conversation. `fault` says why the conversation does not follow its plan,
+    or is ""."""
 
     key: TrialKey
     noted: tuple[NotedCase, ...] = ()
@@ -119,8 +119,8 @@ def _probes_of_run(run: Run) -> tuple[Probe, ...]:
 def conversation_findings(
     conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
 ) -> ConversationFindings:
-    """Return the findings of the run's probes in one valid conversation. `traits` are the traits of its users, such
-    as their group."""
+    """Return the findings of the run's probes in one valid conversation. `traits` are the traits of the
+    conversation's users, such as their group."""
     key = conversation.key
     noted: list[NotedCase] = []
     skipped: list[str] = []

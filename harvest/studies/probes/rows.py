@@ -52,8 +52,9 @@ _NEVER_UNDECIDED = ("answered(justify)",)
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Counts for one measure, of shape (topics, trials), with NaN for trials that are not valid. `yes` is out of
-    `asked`, and `undecided` is out of `cases`."""
+    """Counts for one measure, of shape (topics, trials), with NaN for trials that are not valid. `yes` counts the
+    cases decided as yes, and `asked` all decided cases. `undecided` counts the undecided cases among all
+    `cases`."""
 
     yes: Floats
     asked: Floats
@@ -86,8 +87,8 @@ def measure_family(measure: str) -> str:
 
 
 def probe_rows(probed: ProbeFindings, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
-    """Return the score rows of every system: overall, by fact (in `entity`), and by topic. All systems have the same
-    measures. `level`, in (0, 1), is the confidence level of intervals. With `whole`, only the overall rows are
+    """Return the score rows of every system: overall, by fact (in `entity`), and by topic. All systems have the
+    same measures. `level`, in (0, 1), is the confidence level of intervals. With `whole`, only overall rows are
     returned."""
     measures = _occurring_measures(probed)
     most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
@@ -118,8 +119,8 @@ def probe_rows(probed: ProbeFindings, *, level: float = 0.95, whole: bool = Fals
 
 
 def _occurring_measures(probed: ProbeFindings) -> tuple[str, ...]:
-    """Return the measures that occur, in the order of the tables and then by number. d' and c are included if the
-    user challenged an answer."""
+    """Return the measures that occur, in the order of the tables and then by number. If the user challenged an
+    answer, d' and c are included."""
     seen = {note.case.measure for one in probed.found for note in one.noted}
     if seen & {"kept(right)", "kept(wrong)"}:
         seen |= {D_PRIME, CRITERION}
@@ -199,7 +200,7 @@ class _Grid:
         return f"undecided: {unclear:.0f}, which {where}; all taken as no or as yes: {low:.4f} to {high:.4f}"
 
     def _units(self, part: _RowScope) -> tuple[list[str], bool]:
-        """Return the names of the units of resampling, and true if they are trials, as for a single topic."""
+        """Return the names of the resampled units, and true if the units are trials, as for a single topic."""
         if len(part.rows) == 1:
             return [str(trial) for trial in self._trials], True
         return [self._topics[row].id for row in part.rows], False

@@ -90,7 +90,7 @@ def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
     """Yield each arm's figure and its difference from the control, the spread over arms, and what each arm changed.
-    `system` has the form `system, arm`; `other` names the control or, in the last rows, the other system."""
+    `system` has the form `system, arm`. `other` names the control; in the last rows, it names the second system."""
     for one in found:
         for measure in one.measures:
             yield from _measure_rows(one, measure)
@@ -216,8 +216,8 @@ def factor_sentence(one: FactorEffects, study: FactorStudy) -> str:
 
 
 def factor_tables(study: FactorStudy | None) -> Iterator[RenderableType]:
-    """Yield a sentence and a table of effects for every system, pair of systems and measure. Yields nothing if the
-    run has no factors."""
+    """Yield a sentence and a table of effects for every system, pair of systems and measure. Without factors,
+    yields nothing."""
     if study is None:
         return
     for one in study.effects:

@@ -1,8 +1,8 @@
 """Estimate main effects and interactions of a run's factors, for `harvest robustness`.
 
-Factors come from the audit. The group of users is a factor if the audit names groups. The arm is a factor, too, if
-the audit names groups and arms but no factors. Effects are estimated for each system and for the difference between
-each pair of systems.
+Factors come from the audit. If the audit names groups, the group of users is a factor. If the audit names groups
+and arms but no factors, the arm is a factor, too. Effects are estimated for each system and for the difference
+between each pair of systems.
 """
 
 import math
@@ -45,12 +45,9 @@ class FactorEffects:
 
 @dataclass(frozen=True, slots=True)
 class FactorStudy:
-    """All effects of a run's factors.
-
-    `levels` has the levels of each factor; the first one is the reference. `family` is the number of effects in the
-    correction of p, and `level` is the confidence level of intervals. `left_out` explains systems and pairs without
-    effects.
-    """
+    """All effects of a run's factors. `levels` has the levels of each factor; the first one is the reference.
+    `family` is the number of effects in the correction of p, and `level` is the confidence level of intervals.
+    `left_out` explains systems and pairs without effects."""
 
     levels: Levels
     effects: tuple[FactorEffects, ...]
@@ -60,8 +57,8 @@ class FactorStudy:
 
 
 def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
-    """Estimate the effects of the factors. Returns None if arms are the only factor, because the differences between
-    arms then show the same."""
+    """Estimate the effects of the factors. Returns None if arms are the only factor, because the differences
+    between arms then give the same information."""
     played: dict[str, dict[Combination, tuple[ArmedSystem, str]]] = {}
     levels: dict[str, Sequence[str]] = dict(armed.factors)
     audience = tuple(dict.fromkeys(system.group for system in armed.systems if system.group))
@@ -112,8 +109,8 @@ _PlayedArms = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
 def _reason_withheld(armed: Armed, one: _PlayedArms, other: _PlayedArms | None) -> str:
-    """Return why a system or pair is omitted, or "" if it is not. It is omitted if losses depend on a system's
-    answers, or if users spoke differently to the two systems."""
+    """Return why a system or pair is omitted, or "". The reasons are losses that depend on a system's answers, and
+    users who spoke differently to the two systems."""
     if other is None:
         found = armed.material.withholding([system.names[arm] for system, arm in one.values()])
         return found[0].sentence if found else ""

@@ -138,12 +138,10 @@ def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
 
 
 def _has_common_figures(measure: MeasureOverArms) -> bool:
-    """Return true if the difference of some arm is over fewer trials than the arm's own figure."""
     return any(map(measure.elsewhere, measure.differences))
 
 
 def _arms_with_words(found: Robustness) -> tuple[str, ...]:
-    """Return the arms for which changed words are informative. Arms that only change how users act are omitted."""
     return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
 
 

@@ -26,9 +26,10 @@ class RankedPair:
 
     `found` is the comparison, with interactions corrected over all pairs, arms and measures (Holm). The chance of
     error is shared by all `pairs` of systems. `good` is the good end of the measure. `estimand` is whether the
-    preferences of arms hold for topics like these or only for these topics. `first` and `second` have the arms in
-    which that system is better (higher, if neither end is good), starting with the clearest; both are () unless each
-    system is better in some arm.
+    preferences of arms hold for topics like these or only for these topics. `first` has the arms in which the first
+    system is better, starting with the clearest, and `second` the arms in which the second system is better; both
+    are () unless each system is better in some arm. If neither end of the measure is good, the higher value counts
+    as better.
     """
 
     key: Key
@@ -43,8 +44,8 @@ class RankedPair:
 
     @property
     def depends(self) -> Depends:
-        """`which` if the better system depends on the user, `how much` if only the difference does, or "" if neither
-        is found."""
+        """`which` if the better system depends on the user, `how much` if only the difference depends on the user,
+        or ""."""
         if self.first:
             return "which"
         return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""
@@ -64,7 +65,7 @@ class RankedPair:
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     """Compare every pair of systems that were played in the same arms, in every measure. Returns () if there is no
-    such pair. A pair is omitted if a system's losses depend on its answers, or if the users of an arm spoke
+    such pair. A pair is omitted if losses depend on a system's answers, or if the users of an arm spoke
     differently to the two systems."""
     pairs = [both for both in _pairs(armed) if not _reason_withheld(armed, both)]
     found = {
@@ -104,7 +105,6 @@ def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
 
 
 def _reason_withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
-    """Return why a pair is omitted, or "" if it is not."""
     one, two = both
     each = (armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
     return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))

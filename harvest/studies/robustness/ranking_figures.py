@@ -53,8 +53,8 @@ def ranking_sentence(one: RankedPair) -> str:
 def ranking_tables(
     pairs: Sequence[RankedPair], found: Sequence[Robustness], unranked: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
-    """Yield a sentence and a table of arms for every pair and measure, and the agreement between rankings. The
-    agreement is shown for three or more systems. `unranked` explains omitted pairs."""
+    """Yield a sentence and a table of arms for every pair and measure. For three or more systems, the agreement
+    between rankings follows. `unranked` explains omitted pairs."""
     for one in pairs:
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")
@@ -100,8 +100,8 @@ def _arm_table(one: RankedPair) -> Table:
 
 
 def _agreements(found: Sequence[Robustness]) -> dict[str, dict[str, float]]:
-    """Return Kendall's tau-b between the order of systems in each arm and in the control, by measure. Returns {} for
-    fewer than three systems and for systems with different arms."""
+    """Return Kendall's tau-b between the order of systems in each arm and in the control, by measure. Returns {}
+    for fewer than three systems and for systems with different arms."""
     if len(found) < 3 or any(one.system.names.keys() != found[0].system.names.keys() for one in found):
         return {}
     agreements: dict[str, dict[str, float]] = {}
@@ -123,8 +123,8 @@ def _size_words(one: RankedPair, arm: str) -> str:
 
 
 def ranking_entries(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON entries of each pair other than figures: how it depends on the user, and which system each arm
-    prefers."""
+    """Yield the JSON entries of each pair that are not figures: how the ranking depends on the user, and which
+    system each arm prefers."""
     for one in pairs:
         yield {
             "system": one.found.first,
@@ -140,7 +140,8 @@ def ranking_entries(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
 
 
 def ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Iterator[LongRow]:
-    """Yield the difference between systems in each arm, for both estimands, and how far it is from the control's."""
+    """Yield the difference between systems in each arm, for both estimands, and its distance from the control's
+    difference."""
     for one in pairs:
         name, turn = one.key
         common: dict[str, Any] = {"study": "robustness", "run": run, "trials": trials, "measure": name, "turn": turn}

@@ -39,11 +39,9 @@ _ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on ev
 
 @dataclass(frozen=True, slots=True)
 class OpeningChange:
-    """How much an arm changed the users' first turns.
-
-    `openings` is the number of matched openings, and `other` the number with a different text than in the control.
-    `words` is the mean share of words that differ, in [0, 1]; it is NaN without an opening.
-    """
+    """How much an arm changed the users' first turns. `openings` is the number of matched openings, and `other` the
+    number of openings whose text is not that of the control. `words` is the mean share of words that differ, in
+    [0, 1]; it is NaN without openings."""
 
     openings: int
     other: int
@@ -52,11 +50,9 @@ class OpeningChange:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """The behaviour of users in the valid conversations of an arm.
-
-    `turns` is the mean number of user turns, NaN without a conversation. `acts` are shares of user turns and `ends`
-    are shares of conversations, both in order of frequency.
-    """
+    """The behaviour of users in the valid conversations of an arm. `turns` is the mean number of user turns; it is
+    NaN without conversations. `acts` are shares of user turns and `ends` are shares of conversations, both
+    ordered by frequency."""
 
     conversations: int
     turns: float
@@ -69,14 +65,15 @@ class MeasureOverArms:
     """One measure in every arm of a system.
 
     `figures` has each arm's figure as in `harvest score` (NaN without a value), and `topics` its number of topics.
-    `differences` has each arm's difference from the control over their matched trials, with both figures over these
+    `differences` has each arm's difference from the control, computed, like the compared figures, over matched
     trials; p is corrected over all arms and measures (Holm). `spread` is the variance component of arms over topics
-    like these, without chance. Its interval starts at 0 unless some arm is found to differ, so that the two agree.
+    like these, without chance. Unless some arm is found to differ, its interval starts at 0, so that both results
+    agree.
 
-    `worst` is the arm farthest below the control (above it, if low is good) over matched trials. It is the control if
-    no arm is below it, and "" if no arm differs or has a value. `apart` is the worst arm's difference from the
-    control; `interval` allows for having chosen the worst arm. Both are undefined if the control is the worst, and if
-    sessions continue from topic to topic.
+    `worst` is the arm farthest below the control (above the control, if low is good) over matched trials. If no arm
+    is below the control, `worst` is the control. If no arm differs or has a value, it is "". `apart` is the worst
+    arm's difference from the control, and `interval` allows for having chosen the worst arm. Both are undefined if
+    the control is the worst, and if sessions continue from topic to topic.
     """
 
     key: Key
@@ -94,7 +91,8 @@ class MeasureOverArms:
         return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
-        """Return true if an arm's difference is not that of the printed figures, because trials are missing."""
+        """Return true if trials are missing, so that an arm's difference is not the difference of the printed
+        figures."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
             abs(one.other - self.figures[arm]) > _ROUNDING or abs(one.base - self.figures[control]) > _ROUNDING
@@ -103,12 +101,10 @@ class MeasureOverArms:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """One system in all its arms.
-
-    `flips` compares the first answers of each arm with those of the control. `behaviour` covers the control and the
-    arms with other users; it is {} if there are no such arms. `family` is the number of differences in the correction
-    of p. `invalid` is the number of trials without a valid attempt, which are in no figure.
-    """
+    """One system in all its arms. `flips` compares the first answers of each arm with the first answers of the
+    control. `behaviour` covers the control and the arms with other users; without such arms, it is {}. `family`
+    is the number of differences in the correction of p. `invalid` is the number of trials without a valid
+    attempt, which no figure includes."""
 
     system: ArmedSystem
     settings: Settings

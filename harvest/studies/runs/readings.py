@@ -1,10 +1,10 @@
 """Compare how runs got their answers from systems: which versions of Harvest, site files and settings they used.
 
 Two runs of one assistant can differ because the assistant changed, or because its answers were read differently.
-Recordings have the versions of Harvest that read pages, whether pages were read again later, hashes of the files that
-a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the rules
-that gave labels. Equal versions do not prove that pages were read alike, and different versions do not prove that
-they were read differently; `harvest reread` shows this for stored pages.
+Recordings have the versions of Harvest that read pages, whether pages were read again later, hashes of the files
+that a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the
+rules that gave labels. Equal versions do not prove that pages were read alike, nor do different versions prove that
+pages were read differently. For stored pages, `harvest reread` shows whether they were.
 """
 
 import json
@@ -26,12 +26,10 @@ from topics.yaml_values import Loc
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference between runs, or within one run.
-
-    `what` is `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
-    `reading`, `rules`, `gold` or `judgments`. `said` is a printed sentence. `by_run` has the value in each run, by
-    the run's name; it has a single entry if a run differs within itself.
-    """
+    """A difference between runs, or within one run. `what` is `invalid`, `topics`, `topic`, `attributes`,
+    `protocol`, `users`, `groups`, `trials`, `system`, `model`, `reading`, `rules`, `gold` or `judgments`. `said`
+    is a printed sentence. `by_run` has the value in each run, by the run's name; for a difference within one
+    run, there is a single entry."""
 
     what: str
     said: str
@@ -50,11 +48,9 @@ _RULE_PATTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the answers of a run were read.
-
-    `versions` are the versions of Harvest that recorded the run. `again` is the version that read its pages again, or
-    "". `only` is the one system whose pages were read again, or "" if all were.
-    """
+    """How the answers of a run were read. `versions` are the versions of Harvest that recorded the run. `again` is
+    the version that read the stored pages again, or "". `only` is the system whose pages were read again; ""
+    means all."""
 
     versions: tuple[str, ...]
     again: str = ""
@@ -92,7 +88,8 @@ def reading_of(run: Run) -> Reading:
 
 
 def reread_sentence(run: Run) -> str:
-    """Say which parts of the answers in `run` changed when they were read again, or return "" if nothing changed."""
+    """Say which parts of the answers in `run` changed when the pages were read again. Returns "" if nothing
+    changed."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread" or not source.get("changed"):
         return ""
@@ -124,7 +121,6 @@ def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
-    """Map each system whose answers are read from pages to the names of its runs."""
     found: dict[str, list[str]] = {}
     for name, run in named.items():
         for system, definition in run.header.systems.items():
@@ -162,7 +158,7 @@ def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[s
 
 
 def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield kinds of rules with different versions. A rule gets a new version if it could label some answer
+    """Yield kinds of rules with different versions. Rules get a new version if they could label some answer
     differently."""
     versions: dict[str, dict[str, list[str]]] = {}
     for name, run in named.items():
@@ -188,18 +184,18 @@ _Model = TypeVar("_Model", bound=StrictModel)
 
 
 def recorded_audit(run: Run) -> Mapping[str, Any]:
-    """Return the resolved audit of a run, or {} if it was recorded without one."""
+    """Return the resolved audit of a run, or {} if the run was recorded without an audit."""
     return run.header.audit if isinstance(run.header.audit, dict) else {}
 
 
 def recorded_scoring(run: Run) -> dict[str, Any]:
-    """Return the audit's scoring settings. Raises InputError, with a place in `run.json`, if they are invalid."""
+    """Return the audit's scoring settings. Raises InputError, with a place in `run.json`, for invalid settings."""
     found = recorded_audit(run).get("scoring") or {}
     return _validate(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
 
 
 def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
-    """Return the audit's thresholds. Raises InputError, with a place in `run.json`, if they are invalid."""
+    """Return the audit's thresholds. Raises InputError, with a place in `run.json`, for invalid thresholds."""
     found = recorded_audit(run).get("thresholds") or ()
     return tuple(_validate(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
 
@@ -224,8 +220,8 @@ Change = tuple[str, Mapping[str, Json]]
 
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
-    """Yield the innermost parts in which JSON values differ, each with its path and its value in each run. `values`
-    are keyed by the name of the run. Objects, and lists of equal length, are compared item by item. A null value
+    """Yield the innermost parts in which JSON values differ, each with its path and its value in each run. The keys
+    of `values` are names of runs. Objects, and lists of equal length, are compared item by item. A null value
     counts as a missing key."""
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):

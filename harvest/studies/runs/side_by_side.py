@@ -1,7 +1,7 @@
 """Find the differences between runs that are scored together, such as two audits of one assistant.
 
-Figures are compared only over topics that every run tried in the same wording; other topics are omitted from all
-runs. One set of scoring settings applies to all runs. Other differences are reported and change no figure.
+Figures are compared only over topics that every run tried in the same wording; all other topics are omitted. One
+set of scoring settings applies to all runs. Further differences are reported but change no figure.
 """
 
 import shlex
@@ -29,15 +29,15 @@ _MOST_NAMES = 5  # in a sentence; the others are counted
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The differences between runs. `left_out` has the topics that are in no figure, because not every run tried them
-    in the same wording. `contrasts` has all differences between and within the runs."""
+    """The differences between runs. `left_out` has the topics that no figure includes, because not every run tried
+    them in the same wording. `contrasts` has all differences between and within the runs."""
 
     left_out: frozenset[str] = frozenset()
     contrasts: tuple[Contrast, ...] = ()
 
 
 def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a name for each run: its folder, or its path if several folders have this name."""
+    """Return a name for each run: the name of its folder, or its path if several folders have the same name."""
     folders = Counter(run.path.resolve().name for run in runs)
     return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
 
@@ -59,8 +59,8 @@ def refuse_twice(runs: Sequence[Run]) -> None:
 
 
 def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
-    """Return the attempts that have a recorded start. Two plays of one audit differ in their start times even if
-    every text is the same."""
+    """Return the attempts that have a recorded start. Two plays of one audit have different start times even if all
+    texts are equal."""
     return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
 
 
@@ -72,8 +72,8 @@ def find_contrasts(
     layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
 ) -> SideBySide:
     """Find the differences between `runs`. `changes` override the audits' scoring settings. `judged` means that a
-    gold table is given, so that the runs' own gold is not compared. `layers_of` returns the judgments of a run.
-    Raises InputError if the runs have no topic in common, and if their audits score in different ways."""
+    gold table is given, so that the gold of the runs is not compared. `layers_of` returns the judgments of a
+    run. Raises InputError if the runs have no topic in common, and if their audits score in different ways."""
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
         return SideBySide(contrasts=tuple(readings.reading_contrasts(named)))
@@ -162,8 +162,7 @@ def _left_out_topics(
 
 
 def _silent_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield a contrast for each run with systems that have no valid trial, because no figure shows that they are
-    missing."""
+    """Yield a contrast for each run with systems that have no valid trial, because no figure shows such systems."""
     for name, run in named.items():
         silent = silent_systems((one.key.system for one in run.conversations), run.finished)
         if silent:
@@ -288,7 +287,8 @@ def _gold_contrasts(
     topics: set[str],
     layers_of: Callable[[Run], Sequence[Layer]],
 ) -> Iterator[Contrast]:
-    """Yield differences in gold. All runs share one table with the entries of every run; the newest judgment wins."""
+    """Yield differences in gold. All runs share one table with the entries of every run; newer judgments replace
+    older ones."""
     tables = {name: gold_table(layers_of(run), known.get(name)) for name, run in named.items()}
     entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
     counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
@@ -309,7 +309,8 @@ def _gold_contrasts(
 
 
 def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
-    """Yield differences in who judged. Judgments by rules are ignored, because they are computed again for all runs."""
+    """Yield differences in who judged. Judgments by rules do not count, because the rules are applied again to all
+    runs."""
     authors = {
         name: sorted({f"{one.kind}:{one.author}" for one in layers_of(run) if one.kind in ("human", "model")})
         for name, run in named.items()
@@ -331,7 +332,8 @@ def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> li
 
 
 def none_valid(systems: Sequence[str], run: str = "") -> str:
-    """Return a clause saying that these systems have no valid trial. `run` names their run if there are several."""
+    """Return a clause saying that these systems have no valid trial. With several runs, `run` names the systems'
+    run."""
     return f"no trial of {' and '.join(systems)}{f' in {run}' if run else ''} is valid"
 
 

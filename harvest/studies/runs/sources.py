@@ -11,9 +11,9 @@ from topics.identity import content_hash
 
 
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
-    """Return a JSON object for each run. It has the run's name, start, audit and commit; the version of Harvest that
-    began it, and those that recorded or reread it; and content hashes of the protocol, of all topics together, and of
-    each system."""
+    """Return a JSON object for each run. The object has the run's name, start, audit and commit; the versions of
+    Harvest that began, recorded or reread the run; and content hashes of the protocol, of all topics together,
+    and of each system."""
     found: list[dict[str, Json]] = []
     for name, run in zip(run_names(runs), runs, strict=True):
         header = run.header

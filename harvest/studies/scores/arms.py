@@ -23,10 +23,10 @@ from topics.errors import InputError, Place
 class ArmedSystem:
     """A system of a run that was played in arms.
 
-    `names` maps each arm to its system's name in the recording; the first arm is the control. `continued` is true if
-    sessions continue from topic to topic. `users` has the arms whose simulated users differ from the control's. `of`
-    is the system that answered, and `group` is the group of its users, "" if the audit names no groups. `levels` maps
-    each arm to its level of each factor; it is {} if the audit names arms instead of factors.
+    `names` maps each arm to its system's name in the recording; the first arm is the control. `continued` is true
+    if sessions continue from topic to topic. `users` has the arms whose simulated users differ from the control's
+    users. `of` is the system that answered. `group` is the group of its users, or "" if the audit names no groups.
+    `levels` maps each arm to its level of each factor; it is {} if the audit names arms instead of factors.
     """
 
     name: str
@@ -45,11 +45,9 @@ class ArmedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """The systems of a run that was played in arms.
-
-    `wanted` has the measures. `values` is keyed by the system's name in the recording. `factors` maps each factor to
-    its levels in the audit's order; it is {} if the audit names arms instead.
-    """
+    """The systems of a run that was played in arms. `wanted` has the measures. `values` is keyed by the system's
+    name in the recording. `factors` maps each factor to its levels in the audit's order; it is {} if the audit
+    names arms instead."""
 
     systems: tuple[ArmedSystem, ...]
     material: Material
@@ -112,12 +110,10 @@ def gather_arms(
     changes: Mapping[str, Any] | None = None,
     judges: Judges | None = None,
 ) -> Armed:
-    """Compute the values of every system that was played in arms.
-
-    `measures` must have values for single conversations; () means ave%useful. `changes` override the audit's scoring
-    settings. `judges` selects whose judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run
-    without arms and for a measure without values for single conversations.
-    """
+    """Compute the values of every system that was played in arms. `measures` must have values for single
+    conversations; () means ave%useful. `changes` override the audit's scoring settings. `judges` selects whose
+    judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run without arms and for a measure
+    without values for single conversations."""
     systems = armed_systems(run)
     material = gather_runs(run).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
@@ -136,7 +132,7 @@ def gather_arms(
 def wanted_measures(
     terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
 ) -> dict[Key, Measure]:
-    """Return the requested measures by name and turn. Raises InputError for a measure without values for single
+    """Return the requested measures by name and turn. Raises InputError for measures without values for single
     conversations."""
     schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:

@@ -23,7 +23,7 @@ _JUDGES = ("human", "model")
 
 @dataclass(frozen=True, slots=True)
 class WeighedScore:
-    """A score with its criterion and its weight in this criterion."""
+    """A score with its criterion and the weight of the score in this criterion."""
 
     criterion: str
     scored: Scored
@@ -47,7 +47,7 @@ class Assessed:
         return {"": Term(SWAN.name), **named}
 
     def weighed_scores(self, key: tuple[str, str, int]) -> list[WeighedScore]:
-        """Return the scores of one conversation in the order of the turns and, within a turn, of the criteria."""
+        """Return the scores of one conversation, ordered by turn and then by criterion."""
         found: list[WeighedScore] = []
         assessment = self.each[key]
         for name in self.criteria:
@@ -60,9 +60,9 @@ class Assessed:
 def assess_material(
     material: Material, schema: Schema | None = None, judges: Precedence | None = None
 ) -> Assessed | None:
-    """Assess every valid conversation by the schema, which is the shipped one by default. `judges` selects whose
-    judgments count. Returns None if no person and no model judged anything that the schema asks for. Raises RunError
-    for judgments that do not fit their conversation, and InputError for an invalid layer of scores."""
+    """Assess every valid conversation by the schema, which is the shipped schema by default. `judges` selects whose
+    judgments count. Returns None if no person and no model judged anything that the schema asks for. Raises
+    RunError for judgments that do not fit their conversation, and InputError for an invalid layer of scores."""
     chosen = schema or load_schema(SHIPPED)
     names = {one.name for one in chosen}
     if not any(
@@ -89,9 +89,10 @@ def assess_material(
 def score_assessed(
     material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
 ) -> tuple[ScoreTable, Assessed | str | None]:
-    """Score the default measures, and SWAN if anything was judged. Returns the table and the assessment. In place of
-    the assessment, it returns the reason if it cannot be scored, or None without judgments. `seed` is for the
-    bootstrap; `schema` and `judges` are as in `score_material`. Figures over single trials have no intervals."""
+    """Score the default measures and, if anything was judged, SWAN. Returns the table with the assessment. If SWAN
+    cannot be scored, the reason takes the place of the assessment; without judgments, None does. `seed` is for
+    the bootstrap; `schema` and `judges` are as in `score_material`. Figures over single trials have no
+    intervals."""
     try:
         assessed = assess_material(material, schema, judges)
         if assessed is not None:

@@ -13,7 +13,7 @@ _STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yel
 
 
 def bound_lines(found: Sequence[CheckedBound]) -> Iterator[Text]:
-    """Yield a line for each threshold, starting with those that need attention."""
+    """Yield a line for each threshold. Lines that need attention come first."""
     for verdict, style in _STYLES.items():
         for one in found:
             if one.verdict == verdict:

@@ -86,7 +86,6 @@ def _check_threshold(threshold: Threshold, audit: Audit, schema: Schema, loc: Lo
 
 
 def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) -> None:
-    """Validate the turn of a threshold. `%useful S1` and `%useful` with `turn: 1` mean the same."""
     document, turn = audit.document, _turn_of(threshold, measure)
     if measure.declaration is not USEFUL:
         if turn is not None:
@@ -98,7 +97,9 @@ def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) 
         raise document.error(loc, f"{USEFUL.name} needs a turn", advice=f"add turn: 1, or bound {MEAN_USEFUL.name}")
     if measure.turn is not None and threshold.turn not in (None, measure.turn):
         raise document.error(
-            (*loc, "turn"), f"{threshold.measure} names a turn other than {threshold.turn}", advice="remove `turn`"
+            (*loc, "turn"),
+            f"{threshold.measure} has another turn than `turn`, {threshold.turn}",
+            advice="remove `turn`",
         )
     most = max(audit.protocol.most_turns(topic) for topic in audit.topics.topics)
     if turn > most:
@@ -117,7 +118,8 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
 
 
 def share_terms(terms: Sequence[Term]) -> list[Term]:
-    """Return the terms that are shares over conversations. The effect of losses is computed only for these."""
+    """Return the terms that are shares over conversations, because the effect of losses is computed only for
+    shares."""
     return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
 
 
@@ -126,12 +128,9 @@ Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
 
 @dataclass(frozen=True, slots=True)
 class CheckedBound:
-    """A threshold checked against one figure.
-
-    `row` is the figure, or None if it does not exist. `verdict` is `kept` if the whole interval meets the bound,
-    `missed` if no part of it does, and `cannot tell` otherwise. It is `not measured` if the figure is undefined or
-    has no interval; `why` has the reason.
-    """
+    """A threshold checked against one figure. `row` is the figure, or None if there is no such figure. `verdict` is
+    `kept` if the whole interval meets the bound, `missed` if no part of it does, and otherwise `cannot tell`. If
+    the figure is undefined or has no interval, `verdict` is `not measured`, and `why` has the reason."""
 
     bound: Threshold
     row: ScoreRow | None
@@ -165,12 +164,10 @@ def checked_bounds(
     speaking_of: Callable[[Estimand], ScoreTable] | None = None,
     lost: Callable[[ScoreRow, Estimand], LostBounds] | None = None,
 ) -> tuple[CheckedBound, ...]:
-    """Check every threshold against the figures that it applies to.
-
-    `schema` is the schema of SWAN, by default the shipped one. `speaking_of` returns a table with intervals for
-    another estimand; it is called at most once for each estimand that a threshold asks for. `lost` returns the range
-    of a figure given all losses, which must meet the bound, too; None means that nothing was lost.
-    """
+    """Check every threshold against the figures to which it applies. `schema` is the schema of SWAN, by default the
+    shipped schema. `speaking_of` returns a table with intervals for another estimand; it is called at most once
+    for each estimand that a threshold asks for. `lost` returns the range of a figure if lost trials are counted,
+    which must also meet the bound. None means that nothing was lost."""
     found: list[CheckedBound] = []
     tables = {table.settings.estimand: table}
     for bound in thresholds:
@@ -236,8 +233,8 @@ def _check_figure(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -
 
 
 def exit_code(found: Sequence[CheckedBound], *, strict: bool) -> int:
-    """Return the exit code: 1 if a bound was missed; 3 if a figure was not measured or, with `strict`, is undecided;
-    or 0."""
+    """Return the exit code: 1 if a bound was missed, and 3 if a figure was not measured or, with `strict`, is
+    undecided. Otherwise, returns 0."""
     verdicts = {one.verdict for one in found}
     if "missed" in verdicts:
         return 1

@@ -35,10 +35,10 @@ from topics.topic import TopicSet
 class Gathered:
     """The runs of a study, created by `gather_runs` and shared between studies of the same runs.
 
-    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the runs' own
-    gold is not compared. With `whole`, topics that not every run tried are included. Everything else is computed on
-    first use and cached. Computing it raises InputError if the runs cannot be compared or do not include their
-    topics.
+    `changes` override the audits' scoring settings. `judged` means that a gold table is given, so that the gold of
+    the runs is not compared. With `whole`, topics that not every run tried are included. Everything else is
+    computed on first use and cached. InputError is raised on this first use if the runs cannot be compared or do
+    not include their topics.
     """
 
     runs: tuple[Run, ...]
@@ -50,13 +50,13 @@ class Gathered:
 
     @cached_property
     def beside(self) -> SideBySide:
-        """The differences between the runs, and the topics that are omitted from all of them."""
+        """The differences between the runs, and the topics that are omitted from all runs."""
         return find_contrasts(self.runs, self.changes, judged=self.judged, layers_of=self.layers_of)
 
     @cached_property
     def names(self) -> tuple[Mapping[str, str], ...]:
-        """For each run, its systems' names mapped to their names in this study: `system@run` if several runs have the
-        system."""
+        """For each run, its systems' names mapped to their names in this study. If several runs have a system, its
+        name in the study is `system@run`."""
         places = run_names(self.runs) if len(self.runs) > 1 else [""]
         recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
         return tuple(
@@ -85,13 +85,13 @@ class Gathered:
         return scoring_settings(material.scoring, material.topics, material.gold, self.changes)
 
     def layers_of(self, run: Run) -> tuple[Layer, ...]:
-        """Return the judgments by people, rules and models in a run. They are read once."""
+        """Return the judgments by people, rules and models in a run, which are read only once."""
         if run.path not in self._layers:
             self._layers[run.path] = read_layers(run.path)
         return self._layers[run.path]
 
     def shares(self, system: str) -> Values:
-        """Return the values of the share measures. They are computed once for each system."""
+        """Return the values of the share measures, which are computed only once for each system."""
         if system not in self._shares:
             self._shares[system] = share_values(system, self.material)
         return self._shares[system]
@@ -99,7 +99,7 @@ class Gathered:
     @cached_property
     def material(self) -> Material:
         """The joint material of the runs, without omitted topics. Raises InputError for a shard, for a run without
-        its topics, and if runs use one name for different topics."""
+        its topics, and for runs that use one name for different topics."""
         for run in self.runs:
             refuse_shard(run.header, run.path)
         left_out = frozenset() if self.whole or len(self.runs) == 1 else self.beside.left_out
@@ -154,7 +154,7 @@ class Gathered:
         )
 
     def _systems(self) -> tuple[str, ...]:
-        """Return the systems in the order of the audits. Recordings of one system by several runs are next to each
+        """Return the systems in the order of the audits. Several runs' recordings of one system are next to each
         other."""
         recorded: dict[str, dict[str, None]] = {}
         for names in self.names:
@@ -170,8 +170,8 @@ def gather_runs(
     judged: bool = False,
     whole: bool = False,
 ) -> Gathered:
-    """Prepare runs for studies. The arguments are as in `Gathered`. If `runs` is a `Gathered` already, it is returned
-    unchanged, with its own settings. Raises InputError if a run is given twice."""
+    """Prepare runs for studies. The arguments are as in `Gathered`. If `runs` is a `Gathered` already, it is
+    returned unchanged, and the other arguments are ignored. Raises InputError if a run is given twice."""
     if isinstance(runs, Gathered):
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(runs)
@@ -188,11 +188,12 @@ def score_runs(
 ) -> ScoreTable:
     """Return the table that `harvest score RUN…` prints, with one row for each value.
 
-    `runs` are run folders, or runs that were already read. Several runs are scored side by side over the topics that
-    all of them tried; a system that several runs recorded is called `system@run`. `measures` are computed in addition
-    to the default ones and are written as in tables, for example `["CVaR(R)"]`. `settings` override scoring settings
-    of the audit (`scoring.Settings`). `seed` is for the bootstrap; the same runs, settings and seed give the same
-    table. Raises InputError for an unknown measure or setting, and if the runs cannot be compared.
+    `runs` are run folders, or runs that were already read. Several runs are scored side by side over the topics
+    that all runs tried. If several runs recorded a system, it is called `system@run`. `measures` are computed in
+    addition to the default measures and are written as in tables, for example `["CVaR(R)"]`. `settings` override
+    scoring settings of the audit (`scoring.Settings`). `seed` is for the bootstrap; the same runs, settings and
+    seed give the same table. Raises InputError for an unknown measure or setting, and if the runs cannot be
+    compared.
     """
     read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
     terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
@@ -206,8 +207,8 @@ def recorded_design(run: Run, systems: Collection[str]) -> Design:
 
 
 def _continued_systems(run: Run) -> frozenset[str]:
-    """Return the systems whose sessions continue from topic to topic. Imported runs do not declare sessions; there, a
-    conversation that is not the first of its session shows it."""
+    """Return the systems whose sessions continue from topic to topic. Imported runs do not declare this; a system
+    then counts as continued if some conversation is not the first of its session."""
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }

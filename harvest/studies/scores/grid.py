@@ -1,10 +1,10 @@
 """The o/x/- grid in the layout of Figures 2 to 4 of the GFRC paper: a row for each topic, a column for each turn.
 
-`o` marks a useful answer, `x` a useless one, `-` a turn after a breakdown, `·` a turn that was not asked because the
-conversation had ended well, `?` an unlabelled answer, and `!` a trial without a valid attempt. Trials that were not
-played are blank. As in the paper, %useful, ave%useful and %recovery of each column follow below. A grid that is wider
-than the terminal continues in further tables, first with other trials and then with other turns of a trial. Turns
-that no conversation asked have no column.
+`o` marks a useful answer, `x` a useless answer, `-` a turn after a breakdown, `·` a turn that was not asked because
+the conversation had ended well, `?` an unlabelled answer, and `!` a trial without a valid attempt. Trials that were
+not played are blank. As in the paper, %useful, ave%useful and %recovery of each column follow below. A grid that is
+wider than the terminal continues in further tables: first with other trials, and then with other turns of a trial.
+Turns that no conversation asked have no column.
 """
 
 import math
@@ -115,7 +115,8 @@ def legend(material: Material) -> str:
 
 
 def last_turn_asked(material: Material) -> int:
-    """Return the number of the last turn that was asked, or should have been, in any conversation; at least 1."""
+    """Return the number of the last turn that was asked, or should have been asked, in any conversation; at least
+    1."""
     turns = max(material.turns.values(), default=1)
     ways = {own[:turns] for own in material.labels.values()}
     return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)
@@ -137,8 +138,8 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
     """Return a column's heading: `B2` for trial 2 of B, as in the paper, or the system's name if it has one trial.
-    Long names are cut at the start, because versions and dates are at the end. A long name with a group of users or a
-    run has two lines."""
+    Long names are cut at the start, because versions and dates are at the end. A long name with a group of users
+    or a run has two lines."""
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     name = printable(system, line=True)

@@ -1,4 +1,4 @@
-"""Read the scores stored in a run's `scores.json`, one row at a time because there are many."""
+"""Read the scores stored in a run's `scores.json`, one row at a time, because the file may have many rows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from topics.regular_file import read_inside
 
 
 class KeptScores(Struct):
-    """The scores stored with a run.
-
-    `rows` are the undecoded rows of the file; `settings`, `seed` and `notes` were used to compute them. `asked` has
-    the requested measures and row names; it is None in files of earlier versions. `selection` describes the effect of
-    lost attempts. `others` has the keys of the file that Harvest does not write.
-    """
+    """The scores stored with a run. `rows` are the undecoded rows of the file, `settings` and `seed` were used to
+    compute the rows, and `notes` are the notes of the table. `asked` has the requested measures and row names,
+    or None in files of earlier versions. `selection` describes the effect of lost attempts. `others` has the
+    keys of the file that Harvest does not write."""
 
     rows: list[Raw]
     format: Any = None
@@ -55,8 +53,6 @@ _KEYS = KeptScores.__struct_fields__[:-1]
 
 
 def _refuse_twice(row: bytes, number: int, run: Path) -> None:
-    """Raise InputError for a duplicate key, because readers would disagree about its value."""
-
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         if twice := next((key for key in keys if keys.count(key) > 1), None):
@@ -123,8 +119,8 @@ class _Score:
 
 
 def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
-    """Return the dialogues of a run with their stored scores of `measure`, NaN where there is none. Raises InputError
-    if the run has no stored scores of this measure."""
+    """Return the dialogues of a run with their stored scores of `measure`, NaN if a dialogue has none. Raises
+    InputError if the run has no stored scores of this measure."""
     if not run.is_dir():
         raise InputError(
             f"--measure {measure} reads the stored scores of a run, but this is a file",

@@ -1,4 +1,4 @@
-"""Incomplete trials of a system, and the values of a measure that they could have had.
+"""Incomplete trials of a system, and the values of a measure that such trials could have had.
 
 A trial whose user spoke differently to another system counts as lost from the first differing turn on.
 """
@@ -32,13 +32,13 @@ def lost_attempts(
 
     Losses are the trials without a valid attempt, and the trials that a failure of the user cut short before the
     value was known. If losses depend on the system's answers, a trial whose first attempt was lost counts with this
-    attempt instead of the repeated one. If its users differ from those of another system, trials with a differing
-    turn count up to that turn.
+    attempt instead of the repeated attempt. If the system's users differ from the users of another system, a trial
+    with a differing turn counts up to that turn.
 
-    For a share of useful turns, the recorded answers are known and the missing ones could have been useless or
-    useful. For %recovery, a trial could have failed first and then recovered or not. For any other measure, a trial
-    could have had any value in the measure's range. If the range is unbounded, the trial could have had any value
-    between the extremes over all conversations of the systems in `values`.
+    For a share of useful turns, the recorded answers are known, and each missing answer could have been useless or
+    useful. For %recovery, a trial could have failed first, and could then have recovered or not. For any other
+    measure, a trial could have had any value in the measure's range. If the range is unbounded, the trial could
+    have had any value between the extremes over all conversations of the systems in `values`.
     """
     depends = any(one.system == system for one in material.concentrations)
     gone: dict[Trial, tuple[Conversation, ...]] = {
@@ -66,8 +66,8 @@ def lost_attempts(
 
 
 def loss_words(system: str, material: Material) -> str:
-    """Return a clause about a system's losses, or "" if there are none. An example is `12 of 45 conversations were
-    cut short by a failure of the user (no-words x 12)`."""
+    """Return a clause about a system's losses, such as `12 of 45 conversations were cut short by a failure of the
+    user (no-words x 12)`, or "" without losses."""
     finished = sum(one.key.system == system for one in material.finished)
     invalid = sum(key.system == system for key in material.invalid)
     cut = material.cut_short.get(system, Counter[str]())
@@ -82,7 +82,7 @@ def loss_words(system: str, material: Material) -> str:
 
 
 def many_lost(system: str, material: Material) -> bool:
-    """Return true if so many trials of a system are incomplete that they could change a figure."""
+    """Return true if so many trials of a system are incomplete that a figure could change."""
     cut = material.cut_short.get(system, Counter[str]()).total()
     invalid = sum(key.system == system for key in material.invalid)
     whole = sum(one.key.system == system for one in material.finished) - cut
@@ -90,7 +90,7 @@ def many_lost(system: str, material: Material) -> bool:
 
 
 def loss_notes(systems: Iterable[str], material: Material) -> Iterator[str]:
-    """Yield a sentence about each system with losses, for figures that are bounded because of them."""
+    """Yield a sentence about each system with losses, for figures that are bounded because of these losses."""
     for system in systems:
         if said := loss_words(system, material):
             yield (
@@ -110,8 +110,8 @@ def _bound_lost(
     *,
     depends: bool,
 ) -> Lost:
-    """Return the lowest and highest values that lost trials could have had. `gone` maps each lost trial to the
-    conversations that it could have begun with; the bounds cover all of them."""
+    """Return the lowest and highest values that lost trials could have had. `gone` maps each lost trial to all
+    conversations with which it could have begun."""
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _lowest_and_highest(key, measure, values)
@@ -146,7 +146,6 @@ def _lowest_and_highest(key: Key, measure: Measure, values: Mapping[str, Values]
 
 
 def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) -> Cell:
-    """Return the contribution of a conversation to a share (see `harvest.studies.scores.trial_values`)."""
     row = labels(conversation, turns)
     if measure.declaration is USEFUL:
         return useful_cells((*row, *[NOT_ASKED] * (key[1] or 0)))[(key[1] or 1) - 1], 1.0
@@ -162,7 +161,7 @@ def _share_in(cell: Cell) -> float:
 
 
 def fill_labels(conversation: Conversation, turns: int, fill: str) -> Conversation:
-    """Return a lost attempt with labels for all `turns`. Missing labels come from `fill`, whose last one repeats."""
+    """Return a lost attempt with labels for all `turns`. Missing labels come from `fill`, whose last label repeats."""
     known = [turn for turn in conversation.turns if turn.reply is not None]
     made = [turn if turn.label else replace(turn, route=_filled_route(turn.number, turn.state, fill)) for turn in known]
     for number in range(len(known) + 1, turns + 1):

@@ -1,7 +1,7 @@
 """Bounds of a figure given a system's losses, for the check of thresholds.
 
-They are computed only if losses depend on the answers, or if failures of the user and trials without a valid attempt
-are frequent enough to matter.
+Bounds are computed only if losses depend on the answers, or if failures of the user and trials without a valid
+attempt are frequent enough to matter.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ Rescored = Callable[[Material, Estimand], ScoreTable]
 
 @dataclass(frozen=True)
 class LostBounds:
-    """The bounds of a figure. `rows` has the figure with all lost turns useless, and with all of them useful; it is
-    () for measures other than shares. `why` describes the losses, and is "" if they do not matter."""
+    """The bounds of a figure. `rows` has the figure with all lost turns useless, and with all lost turns useful;
+    `rows` is () for measures other than shares. `why` describes the losses, or is "" if no loss matters."""
 
     why: str
     rows: tuple[ScoreRow, ...] = ()

@@ -1,6 +1,6 @@
 """The declarations of measures as printed tables, as JSON, and as the table in docs/measures.md.
 
-`python -m harvest.studies.scores.measure_tables` prints the table of the page; a test compares the two.
+`python -m harvest.studies.scores.measure_tables` prints the table for the page; a test compares it with the page.
 """
 
 import math
@@ -52,7 +52,7 @@ def every_measure() -> tuple[Declaration, ...]:
 
 
 def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType]:
-    """Yield a table of measures for each kind of object that they measure."""
+    """Yield a table of measures for each kind of measured object, such as conversations or topics."""
     widest = max(len(one.name) for one in declarations)
     for of, title in _SECTIONS.items():
         own = [one for one in declarations if one.of == of]

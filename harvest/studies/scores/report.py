@@ -36,12 +36,10 @@ def print_scores(
     contrasts: Sequence[Contrast] = (),
     selection: Selection | None = None,
 ) -> None:
-    """Print the grid, figures, notes, damage and written files, or one sentence if there is nothing to score.
-
-    With `every`, variants of the figures are printed, too. `asked` restricts the figures to these names, in this
-    order. `contrasts`, the differences between the runs, are printed before the figures, and `selection`, the effect
-    of lost attempts, after them.
-    """
+    """Print the grid, figures, notes, damage and written files, or one sentence if there is nothing to score. With
+    `every`, variants of the figures are printed, too. `asked` restricts the figures to these names, in this
+    order. `contrasts` (differences between the runs) are printed before the figures, and `selection` (the effect
+    of lost attempts) after."""
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
     else:
@@ -132,7 +130,7 @@ def _print_invalid(console: Console, material: Material) -> None:
 
 def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iterator[RenderableType]:
     """Yield a table of bounds and an explanation for each system that lost attempts after an answer. `printed` are
-    the printed rows; the explanation names those without bounds."""
+    the printed rows; the explanation names the printed rows without bounds."""
     for system, lost in selection.lost.items():
         bounds = [one for one in selection.bounds if one.system == system]
         if bounds:

@@ -72,8 +72,8 @@ def rescored(run: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows that a file should have. `known` is true if the file states them. `measures` are requested in addition
-    to the default ones. `names` are the names of the rows; an empty set means all."""
+    """The rows that a file should have. `known` is true if the file lists these rows. `measures` are requested in
+    addition to the default measures. `names` are the names of the rows; an empty set means all."""
 
     known: bool = False
     measures: frozenset[str] = frozenset()
@@ -99,8 +99,9 @@ def _verb(several: Sized) -> str:
 
 
 class _RecomputedScores:
-    """Recomputed figures, to be compared with those in a file. Both are usually in the same order, so that few rows
-    are in memory at a time. `measures` has the measures seen so far, and `notes` the notes of the table."""
+    """Recomputed figures, to be compared with the figures in a file. Usually, both have the same order, so that
+    only a few rows are in memory at a time. `measures` has the measures seen so far, and `notes` the notes of
+    the table."""
 
     def __init__(self, table: ScoreTable) -> None:
         self.notes = table.notes

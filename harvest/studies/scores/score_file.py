@@ -31,13 +31,10 @@ def scores_document(
     asked: Mapping[str, Json] | None = None,
     users: Mapping[str, Json] | None = None,
 ) -> Iterator[bytes]:
-    """Yield the encoded document in pieces, with one line for each row.
-
-    `beside` has the differences between several runs, and `selection` the effect of lost attempts (see
-    `harvest.studies.scores.selection`). `runs` are described as sources. `bounds` are the checked thresholds of the
-    audit. `asked` has the requested measures, by which a reader can find missing rows. `users` is the card of users
-    whose turns a model words.
-    """
+    """Yield the encoded document in pieces, with one line for each row. `beside` has the differences between
+    several runs, and `selection` the effect of lost attempts (see `harvest.studies.scores.selection`). `runs`
+    are described as sources. `bounds` are the checked thresholds of the audit. `asked` has the requested
+    measures, so that a reader can find missing rows. `users` is the card of users whose turns a model words."""
     rows = table.stream()
     head = table.head_json()
     tail = {
@@ -79,8 +76,8 @@ def write_scores(
     names: Sequence[str] = (),
 ) -> Path:
     """Write `scores.json` into the run's folder, replacing any existing file. `measures` were requested in addition
-    to the default ones; `names` are the names of the requested rows, () for all. Raises StoreError if the file cannot
-    be written."""
+    to the default measures. `names` are the names of the requested rows; () means all. Raises StoreError if the
+    file cannot be written."""
     asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"
     remove_leftovers(folder, path.name)

@@ -21,12 +21,9 @@ from topics.library import load_gold
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The result of a request.
-
-    `measures` are those computed in addition to the default ones. `names` are the names of the requested measures, ()
-    for the default ones. `selection` describes the effect of lost attempts. `bounds` are the checked thresholds of
-    the audit.
-    """
+    """The result of a request. `measures` were computed in addition to the default measures. `names` are the names
+    of the requested measures, or () for the default measures. `selection` describes the effect of lost attempts.
+    `bounds` are the checked thresholds of the audit."""
 
     table: ScoreTable
     measures: tuple[Term, ...]
@@ -37,12 +34,9 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A request for scores.
-
-    `measures` are written as in tables; () means the default ones. `gold` and `schema` are names or files. `judges`,
-    `nuggets` and `folding` select whose judgments count, as in the command's options. `settings` override the audit's
-    settings.
-    """
+    """A request for scores. `measures` are written as in tables; () means the default measures. `gold` and `schema`
+    are names or files. `judges`, `nuggets` and `folding` select whose judgments count, as in the command's
+    options. `settings` override the audit's settings."""
 
     measures: tuple[str, ...] = ()
     gold: str | None = None
@@ -55,7 +49,7 @@ class ScoreRequest:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The parsed measures. Raises InputError if one cannot be parsed."""
+        """The parsed measures. Raises InputError for an invalid measure."""
         return tuple(dict.fromkeys(term for text in self.measures for term in parse_all(text)))
 
     def gathered(self, runs: Sequence[Run]) -> Gathered:

@@ -48,13 +48,13 @@ class Material:
     """The parts of recorded runs that scoring uses.
 
     `systems` are in the order of the runs' audits. `conversations` has all attempts, and `planned` the planned
-    trials. `turns` is the largest number of user turns that the protocol allows, by system and topic. `gold` is None
-    if there are no gold judgments. `scoring` has the settings of the first run's audit. `thresholds` are those of the
-    audit, or () for several runs. `layers` are judgments by people, rules and models.
+    trials. `turns` is the largest number of user turns that the protocol allows, by system and topic. `gold` is
+    None if there are no gold judgments. `scoring` has the settings of the first run's audit. `thresholds` are the
+    audit's thresholds, or () for several runs. `layers` are judgments by people, rules and models.
 
     `probed` is true if a probe acted as the user in some run. `continued` has the systems whose sessions continue
     from topic to topic. `folders` has the run folder of each system. `reread` has a sentence about each run whose
-    answers changed when they were read again. `models` has the users whose turns a model words.
+    answers changed when the stored pages were read again. `models` has the users whose turns a model words.
     """
 
     topics: TopicSet
@@ -80,7 +80,8 @@ class Material:
 
     @cached_property
     def labels(self) -> Mapping[TrialKey, tuple[str, ...]]:
-        """The labels of each finished conversation, for all turns that its protocol allows or that it had."""
+        """The labels of each finished conversation, for all turns of the conversation and all that its protocol
+        allows."""
         most = self.turns
         return {
             one.key: labels(one, max(most.get((one.key.system, one.key.topic), 0), len(one.turns)))
@@ -103,7 +104,7 @@ class Material:
 
     @cached_property
     def first_lost(self) -> Mapping[TrialKey, Conversation]:
-        """The first attempt with an answer of each trial, if it was lost or cut short."""
+        """The first attempt with an answer of each trial, if this attempt was lost or cut short."""
         return first_lost(self.conversations)
 
     @cached_property
@@ -119,7 +120,7 @@ class Material:
 
     @cached_property
     def user_card(self) -> UserCard:
-        """The behaviour of users whose turns a model words. It has no systems if there are none."""
+        """The behaviour of users whose turns a model words; without such users, the card has no systems."""
         if not self.worded:
             return UserCard()
         names = [topic.id for topic in self.topics.topics]
@@ -131,8 +132,8 @@ class Material:
         return fault_tables(own, [one for one in self.finished if one.key.system == system])
 
     def withholding(self, systems: Collection[str]) -> tuple[Concentration | UserDifference, ...]:
-        """Return the reasons not to name a winner among these systems: losses that depend on answers, and differing
-        users."""
+        """Return the reasons not to name a winner among these systems: losses that depend on answers, and users
+        that differ between systems."""
         return (
             *(one for one in self.concentrations if one.system in systems),
             *(one for one in self.user_card.withholding if one.system in systems and one.other in systems),
@@ -140,7 +141,7 @@ class Material:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """A sentence about systems without a valid conversation, which are in no study; () if there are none."""
+        """A sentence about systems without a valid conversation, which no study includes; () if there are none."""
         names = silent_systems(self.systems, self.finished)
         return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
 
@@ -163,13 +164,10 @@ def score_material(
     judges: Precedence | None = None,
     trial_intervals: bool = True,
 ) -> ScoreTable:
-    """Score the gathered material.
-
-    `changes` override the audit's settings, and `gold` replaces the runs' own gold. `measures` are computed in
-    addition to the default ones or, with `only`, instead of them. `schema` is the schema of SWAN, by default the
-    shipped one. `judges` selects whose judgments count. With `trial_intervals`, figures over the topics of a single
-    trial have intervals, too.
-    """
+    """Score the gathered material. `changes` override the audit's settings, and `gold` replaces the gold of the
+    runs. `measures` are computed in addition to the default measures or, with `only`, instead of these. `schema`
+    is the schema of SWAN, by default the shipped schema. `judges` selects whose judgments count. With
+    `trial_intervals`, figures over the topics of a single trial have intervals, too."""
     truth = material.gold if gold is None else gold
     if measures and judges is not None:
         refuse_unknown(judges, material.layers)
@@ -233,11 +231,9 @@ def requested_names(measures: Sequence[Term], topics: TopicSet, schema: Schema |
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """The criteria and judgments that a study uses.
-
-    If `schema` is None, the shipped schema is loaded on first use, because loading it is slow. `precedence` selects
-    whose judgments count, and how several judgments of one item are combined.
-    """
+    """The criteria and judgments that a study uses. If `schema` is None, the shipped schema is loaded on first use,
+    because loading is slow. `precedence` selects whose judgments count, and how several judgments of one item
+    are combined."""
 
     schema: Schema | None = None
     precedence: Precedence = field(default_factory=Precedence)
@@ -254,8 +250,8 @@ class Judges:
 
 
 def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
-    """Raise InputError for a judge without judgments. With a misspelt name, it would otherwise look as if nothing had
-    been judged."""
+    """Raise InputError for a judge without judgments. A misspelt name would otherwise look as if nothing had been
+    judged."""
     known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
     judges = judges or Precedence()
     for kind, author in judges.entries:

@@ -1,10 +1,11 @@
-"""The selection effect of repeating lost trials: where attempts were lost, and how much this can change the figures.
+"""The selection effect of repeating lost trials: where attempts were lost, and how much this can change the
+figures.
 
-Whether an attempt is valid should not depend on the system's answers. It does if the user cannot speak in a state of
-the protocol that only some answers lead to, because each trial is then repeated until it avoids that state. To bound
-the effect, a trial whose first attempt with an answer was lost, or cut short by a failure of its user, counts with
-this attempt and its answers; the missing turns count once as useless and once as useful. Interrupted attempts do not
-count as lost, because stopping a run does not depend on the answers.
+Whether an attempt is valid should not depend on the system's answers. It does depend on the answers if some answers
+lead to a state of the protocol in which the user cannot speak, because each trial is then repeated until it avoids
+that state. To bound the effect, a trial whose first attempt with an answer was lost, or cut short by a failure of
+its user, counts with this attempt and its answers. The missing turns count once as useless and once as useful.
+Interrupted attempts do not count as lost, because stopping a run does not depend on the answers.
 """
 
 import math
@@ -35,12 +36,9 @@ Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The bounds of a system's overall share.
-
-    `value` is the share as scored. `useless` and `useful` are the shares with the lost turns counted as such; for
-    `P(M, below=…)` and `breakdown`, the lost trial counts as a case in one of them and not in the other. `turn` is
-    the turn of %useful, or None.
-    """
+    """The bounds of a system's overall share. `value` is the share as scored. `useless` is the share if lost turns
+    count as useless, and `useful` the share if they count as useful. For `P(M, below=…)` and `breakdown`, the
+    lost trial counts as a case in only one of the two. `turn` is the turn of %useful, or None."""
 
     system: str
     measure: str
@@ -52,8 +50,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The effect of lost attempts. `lost` is the number of trials whose first attempt with an answer was lost, and
-    `trials` the number of all trials that were tried, both by system."""
+    """The effect of lost attempts. By system, `lost` is the number of trials whose first attempt with an answer was
+    lost, and `trials` the number of all trials that were tried."""
 
     lost: Mapping[str, int]
     trials: Mapping[str, int]

@@ -1,8 +1,8 @@
 """The values of single trials behind figures that are watched over time, in [0, 1].
 
-Figures that weight trials equally within a topic, and topics equally (%useful, ave%useful, GF and others), have
-values by topic. %recovery is a ratio over all conversations that failed first. Its values are of these conversations
-only and are all under the name `""`, so that their mean is the figure that `harvest score` prints.
+Figures that weight trials equally within a topic, and topics equally (such as %useful, ave%useful and GF), have
+values by topic. %recovery is a ratio over all conversations that failed first. Its values are for these
+conversations only and are all under the name `""`, so that their mean is the figure that `harvest score` prints.
 """
 
 import math
@@ -41,7 +41,7 @@ class Figure:
 
 
 def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
-    """Return the figures that `terms` ask for. Without terms, these are ave%useful if `gated`, and otherwise all
+    """Return the figures that `terms` request. Without terms, these are ave%useful if `gated`, and otherwise all
     measures that `harvest score` shows by default. Raises InputError for a measure that has no value of a single
     trial in [0, 1]."""
     if not terms and gated:
@@ -78,9 +78,9 @@ def figure_values(system: str, material: Material, figures: Sequence[Figure], se
 def cut_reaches(
     system: str, material: Material, figures: Sequence[Figure], settings: Settings
 ) -> dict[str, tuple[float, float]]:
-    """Return how much lower and higher each figure could be if no conversation had been cut short. The missing turns
-    of conversations that user failures cut short count once as useless and once as useful. Returns {} if there is no
-    such conversation."""
+    """Return how much lower and higher each figure could be if no conversation had been cut short. In conversations
+    that user failures cut short, the missing turns count once as useless and once as useful. Returns {} if there
+    is no such conversation."""
     if system not in material.cut_short:
         return {}
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]

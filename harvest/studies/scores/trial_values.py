@@ -1,4 +1,4 @@
-"""The contribution of each valid conversation to a measure, which comparisons of systems and groups use.
+"""The contribution of each valid conversation to a measure, for comparisons of systems and of groups.
 
 A contribution is a cell, a pair of numerator and denominator.
 """
@@ -37,8 +37,8 @@ def key_name(key: Key) -> str:
 
 
 def share_values(system: str, material: Material) -> Values:
-    """Return a system's cells of the measures in `SHARES`. A cell of %recovery is (recovered, failed first); it is
-    (0, 0) if the first answer was useful."""
+    """Return a system's cells of the measures in `SHARES`. For %recovery, a cell is (recovered, failed first),
+    which is (0, 0) if the first answer was useful."""
     found: Values = {}
     for one in material.finished:
         if one.key.system != system:
@@ -60,7 +60,7 @@ def refuse_turn(asked: object, turn: int | None, last: int) -> None:
 
 
 def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:
-    """Raise InputError for a measure that has no value for a single conversation and is not in `shares`. `why` is a
+    """Raise InputError for a measure that is not in `shares` and has no value for a single conversation. `why` is a
     clause that ends the message."""
     if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
         raise InputError(
@@ -99,9 +99,9 @@ def measure_values(
     settings: Settings,
     judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
-    """Return each system's cells of measures of single conversations, and notes on the judgments used. `judges` None
-    means judgments by people and then by rules, with the shipped schema. Raises InputError if a measure would depend
-    on which of several equally ranked judgments is used."""
+    """Return each system's cells of measures of single conversations, and notes on the judgments used. If `judges`
+    is None, judgments by people and then by rules count, with the shipped schema. Raises InputError if a measure
+    would depend on which of several equally ranked judgments is used."""
 
     @cache
     def judged() -> Judged:

@@ -28,13 +28,10 @@ _LONGEST_END = 80  # columns: an import may give any reason
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
-    """A tree with its transition probabilities. N is the number of its nodes.
-
-    `paths` is the estimated probability of conversations that no trial took. `scores` are the scores of the trials if
-    they were requested. `named` has how often each kind of ending was seen, or None unless the ending of every trial
-    is known. `note` explains why shares have no interval or a special one, because trials depend on each other; it is
-    "" otherwise.
-    """
+    """A tree with its transition probabilities. N is the number of its nodes. `paths` is the estimated probability
+    of conversations that no trial took. `scores` are the scores of the trials, if requested. `named` has how
+    often each kind of ending was seen, or None unless the ending of every trial is known. If trials depend on
+    each other, `note` explains why shares have no interval or a special interval; otherwise, it is ""."""
 
     tree: ConversationTree
     found: Transitions
@@ -85,7 +82,8 @@ class TreeFigures:
         return tuple(found)
 
     def captions(self) -> tuple[str, ...]:
-        """Return, for each node, a short label for the edge to it in a diagram, with the mean score and its measure."""
+        """Return, for each node, a short label for the edge to this node in a diagram, with the mean score and its
+        measure."""
         measure = self.scores.measure if self.scores is not None else ""
         laid = (" ".join(one.split()) for one in self._score_columns())
         return tuple(
@@ -102,8 +100,8 @@ class TreeFigures:
         return tuple(f"{f'mean {mean}' if mean else 'no mean'} {n}".rstrip() for mean, n in pairs)
 
     def ends(self) -> dict[int, list[tuple[str, Words]]]:
-        """Return the kinds of ending at each node, each with its share, counts `12/20` and interval. Returns {}
-        unless the ending of every trial is known."""
+        """Return the kinds of ending at each node, with their share, counts `12/20` and interval. Returns {} unless
+        the ending of every trial is known."""
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
@@ -124,11 +122,9 @@ class TreeFigures:
 
     def unseen(self) -> tuple[str, ...]:
         """Return, for each node, the estimated probability that the next trial does something new there, as text.
-
-        Only nodes at which trials diverged have an estimate: those with several branches, or with one branch and an
-        ending. The text is "" at leaves, after a single trial, and at nodes with one branch, whose interval shows as
-        much.
-        """
+        Only nodes at which trials diverged have an estimate: nodes with several branches, or with one branch and
+        an ending. The text is "" at leaves, after a single trial, and at nodes with one branch, whose interval
+        gives the same information."""
         mass = self.found.unseen
         said = []
         for node in range(len(self.tree)):

@@ -48,10 +48,11 @@ def fold_trees(
 ) -> tuple[list[ConversationTree], list[str]]:
     """Return the trees of a run, and sentences about trials that are in no tree.
 
-    `run` may have only what was said if `folds_spoken` is true. `merge` is a name that `merging_named` accepts. None
-    means `exact` if only one topic is requested or recorded, or if no answer has a label, and `label` otherwise. The
-    first valid attempt of each trial is merged; a trial without one is counted under its last attempt. Raises
-    InputError for unknown names, and if no trial has a valid attempt.
+    If `folds_spoken` is true, `run` may be a recording of only what was said. `merge` is a name that
+    `merging_named` accepts. None means `exact` if only one topic is requested or recorded, or if no answer has a
+    label; otherwise, it means `label`. The first valid attempt of each trial is merged. A trial without a valid
+    attempt is counted by the kind of its last attempt. Raises InputError for unknown names, and if no trial has a
+    valid attempt.
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
@@ -96,7 +97,7 @@ def fold_trees(
         raise InputError(
             f"there is no complete trial to merge ({_tried_words(chosen)})",
             place=Place(str(run.path)),
-            advice="see with `harvest show` why they are invalid, or play more with `harvest run` and the same --out",
+            advice="see with `harvest show` why trials are invalid, or play more: `harvest run` with the same --out",
         )
     return trees, left
 
@@ -113,7 +114,6 @@ def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
 
 
 def _tried_words(attempts: Sequence[Attempt]) -> str:
-    """Count trials by the kind of their last attempt, as in `3 trials recorded: 2 invalid, 1 interrupted`."""
     if not attempts:
         return "nothing recorded"
     lost = _without_valid(attempts).values()
@@ -124,7 +124,7 @@ def _tried_words(attempts: Sequence[Attempt]) -> str:
 
 
 def act_sources(conversations: Iterable[Conversation], merge: str) -> list[str]:
-    """Say which user turns were merged by recorded acts and which by rules, if there are both."""
+    """If both kinds occur, say which user turns were merged by recorded acts and which by acts from rules."""
     sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
     if merge != "act" and sides.get("user") != "act":
         return []
@@ -152,8 +152,8 @@ _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, st
 
 
 def merging_named(name: str, topic: Topic | None = None) -> Merging:
-    """Return the merging with this name. The URL type of `topic` decides which addresses count as entities; without a
-    topic, all do. Raises InputError for an unknown name."""
+    """Return the merging with this name. The URL type of `topic` decides which addresses count as entities; without
+    a topic, all addresses do. Raises InputError for an unknown name."""
     name = "".join(name.split())
     if name == "exact":
         return EXACT

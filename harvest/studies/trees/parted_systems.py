@@ -35,10 +35,10 @@ class PartingTurn:
     """A node of the tree at which two systems diverge. Pairs of values have the first system first.
 
     `turns` is the path to the node. `branch` is the branch, or the ending such as `■ breakdown`, that differs most.
-    `came` is the number of trials that reached the node, and `took` the number that took the branch; `portion` is
-    their ratio, with topics weighted equally. `share` is the node's part of the whole divergence. `p` is corrected
-    over all tested nodes, and is NaN if this node was not tested. `pairs` are pairs of trials that show the
-    difference.
+    `came` is the number of trials that reached the node, and `took` the number of trials that took the branch;
+    `portion` is their ratio, with topics weighted equally. `share` is the node's part of the whole divergence. `p`
+    is corrected over all tested nodes, or NaN if this node was not tested. `pairs` are pairs of trials that show
+    the difference.
     """
 
     turns: tuple[str, ...]
@@ -57,11 +57,12 @@ class PartedSystems:
 
     `n` is the number of trials on each side. `divergence` and `by_chance` are in bits, and `p` tests the whole
     divergence. If a side has sessions that continue from topic to topic, `by_chance` and every p are NaN. If the
-    sides were played with different protocol states, so is every p except that of texts. `turns` are the nodes with a
-    share: first the significant ones, then the others by share. `tested` is the number of tested nodes, and `out` the
-    number that could not have become significant. `refused` explains why nodes have no p, and is "" otherwise.
-    `texts` is the test of first answers, of which at most 10 are used for each topic and side. `tells_ends` is true
-    if kinds of ending count as different paths, which needs the ending of every conversation.
+    sides were played with different protocol states, `by_chance` and every p except the p of `texts` are NaN.
+    `turns` are the nodes with a share: first the significant nodes, then the other nodes by share. `tested` is the
+    number of tested nodes, and `out` the number of nodes that could not have become significant. `refused` explains
+    why nodes have no p, or is "". `texts` is the test of first answers; at most 10 answers are used for each topic
+    and side. If the ending of every conversation is known, kinds of ending count as different paths, and
+    `tells_ends` is true.
     """
 
     first: str
@@ -94,16 +95,16 @@ def parted_systems(
     """Compare each pair of `systems`, in their order.
 
     `conversations` are the first valid attempts of trials, possibly also of other systems. `merge` is a merge key
-    that pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions continue
-    from topic to topic; their pairs are described but not tested. `states` has the protocol states that each system
-    was played with, if they are known; pairs with different states are not tested either. Raises InputError for a key
-    that does not pool topics, and for a pair without a common topic.
+    that pools topics. A p of at most 1 - `level` is significant. `continued` has the systems whose sessions
+    continue from topic to topic; their pairs are described but not tested. `states` has the protocol states that
+    each system was played with, if known; pairs with different states are not tested either. Raises InputError for
+    a key that does not pool topics, and for a pair without a common topic.
     """
     merging = merging_named(merge)
     own = [one for one in conversations if one.key.system in systems]
     if not merging.pools and len({one.key.topic for one in own}) > 1:
         raise InputError(
-            f"merged by {merging.name}, turns of different topics are never the same",
+            f"topics cannot be merged by {merging.name}, which makes their turns different",
             allowed="label, or user=state,system=label",
             advice="compare a single topic, or merge by label",
         )
@@ -135,7 +136,7 @@ def parted_systems(
 
 
 def _path_turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
-    """Return the path of a conversation. It includes texts only if they name the nodes."""
+    """Return the path of a conversation. Texts are included only if they are the names of nodes."""
     path = path_of(conversation, merging)
     return ((speaker, key, None) for speaker, key, _ in path) if merging is LABEL else path
 
@@ -153,7 +154,7 @@ def _test_texts(
 
 
 def _remove_tests(found: PartedSystems, why: str) -> PartedSystems:
-    """Remove the tests. `why` explains why they would be misleading."""
+    """Remove the tests, which would be misleading. `why` is the reason."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
@@ -220,7 +221,7 @@ def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
 
 
 def end_title(name: str) -> str:
-    """Return the title of an ending in a printed path, such as `■ breakdown`. `name` is "" if it is unknown."""
+    """Return the title of an ending in a printed path, such as `■ breakdown`. `name` is "" for an unknown ending."""
     return f"{END[0]} {one_line(name)}" if name else END
 
 
@@ -230,7 +231,6 @@ def turn_name(tree: ConversationTree, node: int) -> str:
 
 
 def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
-    """Return the first answers by system and topic, in the order of the conversations; {} if all are empty."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in conversations:
         if one.turns and one.turns[0].reply is not None:
@@ -246,8 +246,8 @@ _MOST = 4  # each draw uses some tens of megabytes
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
     """Return an executor with a thread for each core, for numpy code, which releases Python's lock. Each task must
-    bring its own random generator, so that results do not depend on the order of completion. If the block ends early,
-    tasks that have not begun are cancelled."""
+    bring its own random generator, so that results do not depend on the order of completion. If the block ends
+    early, tasks that have not begun are cancelled."""
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(min(known or 1, _MOST), thread_name_prefix="cores")
     try:

@@ -22,8 +22,8 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
-    """Yield the printed divergence: sentences, and a line for each turn. `shown` has, for each system, its run and
-    its name in that run, for `harvest show` commands."""
+    """Yield the printed divergence: sentences, and a line for each turn. For `harvest show` commands, `shown` has
+    each system's run, and its name in that run."""
     one, other = printable(found.first, line=True), printable(found.second, line=True)
     yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
     if not found.turns:

@@ -37,8 +37,8 @@ DETAILS = (
 
 
 def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int | None = None) -> StudyForm:
-    """Return the printable form of a run's trees. They are printed in `width` columns. `turns` is the number of
-    printed turns; None means all."""
+    """Return the printable form of a run's trees, for a page of `width` columns. `turns` is the number of printed
+    turns; None means all."""
     return StudyForm(
         head={"format": STUDY_FORMAT, "run": str(run.path), "trees": [_tree_head(one) for one in trees]},
         rows=lambda: tree_rows(run_names([run])[0], trees),
@@ -49,7 +49,7 @@ def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int 
 
 
 def _tree_head(one: TreeFigures) -> dict[str, Any]:
-    """Return the structure of a tree as JSON that can be read back, with the path by which rows name each node."""
+    """Return the structure of a tree as JSON that can be read back. Each node has the path by which rows name it."""
     value, ways, over_topics = tree_as_json(one.tree), _node_paths(one.tree), one.found.over_topics
     for node, way in zip(value["nodes"], ways, strict=True):
         node["way"] = way
@@ -64,9 +64,9 @@ def _tree_head(one: TreeFigures) -> dict[str, Any]:
 
 
 def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
-    """Yield the figures of each tree, node by node in pre-order. A branch has its share, with an interval, of the
-    `trials` that reached the node before it. The probability of unseen branches follows and, if a score was
-    requested, its means and its variance."""
+    """Yield the figures of each tree, node by node in pre-order. A branch has its share of the `trials` that
+    reached the node before it, with an interval. The probability of unseen branches follows. If a score was
+    requested, its means and its variance follow, too."""
     for one in trees:
         yield from _rows_of_tree(run, one)
 
@@ -146,8 +146,8 @@ _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 
 
 def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None = None) -> Iterator[Text]:
-    """Yield the printed lines of all trees, no wider than `width` unless a single word is. Only the first `turns` of
-    conversations are printed; None means all. Notes about all trees follow after the last one."""
+    """Yield the printed lines of all trees, no wider than `width` unless a single word is. Only the first `turns`
+    of conversations are printed; None means all. Notes about all trees come last."""
     for one in trees:
         for line in wrap(tree_title(one.tree), width):
             yield _text_line(line, "bold")
@@ -169,7 +169,7 @@ def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None =
 
 
 def wrap_sentences(sentences: Sequence[str], width: int) -> list[str]:
-    """Break each sentence into lines. All but its first line are indented."""
+    """Break each sentence into lines, and indent all but the first line."""
     return [line for sentence in sentences for line in wrap(sentence, width, subsequent_indent="  ")]
 
 

@@ -1,4 +1,5 @@
-"""Scores of a tree's trials: the mean on each branch, and the turn by which the variance of the score is determined."""
+"""Scores of a tree's trials: the mean on each branch, and the turn by which the variance of the score is
+determined."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,12 +32,10 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScores:
-    """The scores of a tree's trials.
-
-    `n` of the `trials` have a value. `counts`, of shape (N,), has the number of these that pass through each node.
-    `parts` are the contributions of the nodes, and `over` is the variance that each turn determines. `interval` is
-    the interval of the mean over all trials; it resamples topics, or trials if there is only one topic.
-    """
+    """The scores of a tree's trials. `n` of the `trials` have a value. `counts`, of shape (N,), has the number of
+    trials with a value that pass through each node. `parts` are the contributions of the nodes, and `over` is
+    the variance that each turn determines. `interval` is the interval of the mean over all trials, from
+    resampling topics or, if there is only one topic, trials."""
 
     measure: str
     n: int
@@ -49,7 +48,8 @@ class TreeScores:
     level: float
 
     def means(self) -> tuple[str, ...]:
-        """Return, for each node, the mean score of the trials that pass through it, or "" if none has a value."""
+        """Return, for each node, the mean score of the trials that pass through the node, or "" if no trial has a
+        value."""
         return tuple("" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist())
 
     def partial(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class TreeScores:
         return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
 
     def _settling_turns(self) -> list[tuple[str, str]]:
-        """Return the turns, such as `U1` or `S1`, that determine part of the variance, each with its share."""
+        """Return the turns, such as `U1` or `S1`, that determine part of the variance, each with its part."""
         depth = depths(self.tree.parent)
         counts = {"user": 0, "system": 0}
         found = []
@@ -119,9 +119,9 @@ def tree_scores(
     level: float = 0.95,
     design: Design = INDEPENDENT,
 ) -> TreeScores:
-    """Attach scores to a tree. `values` has a score for each trial; trials without a value, or with NaN, are counted
-    and left out. `level` is the confidence level of the mean's interval, and `design` describes how the trials depend
-    on each other."""
+    """Attach scores to a tree. `values` has a score for each trial. Trials without a value, or with NaN, are left
+    out and counted. `level` is the confidence level of the mean's interval, and `design` describes how the
+    trials depend on each other."""
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
@@ -134,8 +134,7 @@ def tree_scores(
 def _interval(
     trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float, design: Design
 ) -> Interval:
-    """Return the interval of the mean over trials. It is a ratio of sums over topics, so topics with more trials
-    weigh more."""
+    """Return the interval of the mean over trials, a ratio of sums over topics. Topics with more trials weigh more."""
     topics = list(dict.fromkeys(key.topic for key in trials))
     unit = "topic" if len(topics) != 1 else "trial"
     names = topics if unit == "topic" else [str(key.trial) for key in trials]
@@ -174,14 +173,14 @@ def trial_scores(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> TrialScores:
     """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` selects whose judgments
-    and nuggets count. Raises InputError if the measure has no value for a single conversation, or if no conversation
-    of the run has a value."""
+    and nuggets count. Raises InputError if the measure has no value for a single conversation, or if no
+    conversation of the run has a value."""
     asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
         inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
         raise InputError(
-            f"{measure} is not a measure of single conversations, so branches cannot have it",
+            f"{measure} is not a measure of single conversations, so it cannot score branches",
             allowed=list_forms(single()),
             advice=(f"use --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
@@ -189,8 +188,8 @@ def trial_scores(
     if material.gold is None and gold is None and "gold" in one.needs:
         raise InputError(
             f"{measure} has no value here: the run has no gold table",
-            allowed=f"measures that need none: {list_forms(one for one in single() if 'gold' not in one.needs)}",
-            advice="name one: --gold NAME or --gold FILE.csv",
+            allowed=f"measures without gold: {list_forms(one for one in single() if 'gold' not in one.needs)}",
+            advice="name a gold table: --gold NAME or --gold FILE.csv",
         )
     table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)
     rows = [row for row in table.rows if row.topic is not None and row.trial is not None and row.turn is None]
@@ -199,7 +198,7 @@ def trial_scores(
         raise InputError(
             f"{measure} has no value in any conversation of this run"
             + (", which has no gold table" if material.gold is None and gold is None else ""),
-            advice=f"see what it is computed from: harvest score RUN --measure '{measure}'",
+            advice=f"see what the measure needs: harvest score RUN --measure '{measure}'",
         )
     of_systems = (row for row in table.rows if row.scorers and row.topic is None and row.trial is None)
     # The scores of branches are those of single trials, which are not corrected.

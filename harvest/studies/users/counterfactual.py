@@ -1,13 +1,14 @@
 """Estimate a run's figures with another user from its recordings alone. No system is contacted.
 
-Each conversation is weighted by the probability that the other user takes its path, divided by the probability for
-the users it was drawn from. This is the probability of every decision of the user, including leaving, given the
-answers. Users without a model know these probabilities exactly (`simulators.path_probability`). If users were drawn
-from a population, the divisor is the joint probability over all members, which keeps weights low.
+Each conversation has a weight: the probability that the other user takes its path, divided by the probability for
+the users that were played. The probability of a path is the probability of every decision of the user, including
+leaving, given the answers. For users without a model, these probabilities are known exactly
+(`simulators.path_probability`). If users were drawn from a population, the divisor is the joint probability over
+all members, which keeps weights low.
 
-If the other user may do something that the played users never do, no recording includes it and no weight can make up
-for it. The act is then named, and nothing is estimated. `scoring.inference.foretold` computes the interval and
-decides whether the weights suffice.
+If the other user may do something that the played users never do, no recording shows what would follow. The act is
+then named, and nothing is estimated. `scoring.inference.foretold` computes the interval and decides whether the
+weights suffice.
 """
 
 import math
@@ -48,7 +49,8 @@ PLAYED_BY = "scripted"
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """An act of the other user that the played users never do. `where` names a conversation and its turn, from 1."""
+    """An act of the other user that the played users never do. `where` names a conversation and the number of its
+    turn."""
 
     act: str
     probability: float
@@ -67,8 +69,8 @@ class WeightedPath:
 
 @dataclass(frozen=True, slots=True)
 class FigureWithOther:
-    """One measure of one system with the other user. `played` is the mean as played, NaN without a value. `foretold`
-    is the estimate; if it is undefined, the note of its interval explains why."""
+    """One measure of one system with the other user. `played` is the mean as played, or NaN without a value.
+    `foretold` is the estimate. If the estimate is undefined, the note of its interval explains why."""
 
     system: str
     key: Key
@@ -83,8 +85,8 @@ class FigureWithOther:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """A run's figures with another user. `users` has, for each system, the shares of the users that it met. `unseen`
-    has, for some systems, an act of the other user that was never played."""
+    """A run's figures with another user. `users` has, for each system, the shares of the users that it met.
+    `unseen` has, for some systems, an act of the other user that was never played."""
 
     run: Run
     other: str
@@ -106,9 +108,9 @@ def counterfactual(
     """Estimate the figures that every system of the run would have with the user `other`.
 
     `other` is a member of the run's population, one of its arms, or a YAML file of users. `measures` must have a
-    bounded range and a value for every conversation; () means ave%useful. Raises InputError for an unknown user or a
-    user that cannot list its choices, for other measures, and for conversations that the recorded users cannot have
-    had.
+    bounded range and a value for every conversation; () means ave%useful. Raises InputError for an unknown user,
+    for a user that cannot list its choices, for unsuitable measures, and for conversations that the recorded users
+    cannot have had.
     """
     users = recorded_users(run)
     name, target = users.find(other)
@@ -196,8 +198,8 @@ def follow_path(
     seed: int,
     traits: Mapping[str, object],
 ) -> WeightedPath:
-    """Compare how likely `target` and the played users are to take the path of a conversation. `seed` is the seed of
-    the run. Raises InputError if none of the played users can have taken the path."""
+    """Compare how likely `target` and the played users are to take the path of a conversation. `seed` is the seed
+    of the run. Raises InputError if none of the played users can have taken the path."""
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)

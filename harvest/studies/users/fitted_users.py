@@ -57,12 +57,12 @@ def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") ->
 
 
 def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
-    """Return how long each user stayed, and the labels of the answers that it got.
+    """Return how long each user stayed, and the labels of the answers that the user got.
 
     If every answer has a label, a stay also has the user's coverage after each answer: the number of useful answers
-    out of the three that it needs (`enough` of the Markov user). The last answer of a dialogue that was cut off is
-    not an opportunity to leave, because what the user would have done is unknown. A dialogue that was cut off after
-    its first turn is left out.
+    out of the three that the user needs (`enough` of the Markov user). The last answer of a dialogue that was cut
+    off is not an opportunity to leave, because what the user would have done is unknown. A dialogue that was cut
+    off after its first turn is left out.
     """
     stays = []
     for one in dialogues:
@@ -86,8 +86,8 @@ def fit_user(
     stop: str = "turn-and-act",
     level: float = 0.95,
 ) -> UserFile:
-    """Fit a Markov user to these dialogues. `stop` is one of `LEAVING`. Raises InputError for an act with a reserved
-    name, and if the requested stop model cannot be fitted."""
+    """Fit a Markov user to these dialogues. `stop` is one of `LEAVING`. Raises InputError for an act with a
+    reserved name, and if the requested stop model cannot be fitted."""
     smoothing = smoothing or Smoothing()
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
     table = options.table()
@@ -133,7 +133,7 @@ def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
 
 
 def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    """Explain why a fit is weak: all dialogues are of one person, or there are too many acts to recur."""
+    """Explain why a fit is weak: all dialogues are of one person, or there are too many acts for any act to recur."""
     notes = []
     if is_one_person(dialogues):
         whose = "all dialogues are" if len(dialogues) > 1 else "the one dialogue is"
@@ -170,7 +170,7 @@ def fitted_options(
     acts: tuple[str, ...] = (),
 ) -> markov.Options:
     """Return the options of the fitted user, without texts: its counts and the requested stop model. `acts` are the
-    possible acts; () means those that occur. Raises InputError as `fit_user` does."""
+    possible acts; () means all acts that occur. Raises InputError as `fit_user` does."""
     smoothing = smoothing or Smoothing()
     acts = acts or acts_in(dialogues)
     table = _table(dialogues, acts, order, answers, smoothing)
@@ -220,9 +220,9 @@ def foresight(
     level: float = 0.95,
     seed: int = 0,
 ) -> Mapping[str, HeldOut]:
-    """Return the held-out likelihood of act tables, by model, on users that they were not fitted to. The uniform
-    model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is only one
-    user."""
+    """Return the held-out likelihood of act tables, by model, on users to whom the tables were not fitted. The
+    uniform model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is
+    only one user."""
     if len({one.unit for one in dialogues}) < 2:
         return {}
     fitting = partial(fit_acts, acts=acts_in(dialogues), smoothing=smoothing or Smoothing())
@@ -238,8 +238,8 @@ def foresight(
 def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
-    """Count acts. A decision after an unknown answer counts for any answer. In a row of its own, it could reveal
-    ends, because often only the last turn of a recording has no answer."""
+    """Count acts. A decision after an unknown answer counts for every answer. A separate row for unknown answers
+    could reveal ends, because often only the last turn of a recording has no answer."""
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
     )
@@ -248,8 +248,8 @@ def _table(
 
 
 def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers: Answers) -> tuple[RowEstimate, ...]:
-    """Return rows with Jeffreys intervals over the effective number of decisions, since one user's decisions
-    correlate."""
+    """Return rows with Jeffreys intervals. Since the decisions of one user correlate, the effective number of
+    decisions is used."""
     each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
     users = [one.unit for one in dialogues]
     alone = is_one_person(dialogues)
@@ -284,8 +284,8 @@ def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], ac
 
 
 def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
-    """Return fitted stop models by name, or {} if no decision was observed. two-alpha is included only if some answer
-    has a label."""
+    """Return fitted stop models by name, or {} if no decision was observed. two-alpha is omitted if no answer has a
+    label."""
     stays = stays_of(dialogues)
     if not stays:
         return {}

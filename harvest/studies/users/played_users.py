@@ -2,7 +2,7 @@
 
 Every candidate is fitted as in `harvest simulate fit` and followed decision by decision through its own
 `distribution`. The figure is thus about the user that is played, including its stop model and smoothing. AIC on the
-training recordings decides nothing.
+training recordings has no influence.
 """
 
 import math
@@ -47,12 +47,13 @@ _SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))
 class Candidates:
     """The compared candidates and the choice.
 
-    `held_out` has the figures of each candidate. The first is the default, which gains are relative to. `chosen` is
-    the candidate with the fewest bits among those whose gain has an interval above 0, or else the default. `left_out`
-    has the reason for each candidate without figures.
+    `held_out` has the figures of each candidate. The first candidate is the default; gains are relative to this
+    default. `chosen` is the candidate with the fewest bits among those whose gain has an interval above 0. If there
+    is none, `chosen` is the default. `left_out` has the reason for each candidate without figures.
 
-    `hidden-states, person known` is not a candidate. It has the bits of the same user if a person's dialogues are
-    predicted one after the other, using the earlier ones; a played conversation is with a new person.
+    `hidden-states, person known` is not a candidate. It has the bits of the user with hidden states if each
+    dialogue of a person is predicted from the person's earlier dialogues. In a played conversation, the person is
+    always new.
     """
 
     held_out: Mapping[str, HeldOut]
@@ -70,8 +71,8 @@ def candidates(
     level: float = 0.95,
     seed: int = 0,
 ) -> Candidates:
-    """Return the held-out bits of every candidate, in folds of people. The number of hidden states is chosen again in
-    each fold. There are no figures if there is only one user."""
+    """Return the held-out bits of every candidate, in folds of people. The number of hidden states is chosen anew
+    in each fold. If there is only one user, there are no figures."""
     if len({one.unit for one in dialogues}) < 2:
         return Candidates({}, DEFAULT)
     acts = acts_in(dialogues)
@@ -124,7 +125,7 @@ def candidates(
 
 
 def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
-    """Return -log2 of the probability of the acts, with a new person in each dialogue; inf if it is 0."""
+    """Return -log2 of the probability of the acts, with a new person in each dialogue; inf if the probability is 0."""
     total = 0.0
     for one in dialogues:
         state, seen = user.start(_SCENARIO, Streams(0)), None
@@ -146,7 +147,7 @@ def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: An
 def learn_hidden(
     dialogues: Sequence[Dialogue], *, answers: Answers = "nothing", acts: Sequence[str] = (), seed: int = 0
 ) -> HiddenModel:
-    """Fit hidden states to these people. Their number is the one with the best held-out prediction."""
+    """Fit hidden states to these people. The number of states is chosen by held-out prediction."""
     rng = np.random.default_rng(derived_seed(seed, "fit", "hidden states"))
     people = people_of(dialogues, answers)
     after = Counter(answer for person in people for one in person for answer in one.answers[: len(one.acts) - 1])

@@ -83,7 +83,6 @@ def _cells(
 
 
 def _unequal_loss_warning(system: str, members: Mapping[str, DrawnTrials]) -> str:
-    """Return a sentence if one user's trials were lost more often than another's, or ""."""
     rates = {name: 1 - one.valid / one.drawn for name, one in members.items() if one.drawn}
     if not rates or max(rates.values()) - min(rates.values()) < 1e-9:
         return ""

@@ -1,14 +1,16 @@
 """Figures of a run whose users were drawn from a population: overall, by member, and with other weights.
 
-A lost trial has a member, too. If one member lost trials more often than another, the mean over the remaining trials
-is about another population. Each conversation is therefore weighted to represent the drawn trials of its member:
+A lost trial also has a member. If one member lost trials more often than another, the mean over the remaining
+trials is about another population. Each conversation is therefore weighted to represent the drawn trials of its
+member:
 
   w = (v / share) · drawn / valid
 
-`drawn` and `valid` are the numbers of the member's drawn and valid trials on this system, and `share` is its declared
-share. `v` is the requested weight, which is the share for the population itself. A figure is then unbiased if, within
-a member, losses do not depend on the answers that would have followed. If members lost different or large shares, the
-interval includes all values that the lost trials, and trials cut short by a failure of the user, could have had.
+`drawn` and `valid` are the numbers of the member's drawn and valid trials on this system, and `share` is its
+declared share. `v` is the requested weight; for the population itself, `v` is the share. A figure is then unbiased
+if, within a member, losses do not depend on the answers that would have followed. If members lost different or
+large shares, the interval includes all values that the lost trials, and trials cut short by a failure of the user,
+could have had.
 """
 
 import math
@@ -46,12 +48,9 @@ POPULATION, REWEIGHTED = "population", "re-weighted"
 
 @dataclass(frozen=True, slots=True)
 class DrawnTrials:
-    """The trials of one member on one system.
-
-    `share` is the declared share. `drawn` is the number of trials whose attempts have ended, `valid` the number of
-    these that are in figures (the others were lost), and `cut` the number of valid trials that a failure of the user
-    cut short.
-    """
+    """The trials of one member on one system. `share` is the declared share. `drawn` is the number of trials whose
+    attempts have ended, and `valid` the number of drawn trials that figures include; all other drawn trials were
+    lost. `cut` is the number of valid trials that a failure of the user cut short."""
 
     share: float
     drawn: int
@@ -76,8 +75,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Populations:
-    """The figures of a run with a population. `members` has each system's members in the audit's order. `weights` are
-    the other weights that were requested, scaled to sum to 1, or None."""
+    """The figures of a run with a population. `members` has each system's members in the audit's order. `weights`
+    are the requested weights of another population, scaled to sum to 1, or None."""
 
     run: Run
     settings: Settings
@@ -89,7 +88,7 @@ class Populations:
 
 
 def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
-    """Return the share of each member in each system's population. Raises InputError if no system has one."""
+    """Return the share of each member in each system's population. Raises InputError if no system has a population."""
     found = {system: met.shares for system, met in recorded_users(run).met.items() if len(met.shares) > 1}
     if not found:
         raise InputError(
@@ -149,9 +148,9 @@ def system_figures(
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, DrawnTrials], list[Figure]]:
-    """Return the trial counts of one system's members, and its figures. The figures are of the population, of each
-    member and, if `weights` (with sum 1) are given, with these weights. `shares` has the declared share of each
-    member; `values` are the system's cells."""
+    """Return the trial counts of one system's members, and its figures. There are figures of the population, of
+    each member and, if `weights` (with sum 1) are given, with these weights. `shares` has the declared share of
+    each member; `values` are the system's cells."""
     of = {
         (one.key.topic, one.key.trial): one.member
         for one in material.conversations

@@ -19,8 +19,8 @@ from topics.suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class MetUsers:
-    """The users that a system met. `shares` has the share of each user, with sum 1; there is only one user unless the
-    run has a population. `group` is the group of the users, or ""."""
+    """The users that a system met. `shares` has the share of each user, with sum 1; unless the run has a
+    population, there is only one user. `group` is the group of the users, or ""."""
 
     shares: Mapping[str, float]
     group: str = ""
@@ -28,8 +28,9 @@ class MetUsers:
 
 @dataclass(frozen=True, slots=True)
 class RecordedUsers:
-    """The users of a run. `changes` has the changes that make each user, by its name: an arm, a member of a
-    population, or "" for the user of the protocol. `met` has the users that each recorded system met."""
+    """The users of a run. `changes` maps each user's name to the changes that make this user. The name is an arm, a
+    member of a population, or "" for the user of the protocol. `met` has the users that each recorded system
+    met."""
 
     run: Run
     changes: Mapping[str, Mapping[str, Json]]
@@ -41,15 +42,15 @@ class RecordedUsers:
         return tuple(name for name in self.changes if name)
 
     def build(self, name: str) -> EnumerableUser:
-        """Build the named user as it was in the run. Raises InputError if the user can no longer be built or cannot
-        list its choices."""
+        """Build the named user as in the run. Raises InputError if the user can no longer be built or cannot list
+        its choices."""
         changes = self.changes[name]
         built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
-        """Return a user and its printed name. `wanted` is a user of the run, or a YAML file with users of the
-        protocol. Raises InputError for an unknown name."""
+        """Return a user and the printed name of this user. `wanted` is a user of the run, or a YAML file with users
+        of the protocol. Raises InputError for an unknown name."""
         if wanted in self.names:
             return wanted, self.build(wanted)
         path = Path(wanted)

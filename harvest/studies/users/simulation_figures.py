@@ -58,8 +58,8 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candida
 
 
 def check_tables(found: Realism) -> Iterator[Table | Text]:
-    """Yield tables and sentences that compare simulated with real users. They cover the ranking of systems, behaviour
-    with its floor, wording, survival, foresight, and scores."""
+    """Yield tables and sentences that compare simulated with real users: the ranking of systems, behaviour with its
+    floor, wording, survival, foresight, and scores."""
     ranking = found.ranking
     yield Text(f"ranking: {ranking_verdict(found)}")
     if ranking.systems:
@@ -124,7 +124,8 @@ def behaviour_verdict(found: Realism) -> str:
 
 
 def scores_verdict(p: float, floor: Floor) -> str:
-    """Combine the permutation test (is there a difference?) and the floor (is it large?) in one verdict."""
+    """Combine the permutation test (is there a difference?) and the floor (is the difference large?) in one
+    verdict."""
     if math.isnan(p):
         return "no conclusion is possible"
     if p > _ALPHA:
@@ -378,7 +379,6 @@ def _plain_text(words: str) -> Text:
 
 
 def _acts_text(*acts: str) -> Text:
-    """Return acts on one line. Long compound acts are broken after a plus sign."""
     names = (printable(act, line=True) for act in acts)
     return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
 

@@ -1,16 +1,16 @@
 """Test whether losses depend on the state of the protocol, or on the label or length of the preceding answer.
 
-An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. If losses depend on the
-system's answers, the remaining trials are a selection, and no figure of the system can be trusted.
+An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. If losses depend on
+the system's answers, the remaining trials are a selection, and no figure of the system can be trusted.
 
 States are compared with each other. Because a state that leads to itself gives no evidence, labels and lengths are
-compared, too: how often an attempt that was to continue is lost after an answer of one kind, and after all others.
-Only the first attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn,
-because topics and late turns may lose more after any answer, and lengths also within labels. Topics with many answers
-of a label are compared with topics that have few, because a system may always answer a topic in the same way.
+compared, too: how often attempts that were to continue are lost after answers of one kind, and after all other
+answers. Only the first attempt of a trial counts. Answers are compared within topic and turn, because topics and
+late turns may lose more after any answer. Lengths are also compared within labels. Topics with many answers of a
+label are compared with topics with few such answers, because a system may always answer a topic in the same way.
 
-A baseline stores how often attempts were lost, by topic, turn and preceding label (`loss_table`), so that a change of
-losses in a later audit is not mistaken for a change of the system.
+A baseline stores how often attempts were lost, by topic, turn and preceding label (`loss_table`), so that a change
+of losses in a later audit is not mistaken for a change of the system.
 """
 
 from collections import Counter, defaultdict
@@ -37,12 +37,12 @@ _EACH_LOOK = 0.01
 class Concentration:
     """Attempts of a system that were lost in one state, or after answers of one label or length.
 
-    One of `state`, `label` and `length` is the condition, and the others are ""; a length is a clause such as `of
-    more than 120 characters`. For a state, `lost` of the `came` trials that reached it were lost in it; for a label
-    or length, both count answers of first attempts that were to continue. `lost_elsewhere` and `came_elsewhere` are
-    the same numbers for all other states, labels or lengths together. `reasons` and `after` count lost trials by
-    reason and by the labels of their answers. `p` is one-sided; for a label, it is twice the smaller of the p within
-    topics and between topics.
+    The condition is one of `state`, `label` and `length`; the other two are "". A length is a clause such as `of
+    more than 120 characters`. For a state, `came` is the number of trials that reached the state, and `lost` the
+    number of trials lost there. For a label or length, `came` and `lost` count answers of first attempts that were
+    to continue. `came_elsewhere` and `lost_elsewhere` are these numbers for all other states, labels or lengths
+    together. `reasons` counts lost trials by reason, and `after` by the labels of their answers. `p` is one-sided;
+    for a label, it is twice the smaller of the p within topics and the p between topics.
     """
 
     system: str
@@ -76,7 +76,8 @@ class Concentration:
 
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
-    """Return the first attempt with an answer of each trial, if it was lost. A trial's attempts must be in order."""
+    """Return each trial's first attempt with an answer, if this attempt was lost. A trial's attempts must be in
+    order."""
     return {key: one for key, one in _first_attempts(conversations).items() if _is_lost(one)}
 
 
@@ -100,20 +101,17 @@ def lost_state(conversation: Conversation) -> str:
 
 
 def _next_state(conversation: Conversation) -> str:
-    """Return the state of the turn that would have begun after the last answer, or "" if the last turn got no
-    answer."""
+    """Return the state of the turn that would have followed the last answer, or "" if the last turn got no answer."""
     last = conversation.turns[-1]
     following = last.route.target if last.route is not None else ""
     return "" if last.reply is None or following.startswith("stop:") else following
 
 
 def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPHA) -> tuple[Concentration, ...]:
-    """Return the states, labels and lengths of answers with which attempts are lost more often.
-
-    For states, each trial counts once in each state, when it first reaches the state after an answer. Repeated
-    failures are no further evidence; nor are failures in a single topic, unless the run has no other. Only states
-    that some finished conversation avoided are tested. `alpha` is shared by all tests of a system.
-    """
+    """Return the states, labels and lengths of answers with which attempts are lost more often. For states, each
+    trial counts once in each state, when it first reaches the state after an answer. Repeated failures are no
+    further evidence. Failures in a single topic are no evidence, unless the run has no other topic. Only states
+    that some finished conversation avoided are tested. `alpha` is shared by all tests of a system."""
     systems: dict[str, list[Conversation]] = defaultdict(list)
     for one in conversations:
         if one.outcome is not None:
@@ -155,7 +153,8 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
 
 
 def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
-    """Yield the states that an attempt reached, and whether it was lost there. The opening turn's state is ""."""
+    """Yield each state that an attempt reached, and whether the attempt was lost there; "" is the opening turn's
+    state."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
     if not _is_lost(conversation):
         yield from ((place, False) for place in places)
@@ -169,7 +168,7 @@ def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An answer after which an attempt was to continue. `lost` is the attempt if it was lost there."""
+    """An answer after which an attempt was to continue. If the attempt was lost there, `lost` is the attempt."""
 
     topic: str
     turn: int
@@ -237,8 +236,9 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
 def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
-    """Return four counts and p: the lost answers and all answers of one kind, and the same for all other answers.
-    Unless `by_label`, answers are compared within labels, which often differ in length."""
+    """Return the number of lost answers of one kind, the number of all answers of this kind, the same two numbers
+    for all other answers, and p. Unless `by_label`, answers are compared within labels, which often differ in
+    length."""
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:

@@ -1,7 +1,7 @@
 """Sentences about answers that may not be complete, new answers of a single system.
 
-Figures do not change, because an empty, cut or cached text is an answer, too. Only the reader knows whether it was to
-be measured, so every sentence gives a count and its total.
+Figures include such answers, because an empty, cut or cached text is also an answer. Only the reader knows whether
+such answers were to be measured. Every sentence therefore gives a count and its total.
 """
 
 import json
@@ -28,8 +28,8 @@ def odd_answers(
     attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[str]:
     """Yield the sentences about these conversations. `finished` are the valid conversations among `attempts`.
-    `folders` has the run folder of each system, in which the bodies of replies are stored; replies of other systems
-    have no id."""
+    `folders` has the run folder of each system, in which the bodies of replies are stored. Replies of systems
+    without a folder have no id."""
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
     empty = _count_replies(finished, lambda reply: is_empty(reply.answer))
     if empty:
@@ -108,7 +108,6 @@ def _count_failures(attempts: Sequence[Conversation], reason: str) -> Counter[st
 
 
 def _driver_notes(finished: Sequence[Conversation]) -> Iterator[str]:
-    """Yield each kind of driver note once, because figures may depend on how replies were read."""
     of: dict[str, Counter[str]] = {}
     for one in finished:
         for turn in one.turns:
@@ -119,7 +118,7 @@ def _driver_notes(finished: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Report identical trials, as from a cache or a fixed seed, which are not repeated measurements."""
+    """Report identical trials. Trials from a cache or with a fixed seed are not repeated measurements."""
     of_topic: dict[str, list[tuple[str, ...]]] = {}
     for one in own:
         said = tuple(exchange.answer.text.strip() for exchange in one.exchanges)
@@ -136,8 +135,8 @@ def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
-    """Report replies that came again with the same id, so that they were not generated again. Bodies are read only
-    for replies whose text occurs in another trial."""
+    """Report replies that have the id of an earlier reply and so were not generated again. Bodies are read only for
+    replies whose text occurs in another trial."""
     of_words: dict[str, list[tuple[int, SystemTurn]]] = {}
     answers = 0
     for trial, one in enumerate(own):
@@ -165,7 +164,7 @@ def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[s
 
 
 def _reply_id(run: Path, address: str) -> str:
-    """Return the `id` of a completion, streamed or not, from its body, or "" without an id or a stored body."""
+    """Return the `id` in the stored body of a completion, streamed or not. Returns "" if there is no id or no body."""
     try:
         body = read_exhibit(run, address)
         if address.endswith(".sse"):

@@ -1,6 +1,6 @@
 """Sentences about answers in a different language than the user's turn.
 
-Such an answer is not necessarily worse, but judges and rules look for words that it does not have. Only reports have
+Such an answer is not necessarily worse, but judges and rules look for words that are not in it. Only reports have
 these sentences, because loading the language detector takes longer than scoring a small run.
 """
 
@@ -15,7 +15,7 @@ _MOST_NAMES = 5  # in a sentence; the others are counted
 
 
 def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
-    """Yield a sentence for each system, over the turns whose two languages are both detected."""
+    """Yield a sentence for each system, over the turns in which the languages of user and answer are both detected."""
     told: Counter[str] = Counter()
     of: dict[str, Counter[str]] = {}
     for one in finished:

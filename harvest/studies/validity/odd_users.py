@@ -1,8 +1,8 @@
 """Sentences about the behaviour of simulated users that no figure shows: whose words they said, and why they left.
 
-If these differ between systems, the systems may have been asked differently. Every sentence gives a count and its
-total. Turns that a user did not take are in no share, so a system that drives users away looks no worse in later
-turns; the shares of users who left show whether it does.
+If this behaviour differs between systems, the systems may have been asked differently. Every sentence gives a count
+and its total. Shares omit turns that a user did not take, so a system that drives users away looks no worse in
+later turns. The shares of users who left show whether a system does this.
 """
 
 from collections import Counter
@@ -46,7 +46,6 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Count the turns that a model could not word, and the rules that refused its samples."""
     turns = [turn for one in own for turn in one.turns]
     marked = [turn.worded for turn in turns if turn.worded]
     if not marked:
@@ -62,7 +61,7 @@ def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Count the answers with orders to a model in the user's place, so that a person can read them."""
+    """Count the answers with orders to a model in the user's place, so that a person can read these answers."""
     answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
     found = [(contains_sign(text), orders_a_model(text)) for text in answers]
     either = sum(map(any, found))
@@ -85,8 +84,8 @@ def parse_refused(mark: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """How often users left after answers of one label: after `left` of the `answers` that they could choose to leave
-    after."""
+    """How often users left after answers of one label. `answers` counts the answers after which users could choose
+    to leave, and `left` the answers after which they did."""
 
     left: int = 0
     answers: int = 0
@@ -97,8 +96,8 @@ class Leaving:
 
 
 def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
-    """Return how often users left after answers labelled `x` and `o`. An answer counts if the user continued or chose
-    to leave after it. It does not count if the protocol, a limit, the system or a user without a choice
+    """Return how often users left after answers labelled `x` and `o`. An answer counts if the user then continued
+    or chose to leave. An answer does not count if the protocol, a limit, the system or a user without a choice
     (`WITHOUT_A_CHOICE`) ended the conversation."""
     left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
     for one in conversations:
@@ -114,7 +113,7 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
 
 
 def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
-    """Yield sentences about users who left, by system; nothing if no user left."""
+    """Yield sentences about users who left, by system. If no user left, nothing is yielded."""
     shares = {system: users_leaving(own) for system, own in _by_system(finished).items()}
     if not any(own[label].left for own in shares.values() for label in _LABELS):
         return

@@ -1,12 +1,12 @@
 """A user card for each system: the behaviour of users whose turns a model words.
 
-A user who speaks differently to two systems has not asked both the same. Systems are therefore compared in each rate
-of the card, within topic, turn and act (`harvest.studies.validity.user_differences`). If a rate differs, no study
-names a winner, because the answers could have been different from the first such turn on
-(`harvest.studies.scores.lost_attempts`). Differences in refused samples, and in answers with orders to a model, have
-no such effect: refused samples were never said, and an order that was not followed changed no turn.
+If a user speaks differently to two systems, the systems were not asked the same. Systems are therefore compared in
+each rate of the card, within topic, turn and act (`harvest.studies.validity.user_differences`). If a rate differs,
+no study names a winner, because answers from the first such turn on could have been different
+(`harvest.studies.scores.lost_attempts`). Differences in refused samples, and in answers with orders to a model,
+have no such effect: refused samples were never said, and an order that was not followed changed no turn.
 
-Trials of a topic with the same text throughout count as one, because they are no further evidence.
+Trials of a topic with the same text throughout count as one trial, because repetitions are no further evidence.
 """
 
 import math
@@ -36,8 +36,8 @@ _HARMLESS = (user_differences.REFUSED, user_differences.ORDERS)
 
 @dataclass(frozen=True, slots=True)
 class CardRate:
-    """A mean over `n` turns, or over `n` samples for refused samples. `count` is the number of occurrences, NaN if
-    the mean is of shares or numbers. `value` is NaN if `n` is 0."""
+    """A mean over `n` turns or, for refused samples, over `n` samples. `count` is the number of occurrences, or NaN
+    if the mean is of shares or numbers. `value` is NaN if `n` is 0."""
 
     value: float
     count: float
@@ -49,10 +49,11 @@ class CardRate:
 class SystemCard:
     """The user card of one system.
 
-    `turns` is the number of turns that a model was to word, and `unknown` the number of these without a record of
-    refused samples. `rates` are keyed by fault, and by the names in `user_differences`. `refused` counts refused
-    samples by reason. `effect` is how much more often turns with a fault got a useful answer than other turns of the
-    same topic and number: faults helped the system if it is above 0 and hindered it if it is below 0.
+    `turns` is the number of turns that a model was to word, and `unknown` the number of such turns without a record
+    of refused samples. `rates` are keyed by fault, and by the names in `user_differences`. `refused` counts refused
+    samples by reason. `effect` compares turns with a fault with turns without a fault that have the same topic and
+    number: it is the difference in how often they got a useful answer. Faults helped the system if `effect` is
+    above 0, and hindered the system if it is below 0.
     """
 
     system: str
@@ -73,11 +74,9 @@ _RATE_NAMES = {user_differences.LEFT: "users who left after the same answers, by
 
 @dataclass(frozen=True, slots=True)
 class UserDifference:
-    """A significant difference of a rate between two systems.
-
-    `system` is the one whose user is further from the intended behaviour. `values` are its rate and the other
-    system's. `p` is corrected over all rates of this pair of systems.
-    """
+    """A significant difference of a rate between two systems. `system` is the system whose user is further from the
+    intended behaviour. `values` has the rate of this system, then the rate of the second system. `p` is
+    corrected over all rates of this pair of systems."""
 
     system: str
     other: str
@@ -251,8 +250,8 @@ _OWN_WORDS = next(iter(FAULTS))  # then every sample was refused
 def _rate(
     cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler, top: float = 1.0
 ) -> CardRate:
-    """Return a ratio of sums over turns. `cells` are (turn, numerator, denominator); `top` is the largest value of a
-    turn."""
+    """Return a ratio of sums over turns. `cells` are (turn, numerator, denominator); `top` is the largest value of
+    a turn."""
     n = round(math.fsum(below for _, _, below in cells))
     if not n:
         return CardRate(math.nan, 0, 0, no_interval("no turn"))

@@ -1,9 +1,9 @@
 """Compare the users of two systems in each rate, and find the turn from which a trial is then in doubt.
 
-Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The wording
-of turns is compared in one test of three values (`scoring.inference.turn_values`): words kept, words added, and
-number of words. No list of faults anticipates how the next model goes wrong, but any text that it says instead or in
-addition changes one of these values. Each pair of systems has one family of tests (Holm).
+Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The
+wording of turns is compared in one test of three values (`scoring.inference.turn_values`): words kept, words added,
+and number of words. No list of faults foresees every fault of future models, but any text that a model says instead
+or in addition changes one of these values. Each pair of systems has one family of tests (Holm).
 """
 
 import math
@@ -43,8 +43,8 @@ Stratum = tuple[str, str]
 def differing_rates(
     one: Sequence[WordedTurn], two: Sequence[WordedTurn], clusters: Mapping[str, str], *names: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield the rates in which the users of two systems differ, with p corrected over all rates. At most one rate of
-    `WORDING` is included. `names` are the names of the systems."""
+    """Yield the rates in which the users of two systems differ, with p corrected over all rates. At most one rate
+    of `WORDING` is included. `names` are the names of the systems."""
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
     settled = strata_as_meant((*one, *two))
     tests: dict[str, float] = {}
@@ -73,8 +73,8 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
 
 
 def strata_as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
-    """Return the strata in which every turn without a fault has exactly the policy's words. There, turns that the
-    model failed to word cannot be distinguished from the others."""
+    """Return the strata in which every turn without a fault has exactly the policy's words. In these strata, turns
+    that the model failed to word cannot be distinguished from other turns."""
     same: dict[Stratum, bool] = {}
     for turn in turns:
         if not turn.fault:
@@ -108,8 +108,8 @@ def _has_event(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> boo
 
 
 def first_suspect_turns(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
-    """Return, by trial, the first turn at which the other system's user might have spoken differently. It is the turn
-    with the differing words, or the turn after the last if the user left."""
+    """Return, by trial, the first turn at which the other system's user might have spoken differently: the turn
+    with the differing words or, if the user left, the turn after the last."""
     settled = strata_as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
     found: dict[TrialKey, int] = {}

@@ -19,8 +19,8 @@ _LONGEST_TEXT = 60  # characters of an unread text
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """The comparison of one system's answers with its network traffic. `verdicts` are keyed by trial id, attempt and
-    turn. `damaged` is the number of unreadable traffic records."""
+    """The comparison of one system's answers with its network traffic. `verdicts` are keyed by trial id, attempt
+    and turn. `damaged` is the number of unreadable traffic records."""
 
     verdicts: Mapping[tuple[str, int, int], Verdict]
     judged: SiteJudgement
@@ -75,7 +75,7 @@ def judge_systems(
 
 def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
     """Return the verdicts on turns of `chosen` conversations, by trial id, attempt and turn. The format of the
-    traffic is learnt from all conversations of the run with the same systems."""
+    traffic is learnt from all conversations of the run with the systems in `chosen`."""
     systems = {one.key.system for one in chosen}
     of_them = [one for one in run.conversations if one.key.system in systems]
     seen = judge_systems(of_them, dict.fromkeys(systems, run.path))

@@ -1,7 +1,8 @@
-"""The user turns of a run that a model worded: their intended words, their faults, and the answers to them.
+"""The user turns of a run that a model worded: their intended words, their faults, and the answers.
 
 The intended words are recorded with the turn or, in older recordings, in the model's instructions, which are stored
-as evidence. If they are unknown, as for a model without a policy, only faults that do not depend on them are found.
+as evidence. If the intended words are unknown, as for a model without a policy, only faults that do not depend on
+them are found.
 """
 
 import json
@@ -37,11 +38,12 @@ class WordedTurn:
     """A user turn worded by a model.
 
     `number` is its number in the conversation; `act` and `label` are as recorded. `fault`, `added` and `length` are
-    as in `simulators.llm.faults`; `fault` is "" if there is none. `kept` is the share of the intended words that were
-    said, NaN if they are unknown, and `words` is the number of words. `refused` counts refused samples by reason;
-    None means unknown. `orders` is true if the answer has words for a model in the user's place, and `as_meant` if
-    the turn has exactly the policy's words. `heard` has the labels of the earlier answers. `left` is true if a model
-    that decides by itself left after the answer, and None if it does not decide or could not continue.
+    as in `simulators.llm.faults`; without a fault, `fault` is "". `kept` is the share of the intended words that
+    were said, or NaN if the intended words are unknown. `words` is the number of words. `refused` counts refused
+    samples by reason; None means unknown. `orders` is true if the answer has words for a model in the user's place,
+    and `as_meant` if the turn has exactly the policy's words. `heard` has the labels of the earlier answers. `left`
+    is true if a model that decides by itself left after the answer. `left` is None if the model does not decide, or
+    could not continue.
     """
 
     key: TrialKey
@@ -83,7 +85,7 @@ def models_of(run: Run) -> Models:
 
 
 def _worded_options(given: object) -> Mapping[str, Any] | None:
-    """Return the options of the model that words a user, however deeply it is wrapped, or None."""
+    """Return the options of the model that words a user, at any depth of wrappers, or None."""
     if isinstance(given, Mapping):
         if given.get("simulator") == _MODEL_SIMULATOR:
             return given
@@ -96,8 +98,8 @@ def _worded_options(given: object) -> Mapping[str, Any] | None:
 def worded_turns(
     conversations: Sequence[Conversation], models: Models, topics: Mapping[str, Topic], folders: Mapping[str, Path]
 ) -> tuple[WordedTurn, ...]:
-    """Return the worded turns of the conversations, in order. `topics` are keyed by id. `folders` has the run folder
-    of each system, in which evidence is stored."""
+    """Return the worded turns of the conversations, in order. `topics` are keyed by id. `folders` has the run
+    folder of each system, in which evidence is stored."""
     return tuple(
         found
         for one in conversations
@@ -161,7 +163,6 @@ def _of_conversation(
 
 
 def _samples(turn: Turn, folder: Path | None) -> list[tuple[str, str]]:
-    """Return the instructions and the output of each sample in the evidence, or [] without evidence."""
     address = turn.reply.evidence.get("wording") if turn.reply is not None else None
     if not address or folder is None:
         return []

@@ -1,7 +1,7 @@
 """The facets in which systems of several runs differ by design.
 
-A facet varies by design (Brennan, Generalizability Theory, 2001): the system, the arm (the wording, if arms reword),
-the kind of session, or the run. Systems that agree in all facets but one form a group.
+A facet (Brennan, Generalizability Theory, 2001) is the system, the arm (the wording, if arms reword), the kind of
+session, or the run. Systems that agree in all facets but one form a group.
 """
 
 import json
@@ -15,11 +15,9 @@ from recordings.files.json_text import Json
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The facets of one system in a study.
-
-    `system` is its name in the audit, without arm or kind of session. `arm` and `group` (of users) are "" if there
-    are none. `session` is `fresh` or `continued`. `run` is "" if each system was recorded in one run only.
-    """
+    """The facets of one system in a study. `system` is its name in the audit, without arm or kind of session. `arm`
+    is "" if there are no arms, and `group` (of users) if there are no groups. `session` is `fresh` or
+    `continued`. `run` is "" if each system was recorded in one run only."""
 
     system: str
     arm: str
@@ -30,8 +28,8 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Two or more systems that differ in one facet only. `facet` is this facet. `held` has the other facets' values,
-    as far as they distinguish this group from other groups of the same facet, and is "" otherwise."""
+    """Two or more systems that differ in one facet only, named `facet`. `held` has the values of the remaining
+    facets as far as they distinguish this group from other groups of the same facet, or ""."""
 
     facet: str
     names: tuple[str, ...]

@@ -88,9 +88,9 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def sentences(one: SystemVariance, level: float) -> Iterator[str]:
-    """Yield the sentences above a system's table. They say where most of the variation is and what more trials would
-    bring, as far as the intervals show it; how often trials disagree; and whether trial numbers or positions in a
-    session matter."""
+    """Yield the sentences above a system's table. As far as the intervals show it, these sentences say where most
+    of the variation is and what more trials would bring. They also say how often trials disagree, and whether
+    trial numbers or positions in a session matter."""
     split = one.split
     if not split.topics:
         yield "No trial has a value."
@@ -122,7 +122,6 @@ def _can_agree(one: SystemVariance) -> bool:
 
 
 def _main_component(icc: Component) -> str:
-    """Say where most of the variation is, if the interval leaves no doubt."""
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
         return (

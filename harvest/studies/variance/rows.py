@@ -1,6 +1,6 @@
 """The JSON document, long-form rows and chart of a variance study.
 
-Variance components in rows may be negative. The k of pass^k is in the name of the figure.
+Variance components in rows may be negative. The name of a figure of pass^k includes k.
 """
 
 import math
@@ -140,8 +140,8 @@ _WIDTH = 720.0  # in pixels
 
 
 def variance_chart(study: VarianceStudy) -> str:
-    """Return an SVG chart with a panel for each measure. A panel has the spreads of every system and of each group of
-    systems that differ in one facet."""
+    """Return an SVG chart with a panel for each measure. A panel has the spreads of every system and of each group
+    of systems that differ in one facet."""
     panels = list(_panels(study))
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"How much trials vary: {', '.join(study.systems)}"

@@ -2,7 +2,8 @@
 
 For each system and measure, the study has the variance components between topics and between trials of a topic, how
 often trials disagree, how often all of k trials pass, whether the means of first, second, … trials differ, and
-whether answers depend on their position in a session. For several systems, it also has the component between systems.
+whether answers depend on their position in a session. With several systems, the study also has the component
+between systems.
 """
 
 import math
@@ -58,12 +59,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SystemVariance:
-    """The variation of one measure of one system.
-
-    `passes` has pass^k by k, or is None if trials do not simply pass or fail. `disagree` is the share of topics whose
-    trials differ, and `pairs` the share of pairs of a topic's trials that differ. `carried` is None without continued
-    sessions, and for a measure that is not a share. `fresh` is the name of the same system with fresh sessions.
-    """
+    """The variation of one measure of one system. `passes` has pass^k by k, or is None if trials do not simply pass
+    or fail. `disagree` is the share of topics whose trials differ, and `pairs` the share of pairs of a topic's
+    trials that differ. `carried` is None without continued sessions, and for a measure that is not a share.
+    `fresh` is the name of the same system with fresh sessions."""
 
     system: str
     key: Key
@@ -94,13 +93,10 @@ class SystemVariance:
 
 @dataclass(frozen=True, slots=True)
 class VarianceStudy:
-    """The variation in several runs.
-
-    `each` has the results by measure and system. `between` has, by measure, the components for each group of systems
-    that differ in one facet (the system itself, its arm, its kind of session or its run). `topics` is the number of
-    topics that all runs tried. `contrasts` are the differences between the runs, and `recorded` has the name of each
-    system's run.
-    """
+    """The variation in several runs. `each` has the results by measure and system. `between` has, by measure, the
+    components for each group of systems that differ in one facet (the system itself, its arm, its kind of
+    session or its run). `topics` is the number of topics that all runs tried. `contrasts` are the differences
+    between the runs, and `recorded` has the name of each system's run."""
 
     systems: tuple[str, ...]
     topics: int
@@ -192,7 +188,7 @@ def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ..
 
 
 def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, Values]) -> Iterator[Key]:
-    """Yield the keys of a measure. For %useful without a turn, these are the keys of all turns."""
+    """Yield the keys of a measure. %useful without a turn stands for the keys of all turns."""
     if measure.declaration is MEAN_USEFUL or measure.turn is not None:
         yield measure.declaration.name, measure.turn
     elif measure.declaration is USEFUL:
@@ -248,7 +244,7 @@ class _Study:
         return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
 
     def _reason_withheld(self, systems: Sequence[str], key: Key) -> str:
-        """Return why these systems have no intervals, or "": losses depend on answers, or users differ."""
+        """Return why these systems have no intervals (losses depend on answers, or users differ), or ""."""
         lost = {
             name: lost_attempts(key, self.measures[key], name, self.values, self.material, self._topics)
             for name in systems
@@ -270,7 +266,6 @@ class _Study:
         return [topic.id for topic in self.material.topics.topics]
 
     def _cells(self, system: str, key: Key) -> Floats:
-        """Return values of shape (topics, trials), with at least one column."""
         own = self.values[system].get(key, {})
         rows = {topic.id: row for row, topic in enumerate(self.material.topics.topics)}
         trials = sorted({trial for _, trial in own}) or [1]
@@ -292,8 +287,9 @@ class _Study:
         }
 
     def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
-        """Average `each`, of shape (topics,) with NaN for no value, as `harvest score` does. Continued sessions have
-        no interval: a session is in all topics, and a topic's figure over its trials cannot be split by session."""
+        """Average `each`, of shape (topics,) with NaN for no value, as `harvest score` does. Continued sessions
+        have no interval, because a session is in all topics, and a topic's figure over its trials cannot be
+        split by session."""
         there = ~np.isnan(each)
         if not there.any():
             return Figure(math.nan, 0, 0, no_interval(none))

@@ -1,8 +1,8 @@
-"""The blessed baseline that later audits are compared with: one small file without any text of a conversation.
+"""The blessed baseline with which later audits are compared: one small file without any text of a conversation.
 
 For each system, it has the figures by topic and by run, how often each path through the protocol was taken (by
-label), the numbers of trials, and hashes that identify the protocol, topics, scoring and systems. It can therefore be
-committed, and a machine that starts from scratch each night needs no other file.
+label), the numbers of trials, and hashes that identify the protocol, topics, scoring and systems. The file can
+therefore be committed, and a machine that starts from scratch each night needs no other file.
 """
 
 import json
@@ -83,10 +83,10 @@ class SystemBaseline(StrictModel):
     """A system in the baseline.
 
     `identity` is the content hash of the system's definition. `planned` and `valid` are numbers of trials. `models`
-    are the models that answered, as named by the system. `ways` has, by topic, each path through the protocol and the
-    number of trials that took it. `users` counts trials by the first fault of a user played by a model (see
-    `harvest.studies.validity.user_card`), and `lost` the attempts lost after an answer (see
-    `harvest.studies.validity.concentrations`); both are {} in older files.
+    are the models that answered, as named by the system. `ways` has, by topic, each path through the protocol and
+    the number of trials that took this path. `users` counts trials by the first fault of a user played by a model
+    (see `harvest.studies.validity.user_card`). `lost` counts the attempts lost after an answer (see
+    `harvest.studies.validity.concentrations`). Both are {} in older files.
     """
 
     identity: str
@@ -113,8 +113,9 @@ class SystemBaseline(StrictModel):
 
 
 class BaselineFile(StrictModel):
-    """A `harvest-baseline/1` file. `gated` has the measures that may raise an alarm; others are only shown. `runs`
-    describes the blessed runs. `protocol` and `topics` are content hashes, and `scoring` has the scoring settings."""
+    """A `harvest-baseline/1` file. `gated` has the measures that may raise an alarm; other measures are only shown.
+    `runs` describes the blessed runs. `protocol` and `topics` are content hashes, and `scoring` has the scoring
+    settings."""
 
     format: Literal["harvest-baseline/1"]
     audit: str
@@ -138,7 +139,7 @@ class BaselineFile(StrictModel):
         return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
 
     def _plain(self) -> dict[str, Any]:
-        """Return the JSON value without empty fields, so that files from before these fields existed keep their
+        """Return the JSON value without empty fields, so that files from before a field existed keep their
         identity."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
@@ -148,17 +149,15 @@ class BaselineFile(StrictModel):
 
 
 def is_baseline(data: bytes) -> bool:
-    """Return true for a baseline of any version, even one that can no longer be read."""
+    """Return true for a baseline of any version, including versions that can no longer be read."""
     return re.search(rb'"format"\s*:\s*"harvest-baseline/', data) is not None
 
 
 def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
-    """Return the baseline of `runs`, which must be audits of the same systems over the same topics.
-
-    `measures` may raise an alarm. `by` and `at` record who blessed the runs and when. Raises InputError if the
-    protocol, topics or scoring differ; if a system has no valid trial in a run; for more than `GATED` measures; and
-    for a measure that has no values in [0, 1] for single trials, or no value for some system and run.
-    """
+    """Return the baseline of `runs`, which must be audits of the same systems over the same topics. `measures` may
+    raise an alarm. `by` records who blessed the runs, and `at` records when. Raises InputError if the protocol,
+    topics or scoring differ; if a system has no valid trial in a run; for more than `GATED` measures; and for a
+    measure that has no values in [0, 1] for single trials, or no value for some system and run."""
     runs = gather_runs(runs).runs
     named = [identities(run) for run in runs]
     for what in ("protocol", "topics", "scoring"):
@@ -173,8 +172,8 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     if len({one.name for one in gated}) > GATED:
         raise InputError(
             f"{len(gated)} measures would raise an alarm",
-            allowed=f"at most {GATED}: each further one needs more evidence",
-            advice="name the most important with --measure; the others are shown anyway",
+            allowed=f"at most {GATED}, because each further measure needs more evidence",
+            advice="name the most important with --measure; all other measures are shown anyway",
         )
     each = [one.material for one in alone]
     for run, material in zip(runs, each, strict=True):
@@ -211,7 +210,6 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
 
 
 def _refuse_losses(run: Run, material: Material) -> None:
-    """Raise InputError if failing users cut short too many conversations of a run."""
     if material.concentrations:
         raise InputError(
             material.concentrations[0].sentence,

@@ -28,8 +28,8 @@ _MOST_CHANGES = 5  # topics, or turns, that are described
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic whose first answers became useful more or less often. `before` and `now` are (useful answers, trials).
-    `p` is from Fisher's exact test, two-sided and corrected over all topics (Holm)."""
+    """A topic whose first answers became useful more or less often. `before` and `now` are (useful answers,
+    trials). `p` is from Fisher's exact test, two-sided and corrected over all topics (Holm)."""
 
     topic: str
     before: tuple[int, int]
@@ -39,11 +39,9 @@ class ChangedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:
-    """A turn after which conversations continue or end differently.
-
-    `turns` is the path to it. `branch` is the branch that differs most, and `portion` has its share before and now.
-    `came` is the number of trials that reached the turn before and now. `p` is corrected over all tested turns.
-    """
+    """A turn after which conversations continue or end differently. `turns` is the path to this turn. `branch` is
+    the branch that differs most, and `portion` has its share before and now. `came` is the number of trials that
+    reached the turn before and now. `p` is corrected over all tested turns."""
 
     turns: tuple[str, ...]
     branch: str
@@ -115,8 +113,8 @@ def _node_name(tree: ConversationTree, node: int) -> str:
 
 def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
     """Return the change points of a figure by the index of the first look at the new level. Looks without a
-    measurement are skipped. So are changes that conversations cut short by failing users could have hidden or caused.
-    Returns {} for fewer than `change_points.FEWEST` measurements."""
+    measurement are skipped, as are changes that conversations cut short by failing users could have hidden or
+    caused. Returns {} for fewer than `change_points.FEWEST` measurements."""
     places = [
         place
         for place, look in enumerate(looks)

@@ -1,7 +1,7 @@
 """The dated runs of a watched audit: new folders, and runs that were stopped before they were judged.
 
-A repeated audit plays a run and then adds a look to the history. If the command is killed in between, it leaves a run
-without a look, which nobody would notice unless the next command mentioned it.
+A repeated audit plays a run and then adds a look to the history. If the command is killed in between, a run without
+a look remains. Nobody would notice such a run unless the next command mentioned it.
 """
 
 import re
@@ -38,15 +38,15 @@ def new_dated_run(runs: Path, now: datetime) -> Path:
 
 
 def free_name(folder: Path) -> Path:
-    """Return `folder`, with a number appended if it exists."""
+    """Return `folder`, with a number appended if this path exists already."""
     numbered = (folder.with_name(f"{folder.name}{more}") for more in chain([""], (f"-{n}" for n in count(2))))
     return next(one for one in numbered if not one.exists())
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The state of a run left by an earlier command. It can be judged as it is if it is `whole`, and resumed if it is
-    only `readable`."""
+    """The state of a run left by an earlier command. A `whole` run can be judged without playing more. A run that
+    is only `readable` can be resumed."""
 
     whole: bool
     sentence: str
@@ -55,7 +55,7 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedRun:
-    """A dated run without a look in the history or, if `judged`, with a look from before trials were added."""
+    """A dated run that has no look in the history. If `judged`, it has a look, but trials were added later."""
 
     path: Path
     judged: bool = False

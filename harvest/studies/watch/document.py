@@ -23,8 +23,8 @@ FORMAT = "harvest-watch/2"
 
 
 def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = None) -> StudyForm:
-    """Return the printable form of an audit that was compared with its baseline. `folder` is the run's folder as the
-    user wrote it. `harness` has the faults of the harness; None means that no placebo was played."""
+    """Return the printable form of an audit that was compared with its baseline. `folder` is the run's folder as
+    the user wrote it. `harness` has the faults of the harness; None means that no placebo was played."""
 
     def tables(_: int) -> Iterator[RenderableType]:
         for sentence in () if harness is None else harness.sentences():

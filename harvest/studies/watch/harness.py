@@ -13,11 +13,9 @@ from topics.links import links_in
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """The result of checking the harness with a placebo.
-
-    `turns` is the number of the placebo's turns. `faults` has, for each kind of fault, how often it occurred and
-    where it occurred first. `noted` has sentences about faults that were found when the same run was judged before.
-    """
+    """The result of checking the harness with a placebo. `turns` is the number of the placebo's turns. `faults`
+    maps each kind of fault to its number of occurrences and to its first occurrence. `noted` has sentences about
+    faults that were found when the same run was judged before."""
 
     turns: int = 0
     faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)
@@ -35,7 +33,8 @@ class Harness:
 
 
 def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
-    """Compare the run with the placebo's answers. `heard` has the messages that its page received, by session."""
+    """Compare the run with the placebo's answers. `heard` has the messages that the placebo's page received, by
+    session."""
     found: dict[str, list[str]] = {}
     turns = 0
     for one in run.conversations:

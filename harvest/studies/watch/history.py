@@ -1,13 +1,14 @@
 """The history of a watched audit: one line for each look, without any text of a conversation.
 
 It is stored with its baseline, because evidence against one baseline does not apply to another. A line has the
-evidence of each gated figure and the result of its audit, from which the state of the watch follows. It also has the
-value, n and interval that charts need, so that old runs can be deleted.
+evidence of each gated figure and the result of its audit, from which the state of the watch follows. A line also
+has the value, n and interval that charts need, so that old runs can be deleted.
 
-Lines are only ever appended. If a run is judged again, a new line refers to the earlier one; the last line counts,
-and earlier lines keep what was reported at the time. Each line has its own hash, so that later edits are detected.
+Lines are only ever appended. If a run is judged again, a new line refers to the earlier line. Only the last line
+for a run counts; earlier lines keep what was reported at the time. Each line has its own hash, so that later edits
+are detected.
 
-The state is not stored: it is computed from the lines in order. Lines from before states existed have fewer fields,
+The state is not stored, but computed from the lines in order. Lines from before states existed have fewer fields,
 and their verdicts count as reported.
 """
 
@@ -59,16 +60,17 @@ class LookFigure(StrictModel):
     """A figure of one audit.
 
     `value` is over the audit's topics, and `n` is the number of trials. `low` and `high` are the interval of the
-    difference from the baseline. They are null if the baseline has too few runs; `these` is then the interval of the
-    difference between the recorded runs only. `evidence`, of shape (2, λ), is the log evidence against no drop and
-    against no rise or, after a change, against no further one; it is null for figures that are not gated. `alarm` is
-    true if the figure has raised an alarm.
+    difference from the baseline. If the baseline has too few runs, both are null; `these` is then the interval of
+    the difference between the recorded runs only. `evidence`, of shape (2, λ), is the log evidence against no drop
+    and against no rise. After a change, it is the evidence against no further drop and no further rise. `evidence`
+    is null for figures that are not gated. `alarm` is true if the figure has raised an alarm.
 
     `word` is the verdict, `difference` is the difference from the baseline, and `own` is the variance of the value
-    due to its trials. `confirms` is whether this audit alone exceeds the limit for a drop, and for a rise. `waits` is
-    true if an alarm is yet to be confirmed. `left` and `spent` are the error budget of *same* at this run: what was
-    left before this look, and what it used. All of these are null in lines from before states existed. `cut` is how
-    far below and above the value could be if failing users had cut no conversation short; null means that none was.
+    due to its trials. `confirms` is whether this audit alone exceeds the limit for a drop, and for a rise. `waits`
+    is true if an alarm is yet to be confirmed. `left` is the error budget of *same* before this look at the run,
+    and `spent` the part that this look used. Lines from before states existed have null in all of these fields.
+    `cut` is how far below and above the value could be if failing users had cut no conversation short; null means
+    that no conversation was cut.
     """
 
     value: _Finite
@@ -90,7 +92,7 @@ class LookFigure(StrictModel):
 
     @property
     def shown(self) -> tuple[float, float] | None:
-        """The interval between audits if it is known, or else the interval between the recorded runs, or None."""
+        """The interval between audits if known, or else the interval between the recorded runs, or None."""
         return self.these if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -106,8 +108,8 @@ class LookFigure(StrictModel):
 
 
 class LookSystem(StrictModel):
-    """A system in one audit. `planned` and `valid` are numbers of trials. `figures` has the figures by name; it is {}
-    if nothing could be measured."""
+    """A system in one audit. `planned` and `valid` are numbers of trials. `figures` has the figures by name; it is
+    {} if nothing could be measured."""
 
     planned: Annotated[int, Field(ge=0)]
     valid: Annotated[int, Field(ge=0)]
@@ -115,12 +117,10 @@ class LookSystem(StrictModel):
 
 
 class WatchRules(StrictModel):
-    """The rules by which an audit is judged.
-
-    `matters` is the smallest difference that matters. `looks` is the number of audits that share the probability of a
-    false alarm. `apart` is the time in seconds after an alarm before another audit can confirm it. With `enforce`,
-    alarms count even if the baseline has fewer than four runs.
-    """
+    """The rules by which an audit is judged. `matters` is the smallest difference that matters. `looks` is the
+    number of audits that share the probability of a false alarm. `apart` is the number of seconds after an alarm
+    before another audit can confirm the alarm. With `enforce`, alarms count even if the baseline has fewer than
+    four runs."""
 
     matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
     looks: Annotated[int, Field(ge=1)] = LOOKS
@@ -129,13 +129,10 @@ class WatchRules(StrictModel):
 
 
 class Look(StrictModel):
-    """One audit in the history.
-
-    `at` is its start in UTC, `run` the name of its folder, and `baseline` the identity of the baseline. `rules` is
-    None in older lines. `harness` has faults of the harness, because of which nothing was concluded. `revises` is the
-    identity of the earlier look at the same run, or "" if this is the first. `hash` is the hash of all other fields,
-    or "" in older lines.
-    """
+    """One audit in the history. `at` is its start in UTC, `run` the name of its folder, and `baseline` the identity
+    of the baseline. `rules` is None in older lines. `harness` has faults of the harness, because of which
+    nothing was concluded. `revises` is the identity of the earlier look at the same run, or "" for the first
+    look. `hash` is the hash of all other fields, or "" in older lines."""
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
     at: str
@@ -149,7 +146,7 @@ class Look(StrictModel):
 
     @property
     def identity(self) -> str:
-        """The hash of all other fields, computed also for older lines."""
+        """The hash of all other fields, even for older lines without a stored hash."""
         return content_hash("look", self.model_dump(mode="json", exclude_defaults=True, exclude={"hash"}))
 
     @property
@@ -164,7 +161,7 @@ class Look(StrictModel):
         return "; ".join(parts) or "could not be measured"
 
     def says(self, other: Look) -> bool:
-        """Return true if another look at the same run has the same content, apart from the look that it revises."""
+        """Return true if another look at the same run has the same content, ignoring which look it revises."""
         return self.model_copy(update={"revises": other.revises, "hash": other.hash}) == other
 
     @property
@@ -174,20 +171,18 @@ class Look(StrictModel):
 
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
-    """Return true if the last look with a measurement left an alarm to be confirmed. `looks` must be against the same
-    baseline."""
+    """Return true if the last look with a measurement left an alarm to be confirmed. All `looks` must be against
+    one baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
     return any(one.is_waiting for one in last)
 
 
 @dataclass(frozen=True)
 class History:
-    """The content of a history file.
-
-    `lines` are all looks in the order of the file. `torn` has the places of incomplete lines, left by a command that
-    was stopped; they are ignored and stay in the file. `bare` has the places of lines without a hash. `glued` has the
-    places of lines with several looks, which arise if files are concatenated after a lost line break.
-    """
+    """The content of a history file. `lines` are all looks in the order of the file. `torn` has the places of
+    incomplete lines, left by a command that was stopped. Incomplete lines are ignored and stay in the file.
+    `bare` has the places of lines without a hash. `glued` has the places of lines with several looks, which
+    arise if files are concatenated after a lost line break."""
 
     lines: tuple[Look, ...] = ()
     torn: tuple[Place, ...] = ()
@@ -196,7 +191,7 @@ class History:
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
-        """The last look for each run and baseline, in order of time. Earlier ones do not count."""
+        """The last look for each run and baseline, in order of time. Earlier looks at a run do not count."""
         last = {(one.baseline, one.at): one for one in self.lines}
         return tuple(sorted(last.values(), key=lambda one: unix_seconds(one.at)))
 
@@ -245,8 +240,8 @@ def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, .
 
 
 def whole_history(path: str | PathLike[str]) -> History:
-    """Return the content of a history file; it is empty if there is no file. Raises InputError for a line that is not
-    a look, and for a line that was changed after it was written."""
+    """Return the content of a history file; without a file, the content is empty. Raises InputError for a line that
+    is not a look, and for a line that was changed after it was written."""
     return (
         _parse_history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
     )
@@ -295,9 +290,9 @@ class HistoryFile:
         self.history = _parse_history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
-        """Append a look, flush it to the disk, and return it with its hash. The returned look also names the look
-        that it revises. A look that equals the last one at its run is not appended again. Raises StoreError if the
-        file cannot be written."""
+        """Append a look, flush it to the disk, and return it with its hash and with the look that it revises. If
+        the look equals the last look at its run, nothing is appended. Raises StoreError if the file cannot be
+        written."""
         before = own_look(self.history.looks, look.baseline, look.at)
         if before is not None and look.says(before):
             return before
@@ -312,7 +307,8 @@ class HistoryFile:
 
 @contextmanager
 def open_history(path: Path) -> Iterator[HistoryFile]:
-    """Open and lock the history at `path`; other commands wait. Raises as `shared_file` and `whole_history` do."""
+    """Open and lock the history at `path`, waiting for other commands. Raises as `shared_file` and `whole_history`
+    do."""
     with shared_file(path) as file:
         yield HistoryFile(file)
 
@@ -324,7 +320,7 @@ def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, .
 
 
 def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
-    """Return the earlier look at the run that began at `at`, made with fewer trials or other rules, or None."""
+    """Return the earlier look at the run that began at `at`, or None. This look had fewer trials or other rules."""
     return next((one for one in looks if (one.baseline, one.at) == (baseline, at)), None)
 
 
@@ -355,7 +351,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
 
 
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
-    """Return the rules of the audit that began at `at` or, if it has no look, of the last look before it."""
+    """Return the rules of the audit that began at `at` or, if this audit has no look, of the last look before it."""
     own = own_look(looks, baseline, at)
     known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())

@@ -45,7 +45,6 @@ def _unit_scale(figure: str) -> float:
 
 
 def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
-    """Yield the two ends of each segment between change points, or nothing without a change point."""
     found = moves(looks, system, figure)
     if not found:
         return
@@ -58,7 +57,6 @@ def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tup
 
 
 def _axis_end(points: Sequence[tuple[float, float]], figure: str) -> float:
-    """Return the end of the axis: 100% for percentages, and otherwise a round number above the values."""
     most = max((value for _, value in points if not math.isnan(value)), default=1.0)
     if is_percentage(figure) or most <= 0:
         return _unit_scale(figure)

@@ -53,8 +53,7 @@ def _look_head(look: Look) -> dict[str, Any]:
 
 
 def history_rows(history: History) -> Iterator[LongRow]:
-    """Yield the figures of each look in order of time. A look that was judged again comes before the one that
-    counts."""
+    """Yield the figures of each look in order of time. If a run was judged again, the look that counts comes last."""
     for look in history.looks:
         for one in (*history.earlier(look), look):
             note = "" if one is look else "judged again since"

@@ -52,9 +52,9 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Compare `run` with the baseline. Of the looks in `history`, those count that are against this baseline and
-    before this run, and an earlier look at this run with fewer trials. `rules` None means the default rules. `name`
-    is the name of the run in the history. Raises InputError for a run of another audit."""
+    """Compare `run` with the baseline. The looks in `history` that count are earlier looks against this baseline,
+    and an earlier look at this run with fewer trials. `rules` None means the default rules. `name` is the name
+    of the run in the history. Raises InputError for a run of another audit."""
     rules = rules or WatchRules()
     gathered = gather_runs(run)
     (run,) = gathered.runs
@@ -101,7 +101,7 @@ class _Audit:
 
     @cached_property
     def figures(self) -> tuple[tuple[Figure, bool], ...]:
-        """The figures of the baseline, starting with the gated ones, and whether each is gated."""
+        """The figures of the baseline, each with whether it is gated. Gated figures come first."""
         gated, ground = self.baseline.gated, (self.settings, self.material)
         terms = [term for name in gated for term in parse_all(name)]
         found = [(one, True) for one in figures_of(terms, *ground, gated=True) if one.name in gated]
@@ -176,8 +176,9 @@ class _Audit:
         )
 
     def _cut_short(self, name: str, before: SystemBaseline) -> str:
-        """Return why too many conversations were cut short by failing users, in the baseline or now, or "". If they
-        could change a figure by less than the smallest difference that matters, they only widen its interval."""
+        """Return why too many conversations were cut short by failing users, in the baseline or now, or "".
+        Conversations that could change a figure by less than the smallest difference that matters only widen its
+        interval."""
         if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
             return (
                 f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
@@ -236,15 +237,15 @@ class _Audit:
         )
 
     def _error_budget(self, system: str, figure: str, n: int) -> float:
-        """Return the error budget of *same* that earlier looks at this run, with fewer trials, have not used."""
+        """Return the remaining error budget of *same*, after earlier looks at this run with fewer trials."""
         one = self.own.systems.get(system) if self.own is not None else None
         before = one.figures.get(figure) if one is not None else None
         return SAME_BUDGET if before is None else before.left_for(n)
 
 
 def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
-    """Widen the interval by `cut`, how far below and above the figure could be without losses. A figure that is only
-    shown loses its interval if this exceeds the smallest difference that matters."""
+    """Widen the interval by `cut`, which is how far below and above the figure could be without losses. A figure
+    that is not gated loses its interval if this range exceeds the smallest difference that matters."""
     down, up = cut
     found = one.difference
     if not down + up:

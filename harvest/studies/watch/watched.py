@@ -16,11 +16,9 @@ from topics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The topics behind a figure if some of them have a value only now or only in the baseline.
-
-    `topics` is the number of compared topics. `now` is the number of topics with a value now, over which `value` and
-    `n` are computed; `blessed` is the number of topics in the baseline, over which `before` is computed.
-    """
+    """The topics behind a figure, if some topics have a value only now or only in the baseline. `topics` is the
+    number of compared topics. `now` is the number of topics with a value now, which `value` and `n` include.
+    `blessed` is the number of topics in the baseline, which `before` includes."""
 
     topics: int
     now: int
@@ -34,16 +32,16 @@ class Over:
 class WatchedFigure:
     """A figure of an audit compared with its baseline.
 
-    `value` and `before` are over the compared topics; `n` is the number of trials now. `levels` is the evidence for a
-    drop and for a rise over all looks since it was last reset, as a share of the alarm threshold; it is NaN if the
-    figure is not gated. `verdict` is `changed` only after an alarm that another audit confirmed, and if this audit's
-    interval agrees. `alarm` is true if an alarm was raised and is not yet confirmed. `settles` is how many more
-    trials would decide an undecided figure. For a figure that is only shown, `q` is the false discovery rate at which
-    its difference counts as found; otherwise, it is NaN. `evidence` is the evidence of this audit alone.
+    `value` and `before` are over the compared topics; `n` is the number of trials now. `levels` is the evidence for
+    a drop and for a rise, as a share of the alarm threshold, over all looks since the evidence was last reset; it
+    is NaN if the figure is not gated. `verdict` is `changed` only if another audit confirmed an alarm, and this
+    audit's interval agrees. `alarm` is true if an alarm was raised and is not yet confirmed. `settles` is how many
+    more trials would decide an undecided figure. For a figure that is only shown, `q` is the false discovery rate
+    at which its difference counts as found; otherwise, it is NaN. `evidence` is the evidence of this audit alone.
 
-    For a gated figure, `judged` has the audit and the state of the watch before and after it. `over` is None if the
-    same topics have a value now and in the baseline. `cut` is how far below and above the value could be, given the
-    conversations that failing users cut short.
+    For a gated figure, `judged` has the audit and the state of the watch before and after the audit. `over` is None
+    if the same topics have a value now and in the baseline. `cut` is how far below and above the value could be,
+    given the conversations that failing users cut short.
     """
 
     name: str
@@ -102,11 +100,11 @@ class WatchedFigure:
 class WatchedSystem:
     """A system of an audit compared with its baseline.
 
-    `incomparable` explains why it cannot be compared, and is "" otherwise. `planned` and `valid` are numbers of
-    trials now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` those that were
-    not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued` is true if
-    sessions continue from topic to topic, so that trials depend on each other. `models` are the names of the models
-    that answered, before and now; () if the system gave none.
+    `incomparable` explains why the system cannot be compared, or is "". `planned` and `valid` are numbers of trials
+    now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics
+    that were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued`
+    is true if sessions continue from topic to topic, so that trials depend on each other. `models` are the names of
+    the models that answered, before and now; () if the system gave none.
     """
 
     name: str
@@ -129,7 +127,7 @@ class WatchedSystem:
 
     @property
     def missing(self) -> bool:
-        """True if a topic of the baseline has no valid trial, which leaves the verdict undecided."""
+        """True if a topic of the baseline has no valid trial. The verdict is then undecided."""
         return bool(self.lost or self.unasked)
 
     @property
@@ -152,8 +150,8 @@ class WatchedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """An audit compared with its baseline. With `shadow`, alarms do not count yet. `look` is the number of this audit
-    since the baseline, and `noted` is its line in the history."""
+    """An audit compared with its baseline. With `shadow`, alarms do not count yet. `look` is the number of this
+    audit, counted from the baseline, and `noted` is its line in the history."""
 
     baseline: BaselineFile
     shadow: bool
@@ -179,8 +177,8 @@ class Watched:
         return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
 
     def code(self, *, strict: bool) -> int:
-        """Return the exit code. It is 1 if something changed and alarms count; 3 if a system could not be measured
-        or, with `strict`, something is undecided; and 0 otherwise."""
+        """Return the exit code: 1 if something changed and alarms count, and 3 if a system could not be measured
+        or, with `strict`, something is undecided. Otherwise, returns 0."""
         if self.verdict == "changed" and not self.shadow:
             return 1
         return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0

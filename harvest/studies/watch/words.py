@@ -84,8 +84,8 @@ def interval_words(one: WatchedFigure) -> str:
 
 
 def joined_words(one: WatchedFigure) -> str:
-    """Format the pooled difference of the audits that showed a figure to be back near the baseline. Several audits
-    are pooled because one interval alone may include half of the change. Returns "" if one audit was enough."""
+    """Format the pooled difference of the audits that showed a figure to be back near the baseline, or return "" if
+    one audit was enough. Several audits are pooled because one interval alone may include half of the change."""
     value, low, high, audits = one.state.joined
     if audits < 2:
         return ""
@@ -104,7 +104,7 @@ def _moved_by_words(one: WatchedFigure) -> str:
 
 
 def changed_by_words(one: WatchedFigure) -> str:
-    """Format the difference with the interval that excludes 0: that of this audit, or pooled with earlier audits."""
+    """Format the difference with the interval that excludes 0, from this audit or pooled with earlier audits."""
     if one.judged is None or not one.judged.rests_on_several:
         return moved_words(one)
     value, low, high, audits = one.judged.together
@@ -113,7 +113,7 @@ def changed_by_words(one: WatchedFigure) -> str:
 
 
 def change_words(one: WatchedFigure) -> str:
-    """Say when the change was found, and whether there is another alarm; "" if the state is unknown."""
+    """Say when the change was found, and whether there is another alarm. Returns "" if the state is unknown."""
     state = one.state
     if math.isnan(state.confirmed):
         return ""

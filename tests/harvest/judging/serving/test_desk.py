@@ -209,7 +209,7 @@ async def test_sent_again_it_is_the_same_decision_and_under_its_id_no_other(desk
     first = await desk.decide("anna", decision(1, known, 1))
     assert await desk.decide("anna", decision(1, known, 1)) == first
     for name, other in (("ben", decision(1, known, 1)), ("anna", decision(1, known, 0))):
-        with pytest.raises(InvalidRequest, match="another decision has this id") as fault:
+        with pytest.raises(InvalidRequest, match="the id of a new decision must not be in use") as fault:
             await desk.decide(name, other)
         assert fault.value.status == 409
 

@@ -528,7 +528,7 @@ def test_an_adjudicator_sees_what_people_differ_on_and_decides_it_with_a_reason(
     filled(open_rows, lambda i, _: "0.25")
     given = ("--import", str(open_rows), "--author", "zoe", "--adjudicate")
     code, told = annotate(*given)
-    assert (code, "this decision has no reason" in told) == (2, True)
+    assert (code, "a decision must have a reason" in told) == (2, True)
     open_rows.write_text(open_rows.read_text("utf-8-sig").replace(",0.25,,", ",0.25,ben read on,"), "utf-8")
     told = annotate(*given)[1]
     assert "2 scores of zoe written" in told

@@ -52,9 +52,9 @@ def test_a_system_of_several_runs_is_named_with_its_run(tmp_path: Path) -> None:
     [
         ("mine", "--beside: 'mine' does not name two systems"),
         ("mine,", "--beside: 'mine,' does not name two systems"),
-        ("mine,yours", "--beside: several runs recorded 'mine'"),
+        ("mine,yours", "--beside: 'mine' is ambiguous, because several runs recorded it"),
         ("mine@jan,you", "--beside: no system of these runs is called 'you'"),
-        ("yours,yours@feb", "--beside: both sides are 'yours'"),
+        ("yours,yours@feb", "--beside: the sides must differ, but both are 'yours'"),
     ],
 )
 def test_what_names_no_two_sides_is_refused_with_the_names_there_are(tmp_path: Path, given: str, said: str) -> None:

@@ -107,7 +107,7 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
         assert 0 <= plan.grid.present.power.found <= 1
     assert sum(shares) == pytest.approx(1)
     assert min(shares) > 0.2
-    with pytest.raises(InputError, match="conversations end in 2 ways, each of which is a branch") as refused:
+    with pytest.raises(InputError, match="is ambiguous, as conversations end in 2 ways") as refused:
         plan_node(audit, run, f"{told} → end", detect=20)
     refused.match(r"■ completed \(\d+\), ■ user-stopped \(satisfied\) \(\d+\)")
 

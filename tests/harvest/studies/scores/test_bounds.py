@@ -205,7 +205,7 @@ def test_a_turn_may_be_bound_as_tables_print_it_or_by_its_key(
     [
         ('measure: "%useful S3", at_least: 0', "the protocol has no turn 3\n  allowed: 1 to 2"),
         ('measure: "%useful", turn: 3, at_least: 0', "the protocol has no turn 3"),
-        ('measure: "%useful S1", turn: 2, at_least: 0', "%useful S1 names a turn other than 2"),
+        ('measure: "%useful S1", turn: 2, at_least: 0', "%useful S1 has another turn than `turn`, 2"),
         ('measure: "%useful", at_least: 0', "%useful needs a turn"),
         ("measure: R, turn: 1, at_least: 0", "R does not apply to a single turn"),
     ],
