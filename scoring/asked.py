@@ -49,7 +49,7 @@ class _Coverage:
         self.judged.update(name for name in found.covered if any(one.kind != "rule" for one in sources[name]))
         self.left_out.update(name for name in found.undefined if found.wans[name].items and not found.wans[name].n)
 
-    def shown(self, criterion: str) -> str:
+    def criterion_text(self, criterion: str) -> str:
         here = self.scored[criterion]
         some = f" (in {here} of {pluralize(self.conversations, 'conversation')})" if here < self.conversations else ""
         return criterion + some
@@ -131,7 +131,7 @@ class Asked:
         notes = nugget_notes(self.assessments, judgments)
         return (*self.coverage(), *self._judge_notes(), *notes, *found)
 
-    def with_scorers(self, rows: Iterable[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
+    def add_scorers(self, rows: Iterable[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
         """Yield the rows, with the kinds of scorers added to the rows of SWAN, WAN and their forms."""
         made_of = {
             name: self._criterion(measure)
@@ -247,7 +247,7 @@ class Asked:
 
     def coverage(self) -> tuple[str, ...]:
         """Return sentences about the criteria in SWAN and WAN, and about which mix judges or do not compare."""
-        return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike_judges())
+        return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._differing_judges())
 
     def _asked_criteria(self) -> set[str]:
         alone = (one for one in self.measures if one.declaration.scored and one.declaration.criterion is not None)
@@ -268,7 +268,7 @@ class Asked:
                         f"--judges {by[0]} takes the scores of {SCORERS[by[0]]} alone."
                     )
 
-    def _unlike_judges(self) -> Iterator[str]:
+    def _differing_judges(self) -> Iterator[str]:
         asked = self._asked_criteria()
         names = asked | {name for found in self.covered.values() for name in found.scored}
         for name in (one.name for one in self.judged().schema if one.name in names) if names else ():
@@ -289,7 +289,7 @@ class Asked:
         said = []
         for system, found in self.covered.items():
             names = [one.name for one in self.judged().schema if found.scored[one.name]]
-            listed = ", ".join(map(found.shown, names))
+            listed = ", ".join(map(found.criterion_text, names))
             said.append(f"SWAN of {system} covers {listed or 'nothing: no criterion is scored'}.")
             uneven = [name for name in names if name in found.judged and found.left_out[name]]
             if uneven:

@@ -120,11 +120,11 @@ class Conversations:
         every = [entry.groups.get(attribute, even) for entry in self.entries]
         return np.array(every, dtype=np.float64).reshape(-1, size)[self.entry]
 
-    def unknown(self, attribute: str) -> npt.NDArray[np.bool_]:
+    def has_unknown_group(self, attribute: str) -> npt.NDArray[np.bool_]:
         """Return (nuggets,) True if the gold table gives no group in an attribute set."""
         return np.array([attribute not in entry.groups for entry in self.entries], dtype=bool)[self.entry]
 
-    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+    def compute_once(self, what: Hashable, make: Callable[[], T]) -> T:
         """Return `make()`, computed at most once. `what` is the key of the result."""
         if what not in self.made:
             self.made[what] = make()
@@ -173,7 +173,7 @@ class Columns:
         order = np.argsort(at)
         return at[order], value[order]
 
-    def only(self, names: Collection[str]) -> Columns:
+    def select_measures(self, names: Collection[str]) -> Columns:
         """Return a copy with only the measures in `names`."""
         return replace(
             self,

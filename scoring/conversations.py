@@ -55,7 +55,7 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
     return found
 
 
-def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
+def joint_columns(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
     """Compute the measures with a function for many conversations, as columns, without unjudged conversations."""
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
@@ -73,7 +73,7 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
     ]
 
 
-def in_order(columns: Iterable[Ranked]) -> list[str]:
+def ordered_names(columns: Iterable[Ranked]) -> list[str]:
     """Return the names of the measures in the order in which they first occur, conversation by conversation."""
     return list(dict.fromkeys(column.measure for _, column in sorted(columns, key=lambda one: one[0])))
 

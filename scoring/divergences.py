@@ -34,7 +34,7 @@ _AT_ONCE = 2**13  # rows whose columns stay in the cache of a processor
 
 def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Jensen-Shannon divergence in bits, no root: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0."""
-    return _in_blocks(_jensen_shannon, *_check_pair(p, q))
+    return _compute_in_blocks(_jensen_shannon, *_check_pair(p, q))
 
 
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
@@ -42,7 +42,7 @@ def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 
     For ordinal groups; symmetric. It is how far probability must be moved, as a share of the longest distance.
     """
-    return _in_blocks(_match_distance, *_check_pair(p, q))
+    return _compute_in_blocks(_match_distance, *_check_pair(p, q))
 
 
 def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
@@ -51,19 +51,19 @@ def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     For ordinal groups; not symmetric, since the average is over the gold's support. It is in [0, C - 1], not
     normalised.
     """
-    return _in_blocks(_order_aware, *_check_pair(p, q))
+    return _compute_in_blocks(_order_aware_distances, *_check_pair(p, q))
 
 
 def sod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Symmetric order-aware divergence ([STC3] Eq. 8): (OD(p, q) + OD(q, p)) / 2, in [0, C - 1]."""
     p, q = _check_pair(p, q)
-    return (_in_blocks(_order_aware, p, q) + _in_blocks(_order_aware, q, p)) / 2
+    return (_compute_in_blocks(_order_aware_distances, p, q) + _compute_in_blocks(_order_aware_distances, q, p)) / 2
 
 
 def nod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Normalised order-aware divergence ([STC3] Eq. 9): OD / (C - 1). For ordinal groups; not symmetric."""
     p, q = _check_pair(p, q)
-    normalised: Floats = _in_blocks(_order_aware, p, q) / (p.shape[-1] - 1)
+    normalised: Floats = _compute_in_blocks(_order_aware_distances, p, q) / (p.shape[-1] - 1)
     return normalised
 
 
@@ -80,7 +80,9 @@ def snod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     with the divisor 3. This function follows the formula, as the official tools do.
     """
     p, q = _check_pair(p, q)
-    symmetric = (_in_blocks(_order_aware, p, q) + _in_blocks(_order_aware, q, p)) / 2
+    symmetric = (
+        _compute_in_blocks(_order_aware_distances, p, q) + _compute_in_blocks(_order_aware_distances, q, p)
+    ) / 2
     normalised: Floats = symmetric / (p.shape[-1] - 1)
     return normalised
 
@@ -109,12 +111,12 @@ DIVERGENCES: Mapping[str, Divergence] = MappingProxyType(
 )
 
 
-def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Floats:
+def distribution_similarity(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Floats:
     """Distribution similarity: 1 - divergence(p, q), in [0, 1], 1 if p equals q ([GFRC] §3.1)."""
     return 1.0 - divergence(p, q)
 
 
-def _in_blocks(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
+def _compute_in_blocks(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
     """Compute the divergences of many rows in blocks. The results are equal to the last bit to those of one block."""
     if p.ndim != 2 or len(p) <= _AT_ONCE:
         return divergence(p, q)
@@ -134,7 +136,7 @@ def _match_distance(p: Floats, q: Floats) -> Floats:
     return _clip_rounding(gaps / (p.shape[-1] - 1), 1.0)
 
 
-def _order_aware(p: Floats, q: Floats) -> Floats:
+def _order_aware_distances(p: Floats, q: Floats) -> Floats:
     squares, support = np.square(p - q), q > 0
     distances = _distances(p.shape[-1])
     if squares.size < _MANY or len(distances) >= 8:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.divergences import DIVERGENCES, distribution_similarity
 from scoring.nuggets import Nugget, position_weight
 from scoring.settings import Settings
 from topics.arrays import Floats
@@ -160,7 +160,7 @@ def _turn_fairness(
 
 @lru_cache(maxsize=2**14)
 def _similarity(row: Shares, gold: Shares, name: str) -> float:
-    return float(distr_sim(row, gold, DIVERGENCES[name]))
+    return float(distribution_similarity(row, gold, DIVERGENCES[name]))
 
 
 @lru_cache(maxsize=2**14)
@@ -209,8 +209,8 @@ def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str
     sums = spread.sum(axis=1, keepdims=True)
     moved = least + spread * np.divide(free, sums, out=np.zeros_like(free), where=sums > 0)
     nearest = np.where(sums > 0, moved, nearest)  # rounding in the search must not change known shares
-    worst = distr_sim(corners, wanted, DIVERGENCES[divergence]).min(axis=1)
-    best = distr_sim(nearest / nearest.sum(axis=1, keepdims=True), wanted, DIVERGENCES[divergence])
+    worst = distribution_similarity(corners, wanted, DIVERGENCES[divergence]).min(axis=1)
+    best = distribution_similarity(nearest / nearest.sum(axis=1, keepdims=True), wanted, DIVERGENCES[divergence])
     return worst.reshape(rows.shape[:-1]), np.maximum(worst, best).reshape(rows.shape[:-1])
 
 

@@ -16,7 +16,7 @@ from scoring.figure import Good
 from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
-from scoring.measure import Asking, Declaration, Measure, plainly, refuse_arguments
+from scoring.measure import Declaration, Measure, TermContext, read_plain_term, refuse_arguments
 from scoring.measures import group_fairness
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
 from scoring.measures.conversation_breakdown import BREAKDOWN
@@ -162,7 +162,7 @@ def good_end(term: Term) -> Good:
     return "high" if found is None else found.better(term, inner)
 
 
-def single() -> tuple[Declaration, ...]:
+def single_measures() -> tuple[Declaration, ...]:
     """Return the measures of single conversations."""
     return tuple(one for one in measures() if one.of == "conversation")
 
@@ -176,7 +176,7 @@ def list_forms(declarations: Iterable[Declaration]) -> str:
 _PARTS = {"turn": "system turn", "nugget": "nugget"}
 
 
-def understand(
+def read_term(
     term: Term, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> tuple[Measure, ...]:
     """Return the measures that a term asks for: one, or all three readings of GF.
@@ -184,19 +184,19 @@ def understand(
     `schema` is for measures of judgments; it may be a function that loads the schema if needed. Raises InputError for
     an unknown measure or parameter and for values out of range.
     """
-    declaration = find(term.name)
+    declaration = find_declaration(term.name)
     if declaration.of in _PARTS:
         raise InputError(
             f"{term}: {term.name} is of a single {_PARTS[declaration.of]}, so it has no value over conversations",
             advice="its rows are among those of `harvest score RUN --json`, without --measure",
         )
-    inner = partial(_inside, declaration=declaration, settings=settings, topics=topics, schema=schema)
+    inner = partial(_read_inner_term, declaration=declaration, settings=settings, topics=topics, schema=schema)
     criteria = schema if callable(schema) else lambda: schema
-    asking = Asking(settings, topics, criteria, inner)
-    return (declaration.read or plainly)(declaration, term, asking)
+    asking = TermContext(settings, topics, criteria, inner)
+    return (declaration.read or read_plain_term)(declaration, term, asking)
 
 
-def find(name: str) -> Declaration:
+def find_declaration(name: str) -> Declaration:
     """Return the measure of that name. Raises InputError for an unknown name, with the nearest one and the list."""
     known = {one.name: one for one in measures()}
     if name not in known:
@@ -207,15 +207,15 @@ def find(name: str) -> Declaration:
     return known[name]
 
 
-def _inside(
+def _read_inner_term(
     term: Term, declaration: Declaration, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> Measure:
     refuse_arguments(declaration, term)
     inside = term.arguments[0]
-    found = find(inside.name) if isinstance(inside, Term) else None
+    found = find_declaration(inside.name) if isinstance(inside, Term) else None
     if not isinstance(inside, Term) or found is None or found.of == "measure" or found.rows is not None:
         known = [one.name for one in measures() if one.of == "conversation" and (declaration.event or not one.event)]
         raise InputError(
             f"{term}: {term.name} takes a measure of single conversations as its argument", allowed=", ".join(known)
         )
-    return understand(inside, settings, topics, schema)[0]
+    return read_term(inside, settings, topics, schema)[0]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # each of these imports measures
     from scoring.swan.weighting import Weighting
 
 
-__all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
+__all__ = ["Declaration", "Measure", "Of", "Parameter", "TermContext", "require_number"]
 
 # The thing that has a value: one conversation; one turn or nugget of it, which has rows only; trials together; a
 # measure of conversations, over all of them; a ranked list; a predictor of annotations.
@@ -47,7 +47,7 @@ Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotatio
 Shown = Literal["always", "all", "asked"]
 
 
-def a_number(value: Value) -> float:
+def require_number(value: Value) -> float:
     """Return the value of a parameter that must be a number. Raises InputError for another value."""
     if not isinstance(value, float):
         raise InputError(f"{value} is not a number")
@@ -70,7 +70,7 @@ class Parameter:
     value: Callable[[Value], object] = str
 
 
-Read: TypeAlias = "Callable[[Declaration, Term, Asking], tuple[Measure, ...]]"
+Read: TypeAlias = "Callable[[Declaration, Term, TermContext], tuple[Measure, ...]]"
 Score: TypeAlias = "Callable[[Material, Measure], Figure]"
 
 
@@ -191,7 +191,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class TermContext:
     """The context in which a written form is read.
 
     `criteria` loads the schema, which is slow and needed for measures of judgments only. `inner` reads an inner
@@ -255,7 +255,7 @@ class Measure:
         """Return the number written for a parameter or, without one, the value of its setting, or its default."""
         given = self.base.get(name)
         if given is not None:
-            return a_number(given)
+            return require_number(given)
         declared = self.declaration.parameter(name)
         assert declared is not None, f"{self.declaration.name} declares no {name}"
         default = getattr(self.settings, declared.setting) if declared.setting else declared.default
@@ -263,18 +263,18 @@ class Measure:
         return float(default)
 
 
-def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+def read_plain_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     """Read a term by the parameters, settings and arguments that its measure declares.
 
     Raises InputError if the term does not fit the declaration.
     """
     refuse_parameters(term, [one.name for one in declaration.parameters])
-    settings = under_parameters(declaration, term, asking.settings)
+    settings = apply_parameters(declaration, term, asking.settings)
     refuse_arguments(declaration, term)
     return (Measure(term, term, settings, declaration),)
 
 
-def under_parameters(declaration: Declaration, term: Term, settings: Settings) -> Settings:
+def apply_parameters(declaration: Declaration, term: Term, settings: Settings) -> Settings:
     """Return the settings with the parameters of a term. Raises InputError for a value out of range."""
     for name, value in term.parameters:
         declared = declaration.parameter(name)

@@ -77,7 +77,7 @@ class _Reader:
             for column in (found.turn, found.position, found.gain, found.entry):
                 del column[begun:]
             self._turn = found.turns[-1]
-            unjudged = self._look_again(conversation, topic)
+            unjudged = self._search_again(conversation, topic)
         found.turns.append(self._turn)
         found.named.append(len(found.turn))
         found.unjudged.append(unjudged)
@@ -115,14 +115,14 @@ class _Reader:
                 else:
                     words += _words_between(answer.text, at, end)
                     at = end
-                    self._take(max(1, words), *entry)
+                    self._add_mention(max(1, words), *entry)
             words += _words_between(answer.text, at, len(answer.text))
             for entry in outside:
-                self._take(max(1, words), *entry)
+                self._add_mention(max(1, words), *entry)
             self._turn += 1
         return unjudged
 
-    def _take(self, position: int, gain: float, entry: int) -> None:
+    def _add_mention(self, position: int, gain: float, entry: int) -> None:
         found = self.found
         found.turn.append(self._turn)
         found.position.append(position)
@@ -136,7 +136,7 @@ class _Reader:
         self.found.entries.append(entry)
         return self._settings.gain(entry.grade), len(self.found.entries) - 1
 
-    def _look_again(self, conversation: Conversation, topic: Topic) -> int:
+    def _search_again(self, conversation: Conversation, topic: Topic) -> int:
         begun, judged = self._turn, self._judged.setdefault(topic.id, {})
         places: dict[int, int] = {}
         for turn in conversation.turns:
@@ -148,7 +148,7 @@ class _Reader:
                 if nugget.entity not in judged:
                     judged[nugget.entity] = self._entry(topic.id, nugget.entity)
                 self._turn = places[nugget.turn]
-                self._take(nugget.position, *judged[nugget.entity])
+                self._add_mention(nugget.position, *judged[nugget.entity])
         self._turn = begun + len(places)
         return sum(nugget.unjudged for nugget in nuggets)
 

@@ -86,9 +86,9 @@ def parse_all(text: str) -> tuple[Term, ...]:
     """Parse a list of terms separated by commas; an empty string has none. Raises InputError as `parse` does."""
     reader = _Reader(text)
     found: list[Term] = []
-    while not reader.done:
+    while not reader.is_at_end:
         if found:
-            reader.take(",")
+            reader.consume(",")
         value = reader.value(0)
         if not isinstance(value, Term):
             raise reader.fault("a number is not a measure")
@@ -105,13 +105,13 @@ class _Reader:
         self._at = 0
 
     @property
-    def done(self) -> bool:
+    def is_at_end(self) -> bool:
         return self._at == len(self._tokens)
 
     def peek(self, mark: str) -> bool:
-        return not self.done and self._tokens[self._at][:2] == ("mark", mark)
+        return not self.is_at_end and self._tokens[self._at][:2] == ("mark", mark)
 
-    def take(self, mark: str, *, or_else: str = "") -> None:
+    def consume(self, mark: str, *, or_else: str = "") -> None:
         if not self.peek(mark):
             raise self.fault(f"{mark!r} or {or_else!r} is missing" if or_else else f"{mark!r} is missing")
         self._at += 1
@@ -129,7 +129,7 @@ class _Reader:
         return Term(PRODUCT, tuple(factors))
 
     def single(self, depth: int) -> Value:
-        if self.done or self._tokens[self._at][0] == "mark":
+        if self.is_at_end or self._tokens[self._at][0] == "mark":
             raise self.fault("a name or a number is missing")
         if depth > _DEEPEST:
             raise self.fault(f"brackets are nested more than {_DEEPEST} deep")
@@ -148,7 +148,7 @@ class _Reader:
         parameters: dict[str, Value] = {}
         while not self.peek(")"):
             if arguments or parameters:
-                self.take(",", or_else=")")
+                self.consume(",", or_else=")")
             if self._names_a_parameter():
                 name = self._tokens[self._at][1]
                 if name in parameters:
@@ -159,13 +159,13 @@ class _Reader:
                 raise self.fault("arguments come before parameters")
             else:
                 arguments.append(self.value(depth + 1))
-        self.take(")")
+        self.consume(")")
         if "turn" not in parameters:
             parameters.update(self._turn())
         return Term(text, tuple(arguments), tuple(parameters.items()))
 
     def _turn(self) -> tuple[tuple[str, Value], ...]:
-        written = "" if self.done else self._tokens[self._at][1]
+        written = "" if self.is_at_end else self._tokens[self._at][1]
         found = _TURN.fullmatch(written)
         if found is None:
             if _LIKE_TURN.fullmatch(written):
@@ -179,7 +179,7 @@ class _Reader:
         return [token[0] for token in following] == ["name", "mark"] and following[1][1] == "="
 
     def fault(self, what: str, *, allowed: str | None = None) -> InputError:
-        column = self._tokens[self._at][2] if not self.done else len(self._text)
+        column = self._tokens[self._at][2] if not self.is_at_end else len(self._text)
         place = Place("measure", 1, column + 1)
         return InputError(f"{what} in {self._text!r}", place=place, allowed=allowed, advice=_ADVICE)
 

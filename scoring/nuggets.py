@@ -136,7 +136,7 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
         else:
             spans.append((entity, mention.href, mention.start, mention.end))
     written = {url for _, url, *_ in spans}
-    spans = _with_sources(answer, kind, spans)
+    spans = _add_sources(answer, kind, spans)
     positions = passage.positions([end for *_, end in spans]) if spans else ()
     for (entity, url, start, end), position in zip(spans, positions, strict=True):
         yield entity, url, start, end, position
@@ -150,7 +150,7 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
             yield entity, link.href, -1, -1, passage.last_position
 
 
-def _with_sources(
+def _add_sources(
     answer: Answer, kind: UrlKind, spans: list[tuple[str, str, int, int]]
 ) -> list[tuple[str, str, int, int]]:
     """Insert outside links that are sources of a passage, unless their entity is linked in that passage."""

@@ -11,12 +11,12 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
 from scoring.asked import Asked
 from scoring.columns import Columns, column_of
-from scoring.conversations import Ranked, default_columns, default_figures, in_order, nugget_figures
+from scoring.conversations import Ranked, default_columns, default_figures, nugget_figures, ordered_names
 from scoring.conversations import rows as conversation_rows
 from scoring.figure import Figure
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.material import Judged, Material
 from scoring.measure import Measure
 from scoring.notation import Term
@@ -28,7 +28,7 @@ from scoring.swan.judged import Judgments
 from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
-from scoring.table import Late, ScoreRow, ScoreTable, Single
+from scoring.table import DeferredRows, ScoreRow, ScoreTable, Single
 from scoring.words import Unit, conversation_unit, passages
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -87,7 +87,7 @@ def score(
     in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
     """
     known = {topic.id: place for place, topic in enumerate(topics.topics)}
-    found = _by_trial(conversations, known, topics)
+    found = _group_by_trial(conversations, known, topics)
     lost = sorted(set(invalid) - found.keys())
     for key in (*lost, *planned):
         if key.topic not in known:
@@ -97,7 +97,7 @@ def score(
 
     @cache
     def by() -> Judged:
-        given = judged() if callable(judged) else judged or _by_rules()
+        given = judged() if callable(judged) else judged or _judge_by_rules()
 
         def sight(conversation: Conversation) -> Sight:
             ground = TopicData(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
@@ -108,13 +108,13 @@ def score(
 
         return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
 
-    wanted = {one.name: one for term in measures for one in understand(term, settings, topics, lambda: by().schema)}
+    wanted = {one.name: one for term in measures for one in read_term(term, settings, topics, lambda: by().schema)}
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
     by_trial = resampler if trial_intervals else None
 
     each: list[Columns] = []
-    blocks: list[tuple[tuple[Late, ...], list[ScoreRow]]] = []
+    blocks: list[tuple[tuple[DeferredRows, ...], list[ScoreRow]]] = []
     drifting: list[str] = []
     unlabelled = unjudged = not_asked = unknown_ends = 0
     for system in sorted({key.system for key in (*found, *lost)}):
@@ -138,13 +138,13 @@ def score(
         default = {column.measure for _, column in columns}
         further = [asked.figures(ground, default) for ground in grounds]
         columns += _asked_columns(further)
-        order = in_order(columns)
+        order = ordered_names(columns)
         each.append(Columns(system, keys, [one for _, one in columns], order, partial(_nugget_figures_at, grounds)))
         for key in keys:
             scores.add(found[key])
-        scores.fill(each[-1])
+        scores.set_figures(each[-1])
         for key in gone:
-            scores.lose(key.topic, key.trial)
+            scores.add_lost_trial(key.topic, key.trial)
         drifting.append(scores.adjust_for_time())
         asked.designs[system] = scores.design
         unlabelled += scores.unlabelled
@@ -168,20 +168,20 @@ def score(
             ("topic", scores.topic_rows, resampler),
             ("trial", scores.trial_rows, by_trial),
         )
-        late = tuple(Late(of, partial(_late_rows, asked, topics, make, given)) for of, make, given in makers)
+        late = tuple(DeferredRows(of, partial(_late_rows, asked, topics, make, given)) for of, make, given in makers)
         blocks.append((late, joint))
     asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
-    parts: list[ScoreRow | Late] = []
+    parts: list[ScoreRow | DeferredRows] = []
     for late, joint in blocks:
-        parts += [*late, *asked.with_scorers(joint, topics.topics)]
+        parts += [*late, *asked.add_scorers(joint, topics.topics)]
     remarks = dict.fromkeys(one.declaration.notes for one in wanted.values() if one.declaration.notes is not None)
     sessions = ", ".join(one.system for one in each if one.system in continued)
     notes = (
         *([_SESSIONS.format(sessions)] if sessions else ()),
         *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked, unknown_ends),
         *filter(None, drifting),
-        *(_of_lengths(found.values(), settings) if gold is not None or wanted else ()),
+        *(_length_notes(found.values(), settings) if gold is not None or wanted else ()),
         *(note for make in remarks for note in make(found.values())),
         *asked.notes(),
     )
@@ -213,7 +213,7 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
             )
 
 
-def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
+def _length_notes(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
     units: dict[str, Counter[tuple[Unit, Unit]]] = {}
     for one in conversations:
         units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1
@@ -239,7 +239,7 @@ def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> It
 def _late_rows(
     asked: Asked, topics: TopicSet, make: _MakeRows, resampler: Resampler | None, bounded: bool
 ) -> Iterator[ScoreRow]:
-    return asked.with_scorers(make(resampler if bounded else None), topics.topics)
+    return asked.add_scorers(make(resampler if bounded else None), topics.topics)
 
 
 def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
@@ -264,12 +264,12 @@ def _single_rows(
 
 
 @cache
-def _by_rules() -> Judged:
+def _judge_by_rules() -> Judged:
     """Return the shipped schema, judged by rules. It is slow to read, so it is cached."""
     return Judged(load_schema(SHIPPED), Judgments())
 
 
-def _by_trial(
+def _group_by_trial(
     conversations: Iterable[Conversation], known: Mapping[str, int], topics: TopicSet
 ) -> dict[TrialKey, Conversation]:
     found: dict[TrialKey, Conversation] = {}

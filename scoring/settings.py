@@ -27,7 +27,7 @@ class Choice:
     words: tuple[str, ...]
     earlier: Mapping[str, str] = field(default_factory=dict)
 
-    def accept(self, name: str, value: Any) -> str:
+    def validate(self, name: str, value: Any) -> str:
         """Return the current word for `value`. Raises InputError for an unknown word."""
         found = self.earlier.get(value, value) if isinstance(value, str) else value
         if found not in self.words:
@@ -54,13 +54,13 @@ class Number:
         example = f", for example {self.example}" if self.example else ""
         return f"{what} from {_number(self.least)} to {_number(self.most)}{example}"
 
-    def accept(self, name: str, value: Any) -> Any:
+    def validate(self, name: str, value: Any) -> Any:
         """Return the value unchanged. Raises InputError if it is not a number in the range (NaN is not)."""
-        if not self.holds(value):
+        if not self.is_allowed(value):
             raise _refusal(name, value, str(self))
         return value
 
-    def holds(self, value: object) -> bool:
+    def is_allowed(self, value: object) -> bool:
         kind = int if self.whole else (int, float)
         return isinstance(value, kind) and not isinstance(value, bool) and self.least <= value <= self.most
 
@@ -69,7 +69,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class ByName:
+class NumbersByName:
     """A setting with a number for each name, such as an attribute set or a system; `of` is what the names refer to.
 
     Names without a number have the measure's own default.
@@ -78,10 +78,10 @@ class ByName:
     number: Number
     of: str
 
-    def accept(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def validate(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return an immutable copy. Raises InputError for a number out of range."""
         for key, number in value.items():
-            if not self.number.holds(number):
+            if not self.number.is_allowed(number):
                 raise _refusal(name, f"{key}: {_shown(number)}", f"{self.number} for each {self.of}", quoted=False)
         return MappingProxyType(dict(value))
 
@@ -90,19 +90,19 @@ class ByName:
 
 
 @dataclass(frozen=True, slots=True)
-class ByGrade:
+class NumbersByGrade:
     """A setting with a number for each relevance grade, an integer from 0 that may be written `L1`; grade 0 has 0."""
 
     number: Number
     of: str
 
-    def accept(self, name: str, value: Mapping[Any, Any]) -> Mapping[int, float]:
+    def validate(self, name: str, value: Mapping[Any, Any]) -> Mapping[int, float]:
         """Return an immutable copy with whole numbers as keys. Raises InputError for an invalid grade or number."""
         found: dict[int, float] = {0: 0.0}
         for written, number in value.items():
             read = _GRADE.fullmatch(written) if isinstance(written, str) else None
             grade = int(read[1]) if read else written
-            if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0 or not self.number.holds(number):
+            if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0 or not self.number.is_allowed(number):
                 bounds = f"{_number(self.number.least)} to {_number(self.number.most)}"
                 allowed = f"whole grades from 0, each with a {self.of} from {bounds}"
                 raise _refusal(name, f"{_shown(written)}: {_shown(number)}", allowed, quoted=False)
@@ -115,7 +115,7 @@ class ByGrade:
         return {str(grade): value[grade] for grade in sorted(value)}
 
 
-Kind: TypeAlias = Choice | Number | ByName | ByGrade
+Kind: TypeAlias = Choice | Number | NumbersByName | NumbersByGrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Setting:
     @property
     def option(self) -> str:
         """The command option, for example `--turn-weight`; in the singular if it is given once for each name."""
-        plural = isinstance(self.kind, (ByName, ByGrade))
+        plural = isinstance(self.kind, (NumbersByName, NumbersByGrade))
         return f"--{(self.name.removesuffix('s') if plural else self.name).replace('_', '-')}"
 
 
@@ -221,14 +221,14 @@ class Settings:
     )
     gains: Mapping[int, float] = setting(
         MappingProxyType({0: 0.0, 1: 0.5, 2: 1.0}),
-        ByGrade(Number(0, 1), "gain"),
+        NumbersByGrade(Number(0, 1), "gain"),
         "Gain of a grade, for example L1=0.5; may be repeated",
         metavar="GRADE=GAIN",
     )
     alpha: float = setting(0.5, Number(0, 1), "Weight of R in GFR(C)")
     weights: Mapping[str, float] = setting(
         MappingProxyType({}),
-        ByName(Number(0, 1e6), "attribute set"),
+        NumbersByName(Number(0, 1e6), "attribute set"),
         "Weight of an attribute set in GF; may be repeated",
         metavar="SET=WEIGHT",
     )
@@ -241,13 +241,13 @@ class Settings:
     turn_weight: TurnWeight = setting("one", Choice(get_args(TurnWeight)), "PW(S), the weight of a turn in GF")
     input_prices: Mapping[str, float] = setting(
         MappingProxyType({}),
-        ByName(Number(0, 1e6), "system"),
+        NumbersByName(Number(0, 1e6), "system"),
         "Price of a million tokens that a system reads; may be repeated",
         metavar="SYSTEM=PRICE",
     )
     output_prices: Mapping[str, float] = setting(
         MappingProxyType({}),
-        ByName(Number(0, 1e6), "system"),
+        NumbersByName(Number(0, 1e6), "system"),
         "Price of a million tokens that a system writes; may be repeated",
         metavar="SYSTEM=PRICE",
     )
@@ -265,7 +265,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, declared in SETTINGS.items():
-            object.__setattr__(self, name, declared.kind.accept(name, getattr(self, name)))
+            object.__setattr__(self, name, declared.kind.validate(name, getattr(self, name)))
 
     @classmethod
     def of(cls, *given: Mapping[str, Any]) -> Settings:
@@ -280,8 +280,8 @@ class Settings:
             if declared is None:
                 what = f"there is no scoring setting {name!r}{did_you_mean(name, SETTINGS)}"
                 raise InputError(what, allowed=", ".join(SETTINGS))
-            if isinstance(declared.kind, ByGrade):
-                values[name] = {**declared.default, **declared.kind.accept(name, value)}
+            if isinstance(declared.kind, NumbersByGrade):
+                values[name] = {**declared.default, **declared.kind.validate(name, value)}
         return cls(**values)
 
     def limit(self, unit: Unit) -> int:

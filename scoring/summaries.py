@@ -18,7 +18,7 @@ from recordings.files.times import unix_seconds
 from scoring.columns import Answers, Columns, Tally, present_means
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
-from scoring.inference.in_time import trials_in_time
+from scoring.inference.in_time import time_dependence
 from scoring.inference.interval import Interval, no_interval
 from scoring.library import declared, measures
 from scoring.measures.usefulness import (
@@ -91,13 +91,13 @@ class Part:
     trial: int | None = None
 
     @property
-    def one(self) -> bool:
+    def is_one_topic(self) -> bool:
         """True for a part over one topic, whose units are its trials."""
         return len(self.topics) == 1
 
     @property
     def unit(self) -> str:
-        return "trial" if self.one else "topic"
+        return "trial" if self.is_one_topic else "topic"
 
 
 class SystemScores:
@@ -150,7 +150,7 @@ class SystemScores:
         began = unix_seconds(conversation.started_at)
         self.times[at] = began if math.isfinite(began) else math.nan
 
-    def fill(self, found: Columns) -> None:
+    def set_figures(self, found: Columns) -> None:
         """Set the figures of the conversations that were added, in the order in which their rows are made."""
         places = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
         rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
@@ -164,7 +164,7 @@ class SystemScores:
                 cells.values[at], cells.worst[at], cells.best[at] = part.value, part.worst, part.best
                 cells.unjudged[at], cells.unknown[at] = part.unjudged, part.unknown
 
-    def lose(self, topic: str, trial: int) -> None:
+    def add_lost_trial(self, topic: str, trial: int) -> None:
         """Add a trial of which every attempt failed for reasons of infrastructure."""
         self.answers.invalid[self._row[topic], self._column[trial]] = True
 
@@ -176,7 +176,7 @@ class SystemScores:
         shares = {one.measure: one.above / one.below for one in self.tallies() if one.turn is None and not one.pooled}
         chosen = {**shares, **{name: one.values for name, one in self.cells.items()}}
         known = [(name, values) for name, values in chosen.items() if not np.isnan(values).all()][:_IN_TIME]
-        found = [(name, trials_in_time(values, self.times)) for name, values in known]
+        found = [(name, time_dependence(values, self.times)) for name, values in known]
         if not found:
             return ""
         name, most = min(found, key=lambda one: one[1].p)
@@ -247,7 +247,7 @@ class SystemScores:
     ) -> Iterator[list[ScoreRow]]:
         """Yield, for each part, a list with the row of its share, or an empty list if its topics cannot have one."""
         sides = [np.ascontiguousarray(side[at]) for side in (one.above, one.below, one.lost)]
-        if parts[0].one:  # the trials are the units
+        if parts[0].is_one_topic:  # the trials are the units
             sides = [side.transpose(0, 2, 1) for side in sides]
         above, below, lost = sides
         whole = one.whole[at[0]].max(axis=(1, 2))
@@ -265,19 +265,19 @@ class SystemScores:
         names = [self.topics[row].id for row in part.topics]
         found = add_interval(
             found,
-            [str(self.trials[column]) for column in part.trials] if part.one else names,
+            [str(self.trials[column]) for column in part.trials] if part.is_one_topic else names,
             above,
             below,
             level=self.settings.level,
             pooled=one.pooled,
-            resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
+            resampler=resampler if self.settings.shares == "bootstrap" and not part.is_one_topic else None,
             unit=part.unit,
             design=self.design,
         )
-        goes_on = self.design.continued and not part.one
-        if not 0 < found.units < one.fewest[0] or (goes_on and not found.interval.printed):
+        goes_on = self.design.continued and not part.is_one_topic
+        if not 0 < found.units < one.fewest[0] or (goes_on and not found.interval.is_defined):
             return found
-        unit = part.unit if part.one else self.design.unit(names)
+        unit = part.unit if part.is_one_topic else self.design.unit(names)
         unit = "session" if goes_on and found.units < found.topics else unit
         few = f"{pluralize(found.units, unit)} with {one.fewest[1]}, too few for an interval"
         return replace(found, interval=no_interval(few))
@@ -325,7 +325,7 @@ class SystemScores:
         grid = np.ix_(part.topics, part.trials)
         units = np.stack([self.cells[measure].values[grid] for measure in measures], axis=-1)
         names = [self.topics[row].id for row in part.topics]
-        if part.one:
+        if part.is_one_topic:
             names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(units, 0, 1)
         top = [1.0 if has_top(measure) else math.inf for measure in measures]
         found = resampler.with_design(self.design).means(names, units, top=top, unit=part.unit)

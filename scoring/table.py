@@ -78,7 +78,7 @@ class ScoreRow:
     def label(self) -> str:
         """The measure as tables print it, with turn or scorers: `%useful S1`, `WAN(Sufficiency, people, rules)`."""
         if self.scorers:
-            return str(_with_scorers(parse(self.measure), self.scorers))
+            return str(_add_scorers(parse(self.measure), self.scorers))
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def as_json(self) -> dict[str, object]:
@@ -109,14 +109,14 @@ def has_top(measure: str) -> bool:
     return found is None or found.has_top
 
 
-def _with_scorers(term: Term, scorers: str) -> Term:
+def _add_scorers(term: Term, scorers: str) -> Term:
     found = declared(term.name)
     if found is not None and "judgments" not in found.needs and term.arguments and isinstance(term.arguments[0], Term):
-        return replace(term, arguments=(_with_scorers(term.arguments[0], scorers), *term.arguments[1:]))
+        return replace(term, arguments=(_add_scorers(term.arguments[0], scorers), *term.arguments[1:]))
     return replace(term, arguments=(*term.arguments, *(Term(name) for name in scorers.split(", "))))
 
 
-def _only(late: Late, names: Collection[str], bounded: bool) -> Iterator[ScoreRow]:
+def _select_rows(late: DeferredRows, names: Collection[str], bounded: bool) -> Iterator[ScoreRow]:
     return (row for row in (late.rows if bounded else late.values) if _has_name(row, names))
 
 
@@ -135,7 +135,7 @@ Single = Literal["conversation", "topic", "trial"]
 
 
 @dataclass(frozen=True)  # without slots, so that the rows are cached
-class Late:
+class DeferredRows:
     """Rows that are made when they are first needed. `make` adds intervals if its argument is True."""
 
     of: Single
@@ -166,7 +166,7 @@ class ScoreTable:
     are the figures of single conversations as columns, by system.
     """
 
-    parts: Sequence[ScoreRow | Late]
+    parts: Sequence[ScoreRow | DeferredRows]
     settings: Settings = field(default_factory=Settings)
     notes: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
@@ -189,7 +189,7 @@ class ScoreTable:
 
     def single(self, of: Single) -> Iterator[ScoreRow]:
         """Yield the rows of single conversations, topics or trials, without intervals. No other row is made."""
-        return (row for one in self.parts if isinstance(one, Late) and one.of == of for row in one.values)
+        return (row for one in self.parts if isinstance(one, DeferredRows) and one.of == of for row in one.values)
 
     def as_json(self) -> dict[str, object]:
         """Return the `harvest-scores/1` document: format, settings, notes, rows. Equal scores give equal ones."""
@@ -205,11 +205,11 @@ class ScoreTable:
         return replace(
             self,
             parts=tuple(
-                Late(one.of, partial(_only, one, kept)) if isinstance(one, Late) else one
+                DeferredRows(one.of, partial(_select_rows, one, kept)) if isinstance(one, DeferredRows) else one
                 for one in self.parts
-                if isinstance(one, Late) or _has_name(one, kept)
+                if isinstance(one, DeferredRows) or _has_name(one, kept)
             ),
-            each=[one.only(kept) for one in self.each],
+            each=[one.select_measures(kept) for one in self.each],
         )
 
     def select(self, **wanted: Any) -> Iterator[ScoreRow]:

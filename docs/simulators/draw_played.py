@@ -20,7 +20,7 @@ from protocols.answer import Answer
 from protocols.library import load_protocol
 from protocols.route import Say
 from recordings.acts.reading import read_act_lines
-from scoring.inference.proportions import wilson
+from scoring.inference.proportions import wilson_ends
 from scoring.simulation.lengths import survival
 from simulators import markov
 from simulators.act_table import STOP
@@ -70,7 +70,7 @@ def human_figure() -> str:
     numbers = range(5, 105, 5)
 
     def half_width(n: int, share: float) -> float:
-        low, high = wilson(share * n, n, 0.95)
+        low, high = wilson_ends(share * n, n, 0.95)
         return float(high - low) / 2
 
     typed = "conversations typed"

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 from harvest.audits.arms import Arm, ArmEntry, read_arm, refuse_alike
 from harvest.systems.limits import BUSY_TIMEOUT
 from protocols.protocol import Protocol
-from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Kind, Number
+from scoring.settings import SETTINGS, Choice, Kind, Number, NumbersByGrade, NumbersByName
 from topics.document import Document, StrictModel, written_form
 from topics.identity import generator
 from topics.topic import Topic
@@ -141,9 +141,9 @@ def _as_type(kind: Kind) -> Any:
             return Literal[(*kind.words, *kind.earlier)]
         case Number():
             return Annotated[int if kind.whole else float, Field(ge=kind.least, le=kind.most)]
-        case ByName():
+        case NumbersByName():
             return dict[str, _as_type(kind.number)]  # type: ignore[misc]
-        case ByGrade():
+        case NumbersByGrade():
             return dict[Annotated[str, written_form(r"L?[0-9]", "L0 to L9, or 0 to 9")], _as_type(kind.number)]  # type: ignore[misc]
 
 

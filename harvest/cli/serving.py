@@ -267,7 +267,7 @@ def print_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
 
 def _agreement_figures(one: Agreement) -> str:
     own = one.interval
-    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
     alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
-    few = f", {one.rare} of them not like most" if own.printed and one.rare < _FEW_RARE else ""
+    few = f", {one.rare} of them not like most" if own.is_defined and one.rare < _FEW_RARE else ""
     return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"

@@ -10,7 +10,7 @@ import click
 from harvest.cli.parameters import NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
-from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Setting
+from scoring.settings import SETTINGS, Choice, NumbersByGrade, NumbersByName, Setting
 from topics.suggestions import did_you_mean
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -44,7 +44,7 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, values: tupl
 
 
 def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Command], _Command]:
-    if isinstance(declared.kind, (ByName, ByGrade)):
+    if isinstance(declared.kind, (NumbersByName, NumbersByGrade)):
         return click.option(
             declared.option,
             declared.name,

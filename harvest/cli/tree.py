@@ -20,7 +20,7 @@ from harvest.tables.study_form import FORMS
 from harvest.terminal import printable, tell
 from recordings.log.run_folder import read
 from recordings.log.shard import shard_note
-from scoring.library import find
+from scoring.library import find_declaration
 from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.precedence import Precedence
@@ -117,7 +117,7 @@ def command(
     if term is None and gold is not None:
         raise InputError("--gold only affects scores", advice="add a score, such as --score R")
     for option, value in (("--judges", judges), ("--judgments", folding), ("--nuggets", nuggets)):
-        if value is not None and (term is None or "judgments" not in find(term.name).needs):
+        if value is not None and (term is None or "judgments" not in find_declaration(term.name).needs):
             raise InputError(f"{option} only affects SWAN", advice="add --score SWAN")
     with pause_collection():
         recorded = read(run, spoken=term is None and folds_spoken(merge))

@@ -53,7 +53,7 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
         moved=Estimate(moved.value, moved.low, moved.high),
         n=one.n,
         decides=one.gated,
-        alarm=one.gated and one.alarm and (one.verdict != "changed" or one.state.waits),
+        alarm=one.gated and one.alarm and (one.verdict != "changed" or one.state.awaits_confirmation),
         word=one.word if one.gated else "",
     )
 

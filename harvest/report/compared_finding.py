@@ -47,7 +47,7 @@ def compared_measure(found: Comparison) -> MeasureComparison | None:
 def is_reversed(found: Comparison, pair: Pair) -> bool:
     """Return whether a difference is shown as second minus first. The better system is shown first, and if both runs
     recorded one system, the later run."""
-    return bool(_same_system(found)) or (pair.found and pair.verdict in ("worse", "lower"))
+    return bool(_same_system(found)) or (pair.is_distinguished and pair.verdict in ("worse", "lower"))
 
 
 def difference_words(one: MeasureComparison, pair: Pair, *, turned: bool) -> str:
@@ -91,9 +91,9 @@ class _FindingWriter:
         figures = self._figure(pair.first), self._figure(pair.second)
         turned = is_reversed(found, pair)
         small = f"{100 * matters:g} points"
-        if pair.found and again:
+        if pair.is_distinguished and again:
             verdict, said = "changed", f"{finding.safe_name(again)} changed from {first} to {second}"
-        elif pair.found:
+        elif pair.is_distinguished:
             better, other = (second, first) if turned else (first, second)
             word = "better" if pair.verdict in ("better", "worse") else "higher"
             verdict, said = "better", f"{better} is {word} than {other}"
@@ -108,7 +108,7 @@ class _FindingWriter:
                 else f"{first} or {second} is better"
             )
             verdict, said = "cannot tell", f"Whether {which} cannot be told"
-        said += f", by less than {small}" if within and pair.found else ""
+        said += f", by less than {small}" if within and pair.is_distinguished else ""
         shown = finding.answer_words(
             one.measure,
             one.label,
@@ -120,7 +120,7 @@ class _FindingWriter:
         # The bars below and `harvest score` are over all topics of each system.
         shown += f" over {self._common_topics}" if self._common_topics else ""
         interval = difference_words(one, pair, turned=turned)
-        if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
+        if not pair.is_distinguished and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
             interval += f"; the interval excludes 0, but {why}"
         lost = sum(found.invalid.values()) + sum(found.unplayed.values())
@@ -154,7 +154,7 @@ class _FindingWriter:
         found, one = self.found, self.one
         wins = dict.fromkeys(found.systems, 0)
         for pair in one.pairs:
-            if pair.found:
+            if pair.is_distinguished:
                 wins[pair.first if pair.verdict in ("better", "higher") else pair.second] += 1
         order = highest_first(one)
         best = min(order, key=lambda name: (-wins[name], order.index(name)))
@@ -166,7 +166,7 @@ class _FindingWriter:
             for pair in one.pairs:
                 if best in (pair.first, pair.second):
                     other = pair.second if pair.first == best else pair.first
-                    (beaten if pair.found else alike).append(finding.safe_name(other))
+                    (beaten if pair.is_distinguished else alike).append(finding.safe_name(other))
             said = f"Of {len(found.systems)} systems {finding.safe_name(best)} is best{measure}: "
             said += f"better than {finding.join_names(beaten[:6])}"
             said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
@@ -187,7 +187,7 @@ class _FindingWriter:
         closest = min(pairs, key=lambda pair: abs(pair.value))
         if cure := self._cause_advice(closest):
             following = cure
-        elif closest.found:
+        elif closest.is_distinguished:
             following = "Read the conversations where they part."
         elif losses := self._loss_words(closest):
             following = finding.loss_advice(losses)
@@ -220,7 +220,7 @@ class _FindingWriter:
         if not pair.drivers:
             return ""
         top = pair.drivers[: finding.MOST_NAMED]
-        if pair.found:
+        if pair.is_distinguished:
             unit = " points" if is_percentage(self.one.measure) else ""
             shares = finding.join_names(
                 [f"{finding.safe_name(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top]

@@ -144,7 +144,7 @@ def loss_advice(lost: Sequence[str]) -> str:
 def _narrowing_advice(spread: SystemVariance | None) -> str:
     if spread is None:
         return ""
-    like, these = spread.split.narrowing(_FACTOR)
+    like, these = spread.split.narrowing_shares(_FACTOR)
     if math.isnan(like):
         return "Trials of a topic agree here, so add topics to narrow this interval." if spread.split.topics else ""
     half = "half" if math.isclose(these, 0.5) else f"{100 * these:.0f}%"

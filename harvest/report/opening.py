@@ -118,4 +118,4 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     yield Bar("baseline", value_text(one.before, one.name), one.before / end)
     yield Bar("now", value_text(one.value, one.name), one.value / end)
     between = one.difference
-    yield _difference_bar("change", moved_words(one), between.value, *between.shown, found.matters)
+    yield _difference_bar("change", moved_words(one), between.value, *between.printed_ends, found.matters)

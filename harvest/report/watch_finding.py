@@ -157,7 +157,7 @@ def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | Non
 def _scope_words(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
     runs = pluralize(len(found.baseline.runs), "run")
     interval = f"{100 * found.level:g}% interval for these topics; " if one is not None else ""
-    if one is not None and not one.difference.interval.printed:
+    if one is not None and not one.difference.interval.is_defined:
         interval = f"{100 * found.level:g}% interval for these topics, between these very runs; "
     shadow = (
         "; shadow: a baseline of fewer than 4 runs says little about how much audits differ by themselves"

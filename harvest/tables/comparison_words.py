@@ -27,7 +27,7 @@ def p_text(value: float) -> str:
 
 def interval_words(interval: Interval, *, share: bool) -> str:
     """Format an interval, in points for percentages: `[-1.0, +3.5]`. Returns "" if there is no interval."""
-    if not interval.printed:
+    if not interval.is_defined:
         return ""
     return f"[{change(interval.low, share=share)}, {change(interval.high, share=share)}]"
 

@@ -210,7 +210,7 @@ def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
     return {
         "low": interval.low,
         "high": interval.high,
-        "level": level if interval.printed else None,
+        "level": level if interval.is_defined else None,
         "interval": interval.method,
         "resampled": interval.resampled,
         "note": interval.note,

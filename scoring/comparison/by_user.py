@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.losses import Gain, Lost, WithLost
+from scoring.inference.losses import Gain, LostTrials, SideWithLosses
 from scoring.inference.matched import Difference, difference, within_bounds
 from scoring.inference.paired import Estimand
 
 Cells = Mapping[Trial, Cell]
 
 _SAME = 1e-12  # values that differ only by rounding must rank as equal on every machine
-_NOTHING = Lost({}, {}), Lost({}, {})
+_NOTHING = LostTrials({}, {}), LostTrials({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,9 @@ class ByUser:
     def control(self) -> str:
         return next(iter(self.apart))
 
-    def turned(self, estimand: Estimand, alpha: float, pairs: int = 1) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def arms_by_winner(
+        self, estimand: Estimand, alpha: float, pairs: int = 1
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the arms in which the first system is higher, and those in which the second is.
 
         The most extreme arm comes first. Both are empty unless both are found. `alpha` is the probability of a false
@@ -65,7 +67,7 @@ class ByUser:
         first, second = (tuple(sorted(arms, key=lambda arm: -abs(each[arm].value))) for arms in sides)
         return (first, second) if first and second else ((), ())
 
-    def ahead(self, alpha: float) -> str:
+    def higher_system(self, alpha: float) -> str:
         """The system that is higher in every arm, for topics like these; "" if neither is."""
         each = self.apart.values()
         if any(_p(one) > alpha + _SAME for one in each):  # all must hold, so each may use the whole alpha
@@ -92,7 +94,7 @@ def by_user(
     continued: bool = False,
     clusters: Mapping[str, str] | None = None,
     invalid: Mapping[str, int] | None = None,
-    lost: Mapping[str, tuple[Lost, Lost]] | None = None,
+    lost: Mapping[str, tuple[LostTrials, LostTrials]] | None = None,
 ) -> ByUser:
     """Compare two systems in each arm.
 
@@ -104,7 +106,7 @@ def by_user(
     """
     gone = invalid or {}
     played = {
-        arm: Gain(*(WithLost(own, its) for own, its in zip(both, lost[arm] if lost else _NOTHING, strict=True)))
+        arm: Gain(*(SideWithLosses(own, its) for own, its in zip(both, lost[arm] if lost else _NOTHING, strict=True)))
         for arm, both in cells.items()
     }
 
@@ -125,12 +127,16 @@ def by_user(
 
     def apart(arm: str, estimand: Estimand) -> Difference:
         one, two = played[arm].sides
-        return within_bounds(lambda end: of(two.at(end, against=True), one.at(end), [arm], reach, estimand), (one, two))
+        return within_bounds(
+            lambda end: of(two.cells_at(end, against=True), one.cells_at(end), [arm], reach, estimand), (one, two)
+        )
 
     def further(arm: str) -> Difference:
         one, base = played[arm], played[control]
         return within_bounds(
-            lambda end: of(base.at(end, against=True), one.at(end), [control, arm], 2 * reach, "like-these"),
+            lambda end: of(
+                base.cells_at(end, against=True), one.cells_at(end), [control, arm], 2 * reach, "like-these"
+            ),
             (*one.sides, *base.sides),
         )
 

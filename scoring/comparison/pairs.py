@@ -9,15 +9,23 @@ import numpy as np
 
 from scoring.figure import Good
 from scoring.inference.aligned import Aligned
-from scoring.inference.in_time import shared_in_time
+from scoring.inference.in_time import common_time_p
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.losses import Lost, losses_matter, why_withheld
-from scoring.inference.needed import Needed, needed
-from scoring.inference.paired import Estimand, Guard, Paired, Verdict, correct_intervals, decide, residual_variance
+from scoring.inference.losses import LostTrials, losses_matter, reasons_withheld
+from scoring.inference.needed import NeededSize, needed
+from scoring.inference.paired import (
+    Estimand,
+    Guard,
+    PairedTest,
+    Verdict,
+    correct_intervals,
+    decide,
+    residual_variance,
+)
 from scoring.inference.sessions import needed_sessions
-from scoring.inference.sides import compare_sides, hull
-from scoring.statistics.exchange import holm, least_p
-from scoring.statistics.tukey import letters, tukey_p, undistinguished
+from scoring.inference.sides import combine_extremes, compare_sides
+from scoring.statistics.exchange import holm_correction, smallest_p
+from scoring.statistics.tukey import group_letters, tukey_p, undistinguished_sets
 from topics.arrays import Floats
 
 
@@ -67,7 +75,7 @@ class Pair:
     ties: int
     losses: int
     drivers: tuple[Driver, ...]
-    needed: Needed
+    needed: NeededSize
     verdict: Verdict
     outside: float = math.nan
     why: str = ""
@@ -75,7 +83,7 @@ class Pair:
     typical: tuple[float, Interval] | None = None
 
     @property
-    def found(self) -> bool:
+    def is_distinguished(self) -> bool:
         """True if the systems can be told apart."""
         return self.verdict in ("better", "worse", "higher", "lower")
 
@@ -143,7 +151,7 @@ def compare_pairs(
     reach: float,
     topic_type: str | None = None,
     guard: Guard = "unseen",
-    lost: Mapping[str, Lost] | None = None,
+    lost: Mapping[str, LostTrials] | None = None,
     extreme: Extreme | None = None,
 ) -> MeasureComparison:
     """Compare every pair of the systems.
@@ -161,7 +169,7 @@ def compare_pairs(
     """
     values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
 
-    def compared(one: Aligned, place: tuple[int, int]) -> Paired:
+    def compared(one: Aligned, place: tuple[int, int]) -> PairedTest:
         return compare_sides(one, *place, rng, estimand=estimand, level=level, reach=reach, guard=guard)
 
     found = [compared(aligned, place) for place in pairs]
@@ -169,7 +177,7 @@ def compare_pairs(
     known = bool(values.size) and not np.isnan(values).any()
     corrected = np.full((len(aligned.systems),) * 2, math.nan)
     if not usual:
-        for place, p in zip(pairs, holm([one.p for one in found]), strict=True):
+        for place, p in zip(pairs, holm_correction([one.p for one in found]), strict=True):
             corrected[place] = p
     elif known:
         # The permuted values, (U, m): of topics, or sums over clusters, which are permuted whole.
@@ -183,17 +191,17 @@ def compare_pairs(
     dependent = [""] * len(pairs)
     for at, (place, one) in enumerate(zip(pairs, found, strict=True)):
         names = aligned.systems[place[0]], aligned.systems[place[1]]
-        sides = _sides(lost or {}, names)
-        dependent[at] = why_withheld(sides)
+        sides = _losses_of_pair(lost or {}, names)
+        dependent[at] = reasons_withheld(sides)
         if extreme is not None and lost is not None and (dependent[at] or _losses_matter(aligned, place, lost)):
             ends = compared(extreme(*names), place), compared(extreme(*names[::-1]), place)
-            found[at], bounds[at] = hull(one, ends), (ends[0].value, ends[1].value)
+            found[at], bounds[at] = combine_extremes(one, ends), (ends[0].value, ends[1].value)
             corrected[place] = min(1.0, max(corrected[place], found[at].p * len(pairs)))
-        if why := _alike_in_time(aligned, names):
+        if why := _time_dependence_reason(aligned, names):
             found[at] = replace(found[at], interval=no_interval(why), p=math.nan, outside=math.nan, typical=None)
             corrected[place] = math.nan
     outside = correct_intervals(found)
-    least = least_p(_units(aligned)) if usual else math.nan
+    least = smallest_p(_units(aligned)) if usual else math.nan
     alpha = 1 - level
     made = tuple(
         _pair(
@@ -217,9 +225,9 @@ def compare_pairs(
     )
     apart = np.ones((len(aligned.systems),) * 2)
     for place, pair in zip(pairs, made, strict=True):
-        apart[place] = apart[place[::-1]] = 0.0 if pair.found else 1.0
+        apart[place] = apart[place[::-1]] = 0.0 if pair.is_distinguished else 1.0
     best = np.argsort(figures if good == "low" else -figures, kind="stable")
-    sets = letters(undistinguished(apart, alpha), [int(place) for place in best])
+    sets = group_letters(undistinguished_sets(apart, alpha), [int(place) for place in best])
     spread = residual_variance(values) if known else math.nan
     noise = math.sqrt(spread) if spread > _SAME**2 else math.nan
     return MeasureComparison(
@@ -244,21 +252,21 @@ def _units(aligned: Aligned) -> int:
     return len(aligned.topics) if aligned.clusters is None else int(aligned.clusters.max()) + 1
 
 
-def _sides(lost: Mapping[str, Lost], names: tuple[str, str]) -> tuple[Lost, Lost]:
-    first, second = (lost.get(name, Lost({}, {})) for name in names)
-    return first.beside(names[1]), second.beside(names[0])
+def _losses_of_pair(lost: Mapping[str, LostTrials], names: tuple[str, str]) -> tuple[LostTrials, LostTrials]:
+    first, second = (lost.get(name, LostTrials({}, {})) for name in names)
+    return first.losses_in_comparison(names[1]), second.losses_in_comparison(names[0])
 
 
-def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, Lost]) -> bool:
+def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, LostTrials]) -> bool:
     topics = (*aligned.topics, *aligned.left_out)
-    first, second = _sides(lost, (aligned.systems[place[0]], aligned.systems[place[1]]))
+    first, second = _losses_of_pair(lost, (aligned.systems[place[0]], aligned.systems[place[1]]))
     kept = [
         int(aligned.trials[:, at].sum()) - len(side.valued) for at, side in zip(place, (first, second), strict=True)
     ]
-    return losses_matter((first.among(topics), second.among(topics)), (kept[0], kept[1]))
+    return losses_matter((first.count_among(topics), second.count_among(topics)), (kept[0], kept[1]))
 
 
-def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
+def _time_dependence_reason(aligned: Aligned, names: tuple[str, str]) -> str:
     """Return why two systems have no interval if their differences are alike in time; "" if they are not.
 
     An effect that all topics share, such as an undeclared session or a load on one system, does not average out over
@@ -268,7 +276,7 @@ def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
     if not aligned.moments.keys() >= set(names):
         return ""
     (one, at), (other, then) = (aligned.moments[name] for name in names)
-    if shared_in_time(one - other, (at + then) / 2) > _SHARED:
+    if common_time_p(one - other, (at + then) / 2) > _SHARED:
         return ""
     return (
         "differences of trials near each other in time are alike whatever the topic, as if sessions went on (then "
@@ -280,7 +288,7 @@ def _pair(
     aligned: Aligned,
     values: Floats,
     place: tuple[int, int],
-    found: Paired,
+    found: PairedTest,
     corrected: float,
     outside: float,
     least: float,
@@ -296,7 +304,7 @@ def _pair(
 ) -> Pair:
     first, second = place
     each = values[:, first] - values[:, second]
-    apart = aligned.own[:, first] - aligned.own[:, second]
+    apart = aligned.topic_figures[:, first] - aligned.topic_figures[:, second]
     apart = np.where(np.abs(apart) <= _SAME, 0.0, apart) * (-1 if good == "low" else 1)
     verdict, why = decide(found, corrected, outside, least, alpha=alpha, good=good, pairs=pairs)
     if bounds is not None and verdict == "cannot tell" and not found.interval.note:
@@ -306,7 +314,7 @@ def _pair(
         why = f"{dependent}{SEE_BOUNDS}"
     enough = _find_needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
     if verdict in ("cannot tell", "too few"):  # the trials played so far have not settled it
-        enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
+        enough = enough.omit_reached(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
     return Pair(
         first=aligned.systems[first],
         second=aligned.systems[second],
@@ -332,14 +340,14 @@ def _pair(
 def _find_needed(
     aligned: Aligned,
     each: Floats,
-    found: Paired,
+    found: PairedTest,
     place: tuple[int, int],
     bounds: tuple[float, float] | None,
     alpha: float,
     estimand: Estimand,
     reach: float,
     guard: Guard,
-) -> Needed:
+) -> NeededSize:
     """Estimate the size of study that would settle the comparison.
 
     It is unknown if no study would, or if the model fails.
@@ -347,9 +355,9 @@ def _find_needed(
     The model has the spread of topics and trials only: no lost attempts (a larger study loses as many), clusters,
     trials alike in time, or ratios with too few turns for an interval.
     """
-    withheld = math.isnan(found.p) and not found.interval.printed
+    withheld = math.isnan(found.p) and not found.interval.is_defined
     if bounds is not None or aligned.clusters is not None or withheld:
-        return Needed(math.nan, math.nan)
+        return NeededSize(math.nan, math.nan)
     both = list(place)
     noise, trials = aligned.noise[:, both], aligned.trials[:, both]
     if not aligned.sessions[both].any():
@@ -364,4 +372,4 @@ def _drivers(aligned: Aligned, each: Floats, first: int, second: int) -> Iterato
         return
     shares = each / whole
     for row in np.argsort(-shares, kind="stable"):
-        yield Driver(aligned.topics[row], float(shares[row]), aligned.without(int(row), first, second))
+        yield Driver(aligned.topics[row], float(shares[row]), aligned.difference_without_topic(int(row), first, second))

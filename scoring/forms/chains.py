@@ -8,11 +8,11 @@ import numpy.typing as npt
 from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.inference.dependence import MISSING, Dependence, dependence
 from scoring.inference.interval import no_interval
-from scoring.measure import Asking, Declaration, Measure, plainly
+from scoring.measure import Declaration, Measure, TermContext, read_plain_term
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
 from scoring.pool import Pool, Reading, parts
-from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes, persistence
+from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, label_codes, persistence
 from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator
@@ -25,8 +25,8 @@ def _transition_ends(term: Term) -> tuple[str, ...]:
     return tuple("-" if str(value) == _END else str(value) for value in term.arguments)
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    found = plainly(declaration, term, asking)
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+    found = read_plain_term(declaration, term, asking)
     if _transition_ends(term) not in TRANSITIONS:
         known = ", ".join(f"({source}, {_END if target == '-' else target})" for source, target in TRANSITIONS)
         raise InputError(f"{term} is not a transition", allowed=known)
@@ -117,7 +117,7 @@ def _label_codes(pool: Pool) -> npt.NDArray[np.int8]:
     columns = {trial: column for column, trial in enumerate(scores.trials)}
     for one in pool.conversations:
         turns = scores.turns[one.key.topic]
-        cells[rows[one.key.topic], columns[one.key.trial], :turns] = codes([labels(one, turns)])[0]
+        cells[rows[one.key.topic], columns[one.key.trial], :turns] = label_codes([labels(one, turns)])[0]
     return cells
 
 
@@ -134,7 +134,7 @@ TRANSITION = Declaration(
     good=lambda term, inner: "high" if str(term.arguments[-1]) == USEFUL else "low",
     written=("transition(x, o)", "transition(x, end)"),
     arguments=(2, 2),
-    read=_read,
+    read=_read_term,
     rows=_transition_readings,
 )
 PERSISTENCE = Declaration(

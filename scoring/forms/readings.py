@@ -11,7 +11,7 @@ from scoring.divergences import DIVERGENCES
 from scoring.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval, no_interval
-from scoring.measure import Asking, Declaration, Measure, refuse_parameters
+from scoring.measure import Declaration, Measure, TermContext, refuse_parameters
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
 from scoring.measures.swan import SWAN
 from scoring.measures.wan import WAN, criterion_of, read_wan, weighted_schema
@@ -29,7 +29,7 @@ from topics.errors import InputError
 from topics.topic import Topic
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     """Read one measure, or all three readings of GF: a pooled GF can look fair while nobody was treated fairly."""
     inside = term.arguments[0] if len(term.arguments) == 1 else None
     if declaration is POOLED and isinstance(inside, Term) and inside.name == WAN.name:
@@ -144,7 +144,7 @@ def _nugget_readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
                         share = opinion.share
                         wans[topic, scores.trials[0]] = Wan(name, share * opinion.value, share, 1, 1)
             if not n:
-                note = "; ".join((note, *schema[name].silences))
+                note = "; ".join((note, *schema[name].reasons_without_score))
             cells = [[wans.get((topic, trial)) for trial in scores.trials] for topic in names]
             sides = (
                 np.array([[math.nan if one is None else getattr(one, side) for one in row] for row in cells])
@@ -210,7 +210,7 @@ POOLED = Declaration(
     n="scored nuggets, or turns",
     written=("pooled(SWAN)", "pooled(WAN(Correctness))", "pooled(GF(SET))"),
     arguments=(1, 1),
-    read=_read,
+    read=_read_term,
     rows=_rows,
     of_sets=True,
 )
@@ -226,6 +226,6 @@ OF_POOLED = Declaration(
     needs=("gold",),
     written=("of_pooled(GF(SET))",),
     arguments=(1, 1),
-    read=_read,
+    read=_read_term,
     rows=_rows,
 )

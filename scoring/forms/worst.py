@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 
 from scoring.figure import Good
-from scoring.inference.design import Design, too_few_sessions
+from scoring.inference.design import Design, too_few_sessions_reason
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.tails import ENDS, Tail, TailKind, Worst, pooled_tail, trials_needed, within_topics
-from scoring.measure import Asking, Declaration, Measure, Parameter, refuse_parameters
+from scoring.measure import Declaration, Measure, Parameter, TermContext, refuse_parameters
 from scoring.notation import Term
 from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.failures import rate_below, rate_of
@@ -23,7 +23,7 @@ from topics.errors import InputError
 from topics.identity import generator
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     """Read the inner measure and the parameters of a worst case. Raises InputError."""
     base = asking.inner(term)
     term = Term(term.name, (base.term,), term.parameters)
@@ -73,7 +73,7 @@ def worst_end(measure: Measure) -> Worst:
     return "high" if measure.declaration.better(measure.base) == "low" else "low"
 
 
-def tail_words(measure: Measure) -> tuple[str, str]:
+def tail_names(measure: Measure) -> tuple[str, str]:
     """Return the words for the smallest and the greatest values, such as "fastest" and "slowest"."""
     if measure.declaration.better(measure.base) == "neither":
         return "lowest", "highest"
@@ -107,7 +107,7 @@ def _tail_note(measure: Measure) -> str:
     beta = measure.number
     if worst_end(measure) == "low" or measure.form not in (CVAR, QUANTILE):
         return ""
-    best, worst = tail_words(measure)
+    best, worst = tail_names(measure)
     if measure.form is CVAR:
         return f"the mean of the {worst} {100 * beta:g}%"
     if beta > 0.5:
@@ -151,7 +151,7 @@ def _tail_within_topics(names: list[str], values: Floats, measure: Measure, plan
             beta,
             kind=kind,
             worst=worst_end(measure),
-            called=tail_words(measure),
+            called=tail_names(measure),
         )
     except InputError as few:
         if max(values.shape[1], planned) < trials_needed(beta, kind):
@@ -170,8 +170,8 @@ def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Flo
     level, replications = settings.level, settings.replications
     top = 1.0 if measure.declaration.has_top else math.inf
     units, laid = list(names), values
-    if design.clustered(names):
-        units, (laid,) = design.gathered(names, values)
+    if design.has_clusters(names):
+        units, (laid,) = design.group_topics(names, values)
     tail = pooled_tail(
         units,
         laid,
@@ -181,22 +181,25 @@ def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Flo
         replications=replications,
         top=top,
         worst=worst_end(measure),
-        called=tail_words(measure),
+        called=tail_names(measure),
     )
     counted = int((~np.isnan(values)).any(axis=1).sum())
     tail = replace(tail, topics=counted, undefined=int(np.isnan(values).sum()))
-    why = _why_no_interval(design, units, values) if len(names) > 1 and tail.n else ""
+    why = _missing_interval_reason(design, units, values) if len(names) > 1 and tail.n else ""
     none = no_interval(why)
     return replace(tail, quantile_interval=none, cvar_interval=none) if why else tail
 
 
-def _why_no_interval(design: Design, names: Sequence[str], values: Floats) -> str:
+def _missing_interval_reason(design: Design, names: Sequence[str], values: Floats) -> str:
     """Return why a worst case over several topics has no interval under the design, or "" if it may have one."""
-    if design.these:
+    if design.is_about_these_topics:
         return "intervals of the worst conversations speak of topics like these alone"
     if design.continued:
         played = int((~np.isnan(values)).any(axis=0).sum())
-        return too_few_sessions(played) or "sessions go on from topic to topic: no interval of the worst conversations"
+        return (
+            too_few_sessions_reason(played)
+            or "sessions go on from topic to topic: no interval of the worst conversations"
+        )
     return "one cluster: nothing to resample" if len(names) == 1 else ""
 
 
@@ -227,7 +230,7 @@ _of_scores = partial(
     undefined="no conversation has a value of M",
     n="conversations",
     arguments=(1, 1),
-    read=_read,
+    read=_read_term,
 )
 CVAR = _of_scores(
     name="CVaR",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.in_time import InTime, trials_in_time
+from scoring.inference.in_time import TimeDependence, time_dependence
 from scoring.inference.paired import linear_values
 from scoring.inference.sessions import session_variance
 from topics.arrays import Floats
@@ -52,7 +52,7 @@ class Aligned:
     sessions: npt.NDArray[np.int64]
     shared: Floats
     clusters: npt.NDArray[np.int64] | None = None
-    in_time: Mapping[str, InTime] = field(default_factory=dict)
+    in_time: Mapping[str, TimeDependence] = field(default_factory=dict)
     moments: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
@@ -66,12 +66,12 @@ class Aligned:
         return linear_values(self.above, self.below)
 
     @property
-    def own(self) -> Floats:
+    def topic_figures(self) -> Floats:
         """Figures of single topics, (T, m); NaN if a topic's denominator is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.above / self.below
 
-    def without(self, topic: int, first: int, second: int) -> float:
+    def difference_without_topic(self, topic: int, first: int, second: int) -> float:
         """Return the difference between two systems' figures over all topics but one."""
         rest = [row for row in range(len(self.topics)) if row != topic]
         pair = [first, second]
@@ -124,7 +124,7 @@ def align(
     if not pooled:
         above, below = above / np.maximum(below, 1), np.ones(shape)
     whole, figures = below.sum(axis=0), _ratio(above, below)
-    hanging, moments = dict[str, InTime](), dict[str, tuple[Floats, Floats]]()
+    hanging, moments = dict[str, TimeDependence](), dict[str, tuple[Floats, Floats]]()
     played = sorted({number for own in numbers.values() for side in own for number in side})
     places = {number: at for at, number in enumerate(played)}
     noise, shared, sessions = np.full(shape, np.nan), np.full(len(systems), np.nan), np.zeros(len(systems), np.int64)
@@ -152,7 +152,7 @@ def align(
                 added[at], began[at] = value, times[system].get((topic, number), math.nan)
             moments[system] = added, began
         if in_time and system in moments:
-            hanging[system] = trials_in_time(*moments[system])
+            hanging[system] = time_dependence(*moments[system])
             if hanging[system].p <= _ALIKE:
                 noise[:, column] *= hanging[system].inflation
         if system in continued:

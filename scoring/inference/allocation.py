@@ -52,7 +52,7 @@ class Variances(Protocol):
         """Draw (studies, S, T) plausible true values."""
         ...
 
-    def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
+    def draw_estimates(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
         """Simulate the estimated variances of means over `trials` (T,), as (studies, S, T)."""
         ...
 
@@ -86,7 +86,7 @@ class Chances:
     def draw(self, studies: int, rng: np.random.Generator) -> Floats:
         return rng.beta(self.yes, self.no, (studies, *self.yes.shape))
 
-    def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
+    def draw_estimates(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
         means = rng.binomial(trials, truth) / trials
         return np.asarray(means * (1 - means) / (trials - 1))
 
@@ -175,7 +175,7 @@ class Spreads:
         drawn = rng.chisquare(np.where(known, self.degrees, 1.0), (studies, *self.degrees.shape))
         return np.where(known, self.squares / drawn, self.mean)
 
-    def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
+    def draw_estimates(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
         drawn = rng.chisquare(np.broadcast_to(trials - 1, truth.shape))
         return np.asarray(truth * drawn / (trials - 1) / trials)
 
@@ -196,7 +196,7 @@ def _spread_parameters(squares: Floats, free: Floats) -> tuple[Floats, Floats, F
     return degrees, sums, sums / (degrees - 2)
 
 
-def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
+def neyman_allocation(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
     """Allocate `total` trials to T topics in proportion to their standard deviations, at least `floor` to each.
 
     `variances` is (T,), not negative; if all are 0, trials are equal. Trials left over by rounding go to the topics
@@ -253,10 +253,10 @@ def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: f
     less than two trials for each topic.
     """
     together = known.expected.mean(axis=0)
-    equal = neyman(np.ones(len(together)), total, FLOOR)
+    equal = neyman_allocation(np.ones(len(together)), total, FLOOR)
     most = int(equal.min())
     floors = sorted({round(floor) for floor in np.linspace(FLOOR, most, _FLOORS)})
-    tried = {floor: neyman(together, total, floor) for floor in floors}
+    tried = {floor: neyman_allocation(together, total, floor) for floor in floors}
     first, second = (int(seed) for seed in rng.integers(2**63, size=2))
 
     def mean(trials: Counts) -> float:
@@ -294,7 +294,7 @@ def predict_widths(known: Variances, trials: Counts, seed: int, *, level: float,
     first = rng.integers(systems, size=studies)
     other = (first + rng.integers(1, systems, size=studies)) % systems if systems > 1 else first
     rows = np.arange(studies)
-    noise = np.stack([known.noise(truth, trials, rng)[rows, side] for side in (first, other)])
+    noise = np.stack([known.draw_estimates(truth, trials, rng)[rows, side] for side in (first, other)])
     variance = noise.sum(axis=(0, 2))
     some = variance > 0
     squares = (np.square(noise) / (trials - 1)).sum(axis=(0, 2))

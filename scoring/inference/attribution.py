@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.statistics.beta import student_quantile
 from topics.arrays import Floats
 
@@ -145,7 +145,7 @@ def _is_complete(means: tuple[float, ...] | None) -> bool:
 
 
 def _matched_mean(before: Sequence[TrialValues], after: Sequence[TrialValues]) -> float:
-    old, new = (_by_words(trials) for trials in (before, after))
+    old, new = (_group_by_words(trials) for trials in (before, after))
     both = [words for words in old if words in new]
     if not both:
         return math.nan
@@ -155,7 +155,7 @@ def _matched_mean(before: Sequence[TrialValues], after: Sequence[TrialValues]) -
     return float((weights * apart).sum() / weights.sum())
 
 
-def _by_words(trials: Sequence[TrialValues]) -> dict[Words, list[float]]:
+def _group_by_words(trials: Sequence[TrialValues]) -> dict[Words, list[float]]:
     found: dict[Words, list[float]] = {}
     for trial in trials:
         value = _mean([trial.read, trial.crossed])
@@ -168,7 +168,7 @@ def _t_interval(own: Floats, level: float) -> Interval:
     if not own.any():
         return no_interval("nothing")
     if len(own) < FEWEST:
-        return no_interval(too_few(len(own)))
+        return no_interval(too_few_reason(len(own)))
     error = float(own.std(ddof=1)) / math.sqrt(len(own))
     if not error > 1e-12:
         return no_interval("every topic has the same")

@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference import unseen_topic
-from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions
-from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
+from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions_reason
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few_reason
 from scoring.inference.these_topics import these_interval
 from scoring.settings import Resample
 from topics.arrays import Floats
@@ -116,18 +116,18 @@ class Resampler:
             if self._design.inflation == 1:
                 return self._ratios(topics, upper, lower, least, most, unit)
             return self._trial_intervals(np.swapaxes(upper, 0, 1), np.swapaxes(lower, 0, 1), least, most)
-        if self._design.these and not self._design.continued:
+        if self._design.is_about_these_topics and not self._design.continued:
             return self._trial_intervals(upper, lower, least, most)
         of_topics: list[Interval] = []
-        if not self._design.these:
+        if not self._design.is_about_these_topics:
             names, (tall, flat) = list(topics), (upper, lower)
-            if self._design.clustered(topics):
-                names, (tall, flat) = self._design.gathered(topics, upper, lower)
+            if self._design.has_clusters(topics):
+                names, (tall, flat) = self._design.group_topics(topics, upper, lower)
             of_topics = self._ratios(names, tall, flat, least, most, self._design.unit(topics))
         if not self._design.continued:
             return of_topics
         of_sessions = self._session_intervals(upper, lower, least, most)
-        if self._design.these:
+        if self._design.is_about_these_topics:
             return of_sessions
         seen = ~(np.isnan(upper) | np.isnan(lower))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -137,7 +137,7 @@ class Resampler:
 
     def _session_intervals(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
         played = ~np.isnan(lower).all(axis=(0, 2))
-        why = too_few_sessions(int(played.sum()))
+        why = too_few_sessions_reason(int(played.sum()))
         if why:
             there: list[bool] = np.any(~np.isnan(lower), axis=(0, 1)).tolist()
             return [no_interval(why if one else "no value") for one in there]
@@ -169,7 +169,7 @@ class Resampler:
             names = [name for name, row in zip(topics, rows, strict=True) if row]
             if len(names) < FEWEST:
                 for column in columns if names else ():
-                    found[column] = no_interval(too_few(len(names), unit))
+                    found[column] = no_interval(too_few_reason(len(names), unit))
                 continue
             sides = upper[rows][:, :, columns], lower[rows][:, :, columns]
             lows, highs = self._interval_ends(names, present[rows], *sides, least[columns], most[columns])
@@ -196,27 +196,27 @@ class Resampler:
         stratification, so the interval includes the variation between topics.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-        if unit != "topic" or self._design.independent(topics):
+        if unit != "topic" or self._design.has_independent_topics(topics):
             return self._weighted_ratios(topics, upper, lower, weights, unit)
-        if self._design.these and not self._design.continued:
+        if self._design.is_about_these_topics and not self._design.continued:
             there = ~np.isnan(lower).any(axis=2)
             names = [f"trial {number}" for number in range(int(there.sum()))]
             found = self._weighted_ratios(names, upper[there][:, None], lower[there][:, None], weights, "trial")
-            return replace(found, resampled="trials of topics") if found.printed else found
+            return replace(found, resampled="trials of topics") if found.is_defined else found
         of_topics = no_interval()
-        if not self._design.these:
-            names, (tall, flat) = self._design.gathered(topics, upper, lower)
+        if not self._design.is_about_these_topics:
+            names, (tall, flat) = self._design.group_topics(topics, upper, lower)
             of_topics = self._weighted_ratios(names, tall, flat, weights, self._design.unit(topics))
         if not self._design.continued:
             return of_topics
         played = ~np.isnan(lower).all(axis=(0, 2))
-        why = too_few_sessions(int(played.sum()))
+        why = too_few_sessions_reason(int(played.sum()))
         if why:
             return no_interval(why)
         names = [f"session {number}" for number in np.flatnonzero(played)]
         tall, flat = (np.swapaxes(side, 0, 1)[played] for side in (upper, lower))
         of_sessions = self._weighted_ratios(names, tall, flat, weights, "session")
-        if self._design.these:
+        if self._design.is_about_these_topics:
             return of_sessions
         shares = np.asarray(weights, dtype=np.float64)
         value = float((shares * np.nansum(upper, axis=(0, 1)) / np.nansum(lower, axis=(0, 1))).sum() / shares.sum())
@@ -229,7 +229,7 @@ class Resampler:
         upper, lower = np.where(seen[:, :, None], upper, 0.0), np.where(seen[:, :, None], lower, 0.0)
         fewest = int((lower.sum(axis=1) > 0).sum(axis=0).min(initial=len(topics)))
         if fewest < FEWEST:
-            return no_interval(f"a part of it has {too_few(fewest, unit)}")
+            return no_interval(f"a part of it has {too_few_reason(fewest, unit)}")
         rows = np.asarray((lower > 0).any(axis=(1, 2)))
         names = [name for name, row in zip(topics, rows, strict=True) if row]
         each = upper[rows].sum(axis=1), lower[rows].sum(axis=1)
@@ -237,7 +237,7 @@ class Resampler:
         shares = shares / shares.sum()
         sides = self._weighted_means(names, *each, 0.0, 1.0)
         least, most = (np.einsum("c,cb->b", shares, side)[None] for side in sides)
-        (first,), (last,) = unseen_topic.ends(least, most, self._level)
+        (first,), (last,) = unseen_topic.interval_ends(least, most, self._level)
         if self._resample == "topics+trials":
             both = np.concatenate([upper[rows], lower[rows]], axis=2)
             sums = self._resample_trials(names, seen[rows], both)
@@ -260,7 +260,7 @@ class Resampler:
             raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
         far = unseen_topic.unseen_distance(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
-        low, high = unseen_topic.ends(*self._weighted_means(names, each, size, least, most), self._level)
+        low, high = unseen_topic.interval_ends(*self._weighted_means(names, each, size, least, most), self._level)
         if self._resample == "topics+trials":
             sums = self._resample_trials(names, seen, np.concatenate([above, below], axis=2))
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -280,7 +280,7 @@ class Resampler:
     def _weighted_means(
         self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
     ) -> tuple[Floats, Floats]:
-        values, key = unseen_topic.with_unseen(above, below, bottom, top), ("unseen", tuple(names))
+        values, key = unseen_topic.append_unseen_topic(above, below, bottom, top), ("unseen", tuple(names))
         sums = self._products(key, values, lambda rng, size: unseen_topic.drawn_weights(rng, len(names), size), names)
         return unseen_topic.weighted_means(sums, above.shape[1])
 

@@ -28,9 +28,9 @@ from typing import Literal, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.statistics.beta import student_quantile
-from scoring.statistics.exchange import holm
+from scoring.statistics.exchange import holm_correction
 from topics.arrays import Floats
 
 Seen = npt.NDArray[np.bool_]
@@ -206,7 +206,7 @@ def _fresh_test(own: Floats, place: Floats, alone: Floats, rng: np.random.Genera
     at_once = max(1, _CELLS // every.size)
     parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
     drawn = np.concatenate([_drawn_figures(every[:, part], place) for part in parts])
-    p_lost, p = holm([_permutation_p(drawn[1:, column], float(drawn[0, column])) for column in (0, 1)])
+    p_lost, p = holm_correction([_permutation_p(drawn[1:, column], float(drawn[0, column])) for column in (0, 1)])
     above = own - _means(alone)[:, None]
     seen, one_type = ~np.isnan(above), np.zeros(len(own), dtype=np.int64)
     high, far = (_within_types(part, seen, one_type) for part in (above, place))
@@ -285,7 +285,7 @@ def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) ->
     cells = np.asarray(influence, dtype=np.float64)
     topics, sessions = cells.shape
     if topics < FEWEST:
-        return no_interval(too_few(topics) if topics else "no value")
+        return no_interval(too_few_reason(topics) if topics else "no value")
     if sessions < FEWEST:
         return no_interval(
             "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"

@@ -47,13 +47,15 @@ class Component:
     value: float
     interval: Interval
 
-    def from_0_unless(self, differ: bool) -> "Component":
+    def agree_with_test(self, differ: bool) -> "Component":
         """Return a copy whose interval starts at 0, so as not to contradict a test, unless `differ`."""
-        return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
+        return (
+            self if differ or not self.interval.is_defined else replace(self, interval=replace(self.interval, low=0.0))
+        )
 
-    def without_interval(self, why: str) -> "Component":
+    def drop_interval(self, why: str) -> "Component":
         """Return the estimate without its interval, for the reason `why` unless the interval already had a reason."""
-        return replace(self, interval=no_interval(why)) if self.interval.printed else self
+        return replace(self, interval=no_interval(why)) if self.interval.is_defined else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Nested:
     trials: int
     each: float
 
-    def narrowing(self, times: float) -> tuple[float, float]:
+    def narrowing_shares(self, times: float) -> tuple[float, float]:
         """Return the shares by which `times` as many trials would narrow the interval of the mean.
 
         The first share is for topics like these and the second for these topics. Both are NaN if trials do not vary or
@@ -85,15 +87,15 @@ class Nested:
         return 1 - math.sqrt((topic + trial / times) / (topic + trial)), 1 - math.sqrt(1 / times)
 
     def narrowing_ends(self, times: float) -> tuple[float, float]:
-        """Return the lowest and highest first share of `narrowing`, by the ICC's interval; NaN without it."""
+        """Return the lowest and highest first share of `narrowing_shares`, by the ICC's interval; NaN without it."""
         shares = self.icc.interval.high, self.icc.interval.low
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]
 
-    def without_intervals(self, why: str) -> "Nested":
+    def drop_intervals(self, why: str) -> "Nested":
         """Return the estimates without intervals, for the reason `why`."""
         parts = self.topic, self.trial, self.icc
-        topic, trial, icc = (one.without_interval(why) for one in parts)
+        topic, trial, icc = (one.drop_interval(why) for one in parts)
         return replace(self, topic=topic, trial=trial, icc=icc)
 
 
@@ -119,17 +121,17 @@ class Crossed:
     trials: int
     empty: int
 
-    def without_intervals(self, why: str) -> "Crossed":
+    def drop_intervals(self, why: str) -> "Crossed":
         """Return the estimates without intervals, for the reason `why`."""
         parts = self.system, self.topic, self.both, self.trial, self.relative, self.absolute
-        system, topic, both, trial, relative, absolute = (one.without_interval(why) for one in parts)
+        system, topic, both, trial, relative, absolute = (one.drop_interval(why) for one in parts)
         return replace(self, system=system, topic=topic, both=both, trial=trial, relative=relative, absolute=absolute)
 
 
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:
     """Estimate components from (topics, trials), NaN if missing. ValueError for values outside `within`."""
     cells = np.asarray(values, dtype=np.float64)
-    within.refuse(cells[~np.isnan(cells)])
+    within.check_values(cells[~np.isnan(cells)])
     cells = cells[(~np.isnan(cells)).any(axis=1)]
     counts = (~np.isnan(cells)).sum(axis=1)
     topics, trials = len(cells), int(counts.sum())
@@ -160,7 +162,7 @@ def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOW
 
 
 def _containing_value(value: float, interval: Interval) -> Component:
-    if not interval.printed or math.isnan(value):
+    if not interval.is_defined or math.isnan(value):
         return Component(value, interval)
     seen = max(0.0, value)
     return Component(value, replace(interval, low=min(interval.low, seen), high=max(interval.high, seen)))
@@ -169,7 +171,7 @@ def _containing_value(value: float, interval: Interval) -> Component:
 def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Crossed:
     """Estimate components from (systems, topics, trials), NaN if missing. ValueError for values outside `within`."""
     cells = np.asarray(values, dtype=np.float64)
-    within.refuse(cells[~np.isnan(cells)])
+    within.check_values(cells[~np.isnan(cells)])
     cells, counts = _drop_empty(cells)
     systems, topics = counts.shape
     trials, empty = int(counts.sum()), int((counts == 0).sum())

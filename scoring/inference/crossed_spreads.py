@@ -68,12 +68,12 @@ def crossed_ends(
     are the mean squares with all weights 1, `within` is the range of the values, and `level` is in (0, 1).
     """
     topics = mean.shape[1]
-    why = within.why_not(topics)
+    why = within.missing_interval_reason(topics)
     if why:
         return CrossedEnds(*(no_interval(why),) * 6)
     order = np.lexsort((*mean, mean.sum(axis=0) / np.maximum(1, (counts > 0).sum(axis=0))))
     table = _Table(mean[:, order], own[:, order], counts[:, order], found, within, level)
-    topic, both, trial, system = table.topic(), table.both(), table.trial(), table.system()
+    topic, both, trial, system = table.topic_ends(), table.interaction_ends(), table.trial_ends(), table.system_ends()
     named = {
         "topic": (topic, "every topic has the same value"),
         "both": (both, "systems differ alike on every topic"),
@@ -85,7 +85,7 @@ def crossed_ends(
     }
     relative = absolute = no_interval("too little varies")
     if system and both and topic:
-        error = table.error()
+        error = table.error_ends()
         relative = spreads.make_interval(spreads.share_ends(system, error), within)
         far = error[0] + topic[0] / topics, error[1] + topic[1] / topics
         absolute = spreads.make_interval(spreads.share_ends(system, far), within)
@@ -137,30 +137,30 @@ class _Table:
         topics = self.mean.shape[1]
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
 
-    def topic(self) -> tuple[float, float] | None:
+    def topic_ends(self) -> tuple[float, float] | None:
         far = spreads.unseen_positions(self._by_topic(), self.within)
         if far is None:
             return None
         systems = len(self.mean)
         highs = [self._drawn_squares(np.full(systems, end)).topic[1] for end in far]
         high = max(float(np.quantile(each, 1 - self._tail)) for each in highs)
-        return self._low_end(*self._drawn_squares(None).topic), max(0.0, min(high, self.within.most))
+        return self._low_end(*self._drawn_squares(None).topic), max(0.0, min(high, self.within.largest_variance))
 
-    def both(self) -> tuple[float, float] | None:
+    def interaction_ends(self) -> tuple[float, float] | None:
         unseen = self._reversed_means()
         if unseen is None:
             return None
         high = float(np.quantile(self._drawn_squares(unseen).both[1], 1 - self._tail))
         return self._low_end(*self._drawn_squares(None).both), max(0.0, high)
 
-    def error(self) -> tuple[float, float]:
+    def error_ends(self) -> tuple[float, float]:
         """Return the low and high end of the error variance of a system's mean."""
         unseen, topics = self._reversed_means(), self.mean.shape[1]
         low = self._drawn_squares(None).error * (1 - 1 / topics)
         high = self._drawn_squares(unseen).error if unseen is not None else low
         return float(np.quantile(low, self._tail)), float(np.quantile(high, 1 - self._tail))
 
-    def trial(self) -> tuple[float, float] | None:
+    def trial_ends(self) -> tuple[float, float] | None:
         there = self._has_value
         several = self.counts > 1
         each = float(several.sum() / (1 / self.counts[several]).sum())
@@ -176,7 +176,7 @@ class _Table:
         low = float(np.quantile(above / (below + more), self._tail))
         return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
 
-    def system(self) -> tuple[float, float] | None:
+    def system_ends(self) -> tuple[float, float] | None:
         """Return the low and high end of the variance between systems, at which the observed one is in a tail."""
         away = self._unseen_distance()
         if away is None:
@@ -192,13 +192,13 @@ class _Table:
         low, high = _length_range(seen, along, square, share * away, self._tail)
         # Two halves of the systems at both ends of the range: no variance of systems is larger.
         systems = len(effects)
-        most = self.within.most * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
+        most = self.within.largest_variance * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
         return low**2, min(high**2, most)
 
     def _reversed_means(self) -> Floats | None:
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
-        if self.within.ends:
+        if self.within.is_bounded:
             return np.where(up, self.within.top, self.within.bottom)
         far = self._unseen_reach()
         if far is None:
@@ -213,7 +213,7 @@ class _Table:
     def _unseen_distance(self) -> float | None:
         effects = self.found.effects[0]
         systems = len(effects)
-        if not self.within.ends:
+        if not self.within.is_bounded:
             beyond = self._by_both()
             far = math.sqrt(float(np.square(beyond).sum(axis=0).max()) / (systems - 1))
             return spreads.NEAREST * far if far > spreads.SAME else None

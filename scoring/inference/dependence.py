@@ -88,8 +88,8 @@ def dependence(
     )
     if math.isnan(seen) or len(table) < 2:
         return nothing
-    start = _trade_cells(table[None], own, rng, steps)
-    drawn = _differences(_trade_cells(np.repeat(start, draws, axis=0), own, rng, steps))
+    start = _swap_cells(table[None], own, rng, steps)
+    drawn = _differences(_swap_cells(np.repeat(start, draws, axis=0), own, rng, steps))
     drawn = drawn[~np.isnan(drawn)]
     every = np.append(drawn, seen)
     if np.ptp(every) <= _SAME:
@@ -123,7 +123,7 @@ def _differences(tables: Bits) -> Floats:
         return np.asarray(hits / ones - (above - hits) / (pairs - ones), dtype=np.float64)
 
 
-def _trade_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
+def _swap_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
     """Return (tables, rows, columns) after `steps` rounds of trades, with rows in the same order.
 
     In a round, rows are paired at random within groups. The columns in which one row of a pair has 1 and the other 0

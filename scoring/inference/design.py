@@ -44,24 +44,24 @@ class Design:
     inflation: float = 1.0
 
     @property
-    def these(self) -> bool:
+    def is_about_these_topics(self) -> bool:
         """True if intervals are about these topics."""
         return self.estimand == "these"
 
-    def independent(self, topics: Sequence[str]) -> bool:
+    def has_independent_topics(self, topics: Sequence[str]) -> bool:
         """Return True if the units are topics, each with all its trials."""
-        return not self.these and not self.continued and not self.clustered(topics)
+        return not self.is_about_these_topics and not self.continued and not self.has_clusters(topics)
 
-    def clustered(self, topics: Sequence[str]) -> bool:
+    def has_clusters(self, topics: Sequence[str]) -> bool:
         """Return True if any two of these topics are in one cluster."""
         named = [self.clusters[topic] for topic in topics if topic in self.clusters]
         return len(set(named)) < len(named)
 
     def unit(self, topics: Sequence[str]) -> str:
         """Return what a unit over these topics is called: session, trial, cluster or topic."""
-        if self.these:
+        if self.is_about_these_topics:
             return "session" if self.continued else "trial"
-        return "cluster" if self.clustered(topics) else "topic"
+        return "cluster" if self.has_clusters(topics) else "topic"
 
     def rows(self, topics: Sequence[str]) -> tuple[list[str], npt.NDArray[np.intp]]:
         """Return the names of the units of these topics, and each topic's index into them, (topics,)."""
@@ -70,7 +70,7 @@ class Design:
         place = {name: row for row, name in enumerate(names)}
         return names, np.array([place[name] for name in own], dtype=np.intp)
 
-    def gathered(self, topics: Sequence[str], *cells: Floats) -> tuple[list[str], list[Floats]]:
+    def group_topics(self, topics: Sequence[str], *cells: Floats) -> tuple[list[str], list[Floats]]:
         """Group topics into units. Returns the names of the units and each array by unit.
 
         A (topics, trials, …) array becomes (units, cells, …), padded with NaN.
@@ -92,7 +92,7 @@ class Design:
 INDEPENDENT = Design()
 
 
-def too_few_sessions(sessions: int) -> str:
+def too_few_sessions_reason(sessions: int) -> str:
     """Return why there is no interval for sessions like these; "" if there are enough."""
     if sessions >= FEWEST:
         return ""
@@ -104,7 +104,7 @@ def combine_intervals(
 ) -> Interval:
     """Combine the intervals over topics and over sessions into one, clipped to `bottom` and `top`."""
     for one in (sessions, topics):
-        if not one.printed:
+        if not one.is_defined:
             return one
     low = value - math.hypot(value - topics.low, value - sessions.low)
     high = value + math.hypot(topics.high - value, sessions.high - value)

@@ -32,8 +32,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
-from scoring.inference.unseen_topic import UNSEEN, ends, highest_low_end, with_unseen
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few_reason
+from scoring.inference.unseen_topic import UNSEEN, append_unseen_topic, highest_low_end, interval_ends
 from scoring.inference.unseen_topic import weighted_sums as exact_sums
 from scoring.statistics.beta import beta_quantile, normal_cdf
 from topics.arrays import Floats
@@ -50,7 +50,7 @@ _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedIntervals:
     """Ends and p values of C intervals, (C,) each, all NaN without an interval.
 
     `p` is the smallest error probability at which the interval excludes 0.
@@ -63,7 +63,7 @@ class Guarded:
 
 def guarded_differences(
     above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, reach: float, many: bool = False
-) -> Guarded:
+) -> GuardedIntervals:
     """Return intervals of C differences over U units, which are topics or clusters of topics.
 
     `above` is (U, C), the sum of the topics' differences in each unit. `below` is (U, C) or (U, 1), the positive number
@@ -77,9 +77,9 @@ def guarded_differences(
     units, columns = sums.shape
     if units < (FEWEST_OPEN if math.isinf(reach) else FEWEST):
         nothing = np.full(columns, math.nan)
-        return Guarded(nothing, nothing, nothing)
+        return GuardedIntervals(nothing, nothing, nothing)
     means = sums / sizes
-    far = np.full((2, columns), reach) * [[-1], [1]] if math.isfinite(reach) else tail_reach(means)
+    far = np.full((2, columns), reach) * [[-1], [1]] if math.isfinite(reach) else unseen_positions(means)
     order = np.lexsort((means, sizes), axis=0)  # the order of topics must not matter, and the weights are in one
     sums, sizes = (np.take_along_axis(side, order, axis=0) for side in (sums, sizes))
     # The unseen unit's weight is a beta variable that is independent of how the others share the rest. It takes each of
@@ -90,11 +90,11 @@ def guarded_differences(
     unseen = _unseen_weights(units, half)
     others *= (1 - unseen) / others.sum(axis=0)
     weights = np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
-    values = with_unseen(sums, np.ascontiguousarray(sizes), far[0], far[1])
+    values = append_unseen_topic(sums, np.ascontiguousarray(sizes), far[0], far[1])
     products = values.T @ weights if many else exact_sums(values, weights)
     lows, highs = (products[at * columns : (at + 1) * columns] for at in (0, 1))
     whole = products[2 * columns :]
-    low, high = ends(lows / whole, highs / whole, level)
+    low, high = interval_ends(lows / whole, highs / whole, level)
     # The share of draws on the wrong side of 0, and never less than what so many draws can show.
     wrong = np.minimum((lows <= 0).mean(axis=1), (highs >= 0).mean(axis=1))
     p = np.minimum(1.0, np.maximum(2 * wrong, 2 / weights.shape[1]))
@@ -102,9 +102,9 @@ def guarded_differences(
         # No more is claimed than had all topics been at one end of the range.
         most = -reach + 2 * reach * highest_low_end(units, level)
         low, high = np.minimum(low, most), np.maximum(high, -most)
-        p = np.maximum(p, boldest_p(units))
+        p = np.maximum(p, smallest_p(units))
         low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
-    return Guarded(low, high, p)
+    return GuardedIntervals(low, high, p)
 
 
 @lru_cache(maxsize=128)
@@ -113,7 +113,7 @@ def _unseen_weights(units: int, draws: int) -> Floats:
     return beta_quantile((np.arange(draws) + 0.5) / draws, UNSEEN, float(units))
 
 
-def boldest_p(units: int) -> float:
+def smallest_p(units: int) -> float:
     """Return the smallest p possible over this number of units, however large the difference.
 
     All differences are then at one end of the range. The p is from Clopper and Pearson's or Wilson's interval of a
@@ -122,7 +122,7 @@ def boldest_p(units: int) -> float:
     return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
 
 
-def tail_reach(means: Floats) -> Floats:
+def unseen_positions(means: Floats) -> Floats:
     """Return (2, C) positions of the unseen unit, below and above, extrapolated from the tails of (U, C) values."""
     units = len(means)
     middle = np.median(means, axis=0)
@@ -134,7 +134,7 @@ def tail_reach(means: Floats) -> Floats:
     return np.stack([middle - far, middle + far])
 
 
-def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
+def as_interval(found: GuardedIntervals, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
     """Return the interval of one column, or the reason why it has none."""
     if not math.isnan(found.low[column]):
         assumes = (
@@ -146,7 +146,7 @@ def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: 
             float(found.low[column]), float(found.high[column]), f"{METHOD} {unit}", f"{unit}s", assumes=assumes
         )
     if units < FEWEST:
-        return no_interval(too_few(units, unit) if units else "no value")
+        return no_interval(too_few_reason(units, unit) if units else "no value")
     return no_interval(
         f"the measure has no end near its values, and {units} {unit}s are too few to show its tail "
         f"(it takes {FEWEST_OPEN})"

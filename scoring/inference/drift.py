@@ -74,13 +74,13 @@ class Baseline:
         """Mean over topics, in [0, 1]; NaN without any topic."""
         return float(self.means.mean()) if len(self.means) else math.nan
 
-    def within(self) -> Floats:
+    def within_variances(self) -> Floats:
         """Return (T,) variances of single trials, as `trial_variances` does."""
         return trial_variances(self.means, self.variances, self.counts)
 
     def slope(self) -> float:
         """Return the derivative of the mean over topics if the log odds of all topics move alike."""
-        return float((self.means * (1 - self.means) + self.within() / self.counts).mean())
+        return float((self.means * (1 - self.means) + self.within_variances() / self.counts).mean())
 
     def run_effects(self) -> RunEffects:
         """Estimate the differences between audits from the baseline's runs."""
@@ -88,7 +88,7 @@ class Baseline:
 
     def sampling_variance(self) -> float:
         """Return the variance of the mean that comes from trials within topics alone."""
-        return float((self.within() / self.counts).sum()) / len(self.means) ** 2
+        return float((self.within_variances() / self.counts).sum()) / len(self.means) ** 2
 
     def run_variance(self) -> float:
         """Return the variance of one audit's mean not due to its trials, at least 0; NaN for fewer than two runs."""
@@ -171,21 +171,21 @@ def evidence(
     return found
 
 
-def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:
+def evidence_shares(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:
     """Return (audits, 2) levels of evidence after each audit, as a share of the alarm threshold.
 
     A level of 1 or more raises the alarm. The scale is logarithmic, so .5 is half the way. `audits` are results of
     `evidence` in order of time, `looks` is the number of audits in the budget, and `share` is the part of the budget
     for this figure if several are watched.
     """
-    found, kept = np.zeros((len(audits), 2)), no_evidence()
+    found, kept = np.zeros((len(audits), 2)), initial_evidence()
     for at, one in enumerate(audits):
         kept = update_evidence(kept, one)
         found[at] = evidence_levels(kept, looks=looks, share=share)
     return found
 
 
-def no_evidence() -> Floats:
+def initial_evidence() -> Floats:
     """Return (2, λ) logarithms of the evidence before the first audit."""
     return np.full((2, len(_GRID)), -np.inf)
 
@@ -205,7 +205,7 @@ def evidence_levels(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
     return np.asarray(np.maximum(mean, 0) / bounds)
 
 
-def confirms(
+def confirms_alarm(
     baseline: Baseline,
     values: Sequence[npt.ArrayLike],
     side: Side,
@@ -217,7 +217,7 @@ def confirms(
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
-    error = math.sqrt(float((baseline.within() / counts).sum())) / len(means)
+    error = math.sqrt(float((baseline.within_variances() / counts).sum())) / len(means)
     return bool(1 - normal_cdf(beyond / error) <= CONFIRMED)
 
 
@@ -278,13 +278,13 @@ class Difference:
         return Interval(self.low, self.high, METHOD, "nothing", assumes=self.assumes)
 
     @property
-    def shown(self) -> tuple[float, float]:
+    def printed_ends(self) -> tuple[float, float]:
         """The ends of the interval between audits or, without one, of the interval between these very runs."""
         return (self.these_low, self.these_high) if math.isnan(self.low) else (self.low, self.high)
 
-    def beyond(self, matters: float) -> bool:
+    def is_beyond(self, matters: float) -> bool:
         """Return True if the interval that is shown lies entirely beyond ±`matters`."""
-        low, high = self.shown
+        low, high = self.printed_ends
         return low > matters or high < -matters
 
 
@@ -326,9 +326,9 @@ def difference(
     between = 0.0
     if runs > 0 and baseline.slope() > 0:
         between = runs * ((slope / baseline.slope()) ** 2 / audits + 1 / len(baseline.runs))
-    apart = effects.apart(sampling, slope, audits=audits)
+    apart = effects.difference_distribution(sampling, slope, audits=audits)
     tail = SAME_SHARE * left
-    outer, inner = apart.reach((1 - level) / 2), apart.reach(tail)
+    outer, inner = apart.tail_distance((1 - level) / 2), apart.tail_distance(tail)
     low, high = max(value - outer, -baseline.mean), min(value + outer, 1 - baseline.mean)
     nothing = math.nan
     return Difference(
@@ -340,20 +340,20 @@ def difference(
         error=math.sqrt(sampling + between),
         runs=math.sqrt(runs) if runs >= 0 else nothing,
         same=bool(known and -matters < value - inner and value + inner < matters),
-        p=2 * apart.beyond(abs(value)) if known else nothing,
+        p=2 * apart.tail_probability(abs(value)) if known else nothing,
         these_low=nothing if known else low,
         these_high=nothing if known else high,
         own=own,
         slope=slope,
         left=left,
         tail=tail,
-        spent=tail - apart.beyond(2 * matters - inner) if known and inner < matters else 0.0,
-        note="" if known else too_few_runs(len(baseline.runs)),
+        spent=tail - apart.tail_probability(2 * matters - inner) if known and inner < matters else 0.0,
+        note="" if known else too_few_runs_reason(len(baseline.runs)),
         assumes=_ASSUMES if known else "",
     )
 
 
-def too_few_runs(runs: int) -> str:
+def too_few_runs_reason(runs: int) -> str:
     """Return why there is no interval against a baseline with this number of runs."""
     had = "one blessed run does" if runs == 1 else f"{runs} blessed runs do"
     return f"{had} not show how much audits differ by themselves"
@@ -366,8 +366,8 @@ def mean_interval(baseline: Baseline, value: float, own: float, *, level: float,
     """
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())
-    apart = baseline.run_effects().apart(own + baseline.sampling_variance(), slope, audits=audits)
-    reach = apart.reach((1 - level) / 2)
+    apart = baseline.run_effects().difference_distribution(own + baseline.sampling_variance(), slope, audits=audits)
+    reach = apart.tail_distance((1 - level) / 2)
     return value - reach, value + reach
 
 

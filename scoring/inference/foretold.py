@@ -33,13 +33,13 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.inference.unseen_topic import fixed_weights
 from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class WeightedMean:
     """A weighted mean.
 
     value: the mean; NaN without any value.
@@ -70,7 +70,7 @@ def weighted_ratio(
     *,
     bottom: float = 0.0,
     top: float = 1.0,
-) -> Weighted:
+) -> WeightedMean:
     """Return the weighted mean, or ratio, over the conversations of these topics.
 
     `above` and `below` are (T, N) by topic, NaN for missing conversations; below is 1 for a mean. `weights` are (T, N),
@@ -81,10 +81,10 @@ def weighted_ratio(
     upper, lower = (np.where(there, side * each, np.nan) for side in (tall, flat))
     whole = float(np.nansum(lower))
     if not whole > 0:
-        return Weighted(math.nan, no_interval("no value"), 0, 0.0, 0)
+        return WeightedMean(math.nan, no_interval("no value"), 0, 0.0, 0)
     counts = there & (lower > 0)
     found = resampler.ratios(topics, upper[..., None], lower[..., None], bottom=bottom, top=top)[0]
-    return Weighted(
+    return WeightedMean(
         float(np.nansum(upper)) / whole,
         found,
         int(counts.sum()),
@@ -152,7 +152,7 @@ def predict_mean(
     if not n or not known.any():
         return withheld("no value")
     if len(tops) < FEWEST:
-        return withheld(too_few(len(tops), unit))
+        return withheld(too_few_reason(len(tops), unit))
     if units < FEWEST:
         return withheld(
             f"nearly all of the weight is in {units:.1f} {unit}s' worth of conversations (it takes {FEWEST})"

@@ -36,7 +36,7 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 
 
 @dataclass(frozen=True, slots=True)
-class InTime:
+class TimeDependence:
     """The dependence of trials in time.
 
     lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies.
@@ -71,7 +71,7 @@ class InTime:
         return "; ".join(said)
 
 
-def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> InTime:
+def time_dependence(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> TimeDependence:
     """Test a measure's (topics, trials) values, NaN if missing, for dependence in time.
 
     `times` are in any unit, NaN if unknown. Without `times`, and in topics with an unknown time, trials are taken in
@@ -90,7 +90,7 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
         order = np.argsort(at[seen], kind="stable") if not np.isnan(at[seen]).any() else np.arange(seen.sum())
         rows.append((own[seen] - own[seen].mean())[order])
         moments.append(at[seen][order])
-    nothing = InTime(math.nan, 1.0, 1.0, math.nan, 1.0)
+    nothing = TimeDependence(math.nan, 1.0, 1.0, math.nan, 1.0)
     if not rows or sum(float(np.square(row).sum()) for row in rows) <= _SAME:
         return nothing
     rng = generator(0, "trials in time", *cells.shape)
@@ -102,13 +102,13 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
     # Two tests of one question: the smaller p counts twice.
     first = min((within, whole), key=lambda one: one.p)
     inflation = max(one.inflation for one in (within, whole) if one.p <= max(0.05, first.p))
-    return InTime(first.lag, min(1.0, 2 * first.p), inflation, whole.drift, whole.drift_p, first.across)
+    return TimeDependence(first.lag, min(1.0, 2 * first.p), inflation, whole.drift, whole.drift_p, first.across)
 
 
-def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
+def common_time_p(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
     """Return the one-sided p, in (0, 1], for consecutive trials being alike whatever their topic; 1 below 20 trials.
 
-    The statistic is that of `trials_in_time` over the whole run, in its normal approximation. Both arrays are (topics,
+    The statistic is that of `time_dependence` over the whole run, in its normal approximation. Both arrays are (topics,
     trials), NaN if missing.
     """
     cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
@@ -124,7 +124,7 @@ def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
     return 1 - normal_cdf(float(_lagged_products(line[None])[0]) / spread)
 
 
-def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
+def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> TimeDependence:
     def statistic(drawn: Sequence[Floats]) -> Floats:
         return np.asarray(sum(_lagged_products(row) for row in drawn))
 
@@ -143,10 +143,10 @@ def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> InT
     lengths = np.array([len(row) for row in rows], dtype=np.float64)
     means = np.array([_mean_inflation(len(row)) for row in rows])
     grown = float((means / lengths).sum() / (1 / lengths).sum())
-    return InTime((first - by_chance) / total, p, 1 + part * (grown - 1), math.nan, 1.0)
+    return TimeDependence((first - by_chance) / total, p, 1 + part * (grown - 1), math.nan, 1.0)
 
 
-def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> InTime:
+def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> TimeDependence:
     order = np.argsort(when, kind="stable")
     line = np.concatenate(rows)[order]
     ranks = np.linspace(-1, 1, len(line))
@@ -163,7 +163,7 @@ def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generat
     trend = float(line @ ranks)
     drift_p = _permutation_p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", drawn(draws), ranks)))
     lag = float((line[1:] * line[:-1]).sum()) / total
-    return InTime(lag, p, 1 + part * (_mean_inflation(len(line)) - 1), trend / scale, drift_p, True)
+    return TimeDependence(lag, p, 1 + part * (_mean_inflation(len(line)) - 1), trend / scale, drift_p, True)
 
 
 def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:

@@ -8,8 +8,8 @@ made about the same time or in one session. If the trials of a topic are indepen
 exchanging the trials within each topic, separately for each, shows how far apart whole trials are by chance, and how
 often they are further apart than observed.
 
-`all_pass`, `disagree` and `pairs_that_differ` describe the trials of each topic. Figures over topics are means of these
-values; their intervals are for topics like these.
+`chance_of_all`, `has_disagreement` and `differing_share` describe the trials of each topic. Figures over
+topics are means of these values; their intervals are for topics like these.
 """
 
 import math
@@ -97,7 +97,7 @@ def _exchange_trials(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.
     return found
 
 
-def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
+def chance_of_all(passed: npt.ArrayLike, k: int) -> Floats:
     """Return (topics,) pass^k in [0, 1], the probability that k random trials of a topic all pass.
 
         pass^k = C(c, k) / C(n, k)      for a topic with n trials, c of which pass
@@ -118,7 +118,7 @@ def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
     return np.where(trials >= k, found, np.nan)
 
 
-def disagree(values: npt.ArrayLike) -> Floats:
+def has_disagreement(values: npt.ArrayLike) -> Floats:
     """Return (topics,) 1.0 for topics whose trials differ and 0.0 for others; NaN for fewer than two trials.
 
     `values` is (topics, trials), NaN for missing trials. The more trials, the more likely it is that one differs, so
@@ -131,7 +131,7 @@ def disagree(values: npt.ArrayLike) -> Floats:
     return np.where(seen.sum(axis=1) < 2, np.nan, (highest > lowest + _ROUNDING).astype(np.float64))
 
 
-def pairs_that_differ(values: npt.ArrayLike) -> Floats:
+def differing_share(values: npt.ArrayLike) -> Floats:
     """Return (topics,) the share of pairs of a topic's trials that differ; NaN for fewer than two trials.
 
     `values` is (topics, trials), NaN for missing trials. The share is an unbiased estimate of the probability that two

@@ -33,11 +33,11 @@ class Interval:
     assumes: str = ""
 
     @property
-    def printed(self) -> bool:
+    def is_defined(self) -> bool:
         """True if there is an interval."""
         return self.low == self.low
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Return True if the value lies in the interval; False without an interval."""
         return self.low <= value <= self.high
 
@@ -46,6 +46,6 @@ def no_interval(why: str = "") -> Interval:
     return Interval(math.nan, math.nan, "", "", why)
 
 
-def too_few(units: int, unit: str = "topic") -> str:
+def too_few_reason(units: int, unit: str = "topic") -> str:
     """Return why there is no interval for fewer than `FEWEST` units."""
     return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"

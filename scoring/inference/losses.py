@@ -36,7 +36,7 @@ End = Literal["low", "high"] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostTrials:
     """The attempts that a system lost.
 
     low, high: the lowest and the highest cell that each incomplete trial could have had.
@@ -52,13 +52,13 @@ class Lost:
     depends: bool = False
     why: tuple[str, ...] = ("whether trials were lost depended on what the system had answered",)
     others: Collection[str] = ()
-    beside_others: Lost | None = None
+    beside_others: LostTrials | None = None
 
-    def beside(self, system: str) -> Lost:
+    def losses_in_comparison(self, system: str) -> LostTrials:
         """Return the losses to assume in a comparison with this system."""
         return self if self.beside_others is None or system in self.others else self.beside_others
 
-    def among(self, topics: Collection[str]) -> int:
+    def count_among(self, topics: Collection[str]) -> int:
         return sum(topic in topics for topic, _ in self.low)
 
 
@@ -73,21 +73,21 @@ def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
     return sum(lost) > _FEW * cases or compare_within(lost[0], lost[0] + kept[0], sum(lost), cases).p <= _DOUBT
 
 
-def with_losses(cells: Mapping[Trial, Cell], lost: Lost, *, high: bool) -> dict[Trial, Cell]:
+def fill_losses(cells: Mapping[Trial, Cell], lost: LostTrials, *, high: bool) -> dict[Trial, Cell]:
     """Return the cells, with lost trials at the high or low end of their possible values."""
     return {**cells, **(lost.high if high else lost.low)}
 
 
 @dataclass(frozen=True, slots=True)
-class WithLost:
+class SideWithLosses:
     """The cells of one side of a comparison, and its lost attempts."""
 
     cells: Mapping[Trial, Cell]
-    lost: Lost = Lost({}, {})
+    lost: LostTrials = LostTrials({}, {})
 
-    def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
+    def cells_at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
         """Return the cells with the figure at this end; `against` if the side has a negative sign in it."""
-        return self.cells if end is None else with_losses(self.cells, self.lost, high=(end == "high") != against)
+        return self.cells if end is None else fill_losses(self.cells, self.lost, high=(end == "high") != against)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -97,7 +97,7 @@ class WithLost:
         )
 
 
-def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Trial, Cell]:
+def paired_gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Trial, Cell]:
     """Return the first side minus the second, for each trial with a value on both sides."""
     return {
         trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)
@@ -110,30 +110,30 @@ def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Tri
 class Gain:
     """One side minus another, trial by trial. Without a second side, it is the first side itself."""
 
-    first: WithLost
-    second: WithLost | None = None
+    first: SideWithLosses
+    second: SideWithLosses | None = None
 
-    def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
+    def cells_at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
         """Return the cells at this end. At the high end, the first side's losses are high and the second's are low."""
-        own = self.first.at(end, against=against)
-        return own if self.second is None else gains(own, self.second.at(end, against=not against))
+        own = self.first.cells_at(end, against=against)
+        return own if self.second is None else paired_gains(own, self.second.cells_at(end, against=not against))
 
     @property
-    def sides(self) -> tuple[WithLost, ...]:
+    def sides(self) -> tuple[SideWithLosses, ...]:
         return (self.first,) if self.second is None else (self.first, self.second)
 
 
-def why_withheld(sides: Iterable[Lost]) -> str:
+def reasons_withheld(sides: Iterable[LostTrials]) -> str:
     """Return all reasons why no winner may be named among the sides; "" if there is none."""
     return ", and ".join(dict.fromkeys(why for one in sides if one.depends and one.low for why in one.why))
 
 
-def need_bounds(sides: Sequence[WithLost]) -> bool:
+def needs_bounds(sides: Sequence[SideWithLosses]) -> bool:
     """Return True if a figure needs bounds: losses depend on answers, differ between sides, or are many."""
     counts = [one.counts for one in sides]
     lost, kept = (sum(count[at] for count in counts) for at in range(2))
     return (
-        bool(why_withheld(one.lost for one in sides))
+        bool(reasons_withheld(one.lost for one in sides))
         or losses_matter((lost, 0), (kept, 0))
         or any(losses_matter((a[0], b[0]), (a[1], b[1])) for a, b in combinations(counts, 2))
     )

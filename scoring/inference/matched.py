@@ -4,7 +4,7 @@ difference(topics, base, other, …)   other - base over trials of both sides, b
 within_bounds(between, sides)        the difference, with bounds for attempts that the sides lost
 compare(differences, nulls, …)       the differences beyond chance, after Holm's correction, and beyond the null pair
 factorial_effects(topics, levels, …) effects of factors that were played in every combination of their levels
-level_together(differences, rng, …)  the level at which intervals of several groups hold together
+simultaneous_level(differences, …)   the level at which intervals of several groups hold together
 """
 
 import math
@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.interval import FEWEST, Interval, no_interval
-from scoring.inference.losses import WITHIN, End, Gain, WithLost, need_bounds, why_withheld
+from scoring.inference.losses import WITHIN, End, Gain, SideWithLosses, needs_bounds, reasons_withheld
 from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
 from scoring.statistics.beta import student_tails
-from scoring.statistics.exchange import holm, least_p
+from scoring.statistics.exchange import holm_correction, smallest_p
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
@@ -118,13 +118,13 @@ def difference(
         p=found.p,
         sessions=int(aligned.sessions.max()) if continued else 0,
         outside=found.outside,
-        least=float(np.fmax(least_p(units) if exchanged else math.nan, found.least)),
+        least=float(np.fmax(smallest_p(units) if exchanged else math.nan, found.least)),
         base=two,
         other=one,
     )
 
 
-def within_bounds(between: Callable[[End], Difference], sides: Sequence[WithLost]) -> Difference:
+def within_bounds(between: Callable[[End], Difference], sides: Sequence[SideWithLosses]) -> Difference:
     """Return the recorded difference, with bounds if losses of the sides matter.
 
     `between` computes the difference with all losses at one end, or as recorded for None. The interval spans the
@@ -132,12 +132,12 @@ def within_bounds(between: Callable[[End], Difference], sides: Sequence[WithLost
     side's losses depend on its answers.
     """
     found = between(None)
-    if not need_bounds(sides):
+    if not needs_bounds(sides):
         return found
     low, high = (between(end) for end in ("low", "high"))
-    bounds, why = (low.value, high.value), why_withheld(one.lost for one in sides)
+    bounds, why = (low.value, high.value), reasons_withheld(one.lost for one in sides)
     each = [one for one in (found, low, high) if one.n]
-    unprinted = next((one for one in each if not one.interval.printed), None)
+    unprinted = next((one for one in each if not one.interval.is_defined), None)
     if unprinted is not None or not each:
         note = unprinted.interval.note if unprinted is not None else "no value"
         interval = no_interval(note)
@@ -164,7 +164,7 @@ def _is_defined(cell: Cell, pooled: bool) -> bool:
     return not math.isnan(cell[0]) and (pooled or cell[1] > 0)
 
 
-def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
+def compare_family(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
     """Test the differences as one family, with Holm's correction; null pairs are not part of it.
 
     `nulls` are the null pairs' distances in each measure, NaN without one. A difference is beyond chance if the
@@ -172,7 +172,10 @@ def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level:
     groups are alike, the probability of finding any difference is at most 1 - level. `beyond` is None without a p, or
     if no p can be that small with the number of units.
     """
-    adjusted, outside = holm([one.p for one in differences]), holm([one.outside for one in differences])
+    adjusted, outside = (
+        holm_correction([one.p for one in differences]),
+        holm_correction([one.outside for one in differences]),
+    )
     family, alpha = sum(not math.isnan(one.p) for one in differences), 1 - level + _SAME
     found = []
     for one, p, beside, null in zip(differences, adjusted, outside, nulls, strict=True):
@@ -231,7 +234,7 @@ def factorial_effects(
     if not is_crossed(levels, cells):
         raise ValueError("not every combination of the levels was played")
     lost = invalid or {}
-    played = whole or {at: Gain(WithLost(own)) for at, own in cells.items()}
+    played = whole or {at: Gain(SideWithLosses(own)) for at, own in cells.items()}
     found: dict[Effect, Difference] = {}
     for effect in effect_names(levels):
         sides = _effect_sides(levels, effect)
@@ -239,7 +242,7 @@ def factorial_effects(
 
         def between(end: End, sides: tuple[list[Combination], ...] = sides, scale: float = scale) -> Difference:
             below, above = (
-                _average_sides([played[one].at(end, against=not at) for one in side], scale)
+                _average_sides([played[one].cells_at(end, against=not at) for one in side], scale)
                 for at, side in enumerate(sides)
             )
             return difference(
@@ -278,7 +281,7 @@ def _average_sides(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[
     return found
 
 
-def level_together(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
+def simultaneous_level(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
     """Return the level that single intervals need so that all of them hold together at `level`.
 
     An arm that was chosen as the worst is so partly by chance: its own 95% interval covers the truth less often.

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.differences import FEWEST_OPEN, tail_reach
+from scoring.inference.differences import FEWEST_OPEN, unseen_positions
 from scoring.inference.paired import Estimand, Guard
 from scoring.inference.unseen_topic import UNSEEN
 from scoring.statistics.beta import beta_quantile, normal_quantile
@@ -19,7 +19,7 @@ _POWER = 0.8  # by convention (Cohen 1988)
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class NeededSize:
     """The numbers that would detect a difference as large as the observed one, in four of five studies.
 
     topics: the number of topics, with the present trials of each.
@@ -31,9 +31,9 @@ class Needed:
     topics: float
     trials: float
 
-    def beyond(self, topics: int, trials: int) -> "Needed":
+    def omit_reached(self, topics: int, trials: int) -> "NeededSize":
         """Return a copy in which numbers that have been reached already are NaN."""
-        return Needed(
+        return NeededSize(
             math.nan if self.topics <= topics else self.topics, math.nan if self.trials <= trials else self.trials
         )
 
@@ -47,7 +47,7 @@ def needed(
     estimand: Estimand,
     reach: float = math.inf,
     guard: Guard = "unseen",
-) -> Needed:
+) -> NeededSize:
     """Estimate how many topics or trials would detect a true difference equal to the observed one.
 
     `noise` and `trials` are (T, 2) as in `compare_these`, so that the part of the variance due to trials is known.
@@ -60,31 +60,33 @@ def needed(
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():
-        return Needed(math.nan, math.nan)
+        return NeededSize(math.nan, math.nan)
     size, count = abs(float(each.mean())), len(each)
     if size <= _SAME:
-        return Needed(math.inf, math.inf)
+        return NeededSize(math.inf, math.inf)
     spread = float(each.var(ddof=1))
     within = float(own.sum(axis=1).mean()) if not np.isnan(own).any() else math.nan
     now = float(np.asarray(trials, dtype=np.float64).mean())
     if estimand == "these":
         squared = (normal_quantile(1 - alpha / 2) + normal_quantile(_POWER)) ** 2
-        return Needed(math.nan, math.ceil(now * squared * within / (count * size**2)) if within == within else within)
+        return NeededSize(
+            math.nan, math.ceil(now * squared * within / (count * size**2)) if within == within else within
+        )
     far = 0.0
     if guard == "unseen":
-        far = size + (reach if math.isfinite(reach) else float(np.abs(tail_reach(each[:, None])).max()))
+        far = size + (reach if math.isfinite(reach) else float(np.abs(unseen_positions(each[:, None])).max()))
     fewest = max(fewest_units(alpha), FEWEST_OPEN if guard == "unseen" and math.isinf(reach) else 0)
 
     def enough(topics: float, variance: float) -> bool:
         return size >= detectable_difference(topics, math.sqrt(max(0.0, variance)), far, alpha)
 
-    topics = max(fewest, first_enough(lambda number: enough(number, spread)))
+    topics = max(fewest, smallest_sufficient(lambda number: enough(number, spread)))
     if count < fewest:  # no number of trials makes p smaller
-        return Needed(topics, math.inf)
+        return NeededSize(topics, math.inf)
     if math.isnan(within):
-        return Needed(topics, math.nan)
+        return NeededSize(topics, math.nan)
     between = max(0.0, spread - within)
-    return Needed(topics, first_enough(lambda number: enough(count, between + within * now / number)))
+    return NeededSize(topics, smallest_sufficient(lambda number: enough(count, between + within * now / number)))
 
 
 def detectable_difference(topics: float, deviation: float, far: float, alpha: float) -> float:
@@ -108,7 +110,7 @@ def _most_weight(topics: float, alpha: float) -> float:
     return float(beta_quantile(1 - alpha / 2, UNSEEN, topics))
 
 
-def first_enough(enough: Callable[[float], bool]) -> float:
+def smallest_sufficient(enough: Callable[[float], bool]) -> float:
     """Return the smallest number up to a million for which `enough` is True; infinite if there is none."""
     low, high = 0, 1_000_000
     if not enough(high):

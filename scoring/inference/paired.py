@@ -29,13 +29,13 @@ import numpy.typing as npt
 from scoring.figure import Good
 from scoring.inference.differences import (
     as_interval,
-    boldest_p,
     guarded_differences,
+    smallest_p,
     typical_difference,
 )
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.statistics.beta import student_quantile, student_tails
-from scoring.statistics.exchange import exchange_p, holm
+from scoring.statistics.exchange import exchange_p, holm_correction
 from topics.arrays import Floats
 
 # Verdicts on the first system. higher, lower: for measures without a good end.
@@ -52,7 +52,7 @@ _NEVER_SEEN = 3.5  # (3.7/1.96)²: 3.7 = -log(.025)
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedTest:
     """A difference between two sides.
 
     value: the first side's figure minus the second's; NaN without any topic.
@@ -97,7 +97,7 @@ def compare_like_these(
     reach: float = math.inf,
     guard: Guard = "unseen",
     clusters: npt.ArrayLike | None = None,
-) -> Paired:
+) -> PairedTest:
     """Compare two sides for topics like these.
 
     `differences` is (T,). `reach` is the largest possible difference, infinite if values never come near the end of the
@@ -106,7 +106,7 @@ def compare_like_these(
     """
     each = np.asarray(differences, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
-        return Paired(math.nan, no_interval("no value"), math.nan)
+        return PairedTest(math.nan, no_interval("no value"), math.nan)
     value = float(each.mean()) + 0.0
     if clusters is None:
         sums, sizes, unit = each, np.ones(len(each)), "topic"
@@ -116,21 +116,25 @@ def compare_like_these(
         sizes = np.bincount(groups).astype(np.float64)
     p = exchange_p(sums, rng)
     if guard == "none":
-        return _by_t(value, sums, sizes, p, level, reach, unit)
+        return _compare_by_t(value, sums, sizes, p, level, reach, unit)
     found = guarded_differences(sums[:, None], sizes[:, None], level=level, reach=reach)
     interval = as_interval(found, 0, reach=reach, units=len(sums), unit=unit)
-    typical = None if interval.printed or len(sums) < FEWEST else typical_difference(sums / sizes, level=level)
-    return Paired(value, interval, p, float(found.p[0]), boldest_p(len(sums)) if reach < math.inf else 0.0, typical)
+    typical = None if interval.is_defined or len(sums) < FEWEST else typical_difference(sums / sizes, level=level)
+    return PairedTest(
+        value, interval, p, float(found.p[0]), smallest_p(len(sums)) if reach < math.inf else 0.0, typical
+    )
 
 
-def _by_t(value: float, sums: Floats, sizes: Floats, p: float, level: float, reach: float, unit: str) -> Paired:
+def _compare_by_t(
+    value: float, sums: Floats, sizes: Floats, p: float, level: float, reach: float, unit: str
+) -> PairedTest:
     units = len(sums)
     if units < FEWEST:
-        return Paired(value, no_interval(too_few(units, unit)), p)
+        return PairedTest(value, no_interval(too_few_reason(units, unit)), p)
     rest = sums - value * sizes
     error = math.sqrt(units / (units - 1) * float(np.square(rest).sum())) / float(sizes.sum())
     if error <= _SAME:
-        return Paired(value, no_interval(f"every {unit} has the same difference"), p)
+        return PairedTest(value, no_interval(f"every {unit} has the same difference"), p)
     half = student_quantile(0.5 + level / 2, units - 1) * error
     interval = Interval(
         max(-reach, value - half),
@@ -139,7 +143,7 @@ def _by_t(value: float, sums: Floats, sizes: Floats, p: float, level: float, rea
         "nothing",
         assumes=f"differences of {unit}s are nearly normal",
     )
-    return Paired(value, interval, p, student_tails(value / error, units - 1), 0.0)
+    return PairedTest(value, interval, p, student_tails(value / error, units - 1), 0.0)
 
 
 def compare_these(
@@ -149,7 +153,7 @@ def compare_these(
     *,
     level: float,
     reach: float = math.inf,
-) -> Paired:
+) -> PairedTest:
     """Compare two sides for these very topics.
 
     `differences` is (T,), `noise` is (T, 2), the variance of each side's value over other trials, and `trials` is (T,
@@ -160,16 +164,16 @@ def compare_these(
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     counts = np.asarray(trials, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
-        return Paired(math.nan, no_interval("no value"), math.nan)
+        return PairedTest(math.nan, no_interval("no value"), math.nan)
     value = float(each.mean()) + 0.0
     single = int((counts < 2).any(axis=1).sum())
     if single:
         few = f"{single} of {len(each)} topics have" if len(each) > 1 else "the topic has"
-        return Paired(value, no_interval(f"{few} one trial only, so trials cannot be seen to differ"), math.nan)
+        return PairedTest(value, no_interval(f"{few} one trial only, so trials cannot be seen to differ"), math.nan)
     hidden, behind = hidden_noise(own, counts, reach)
     variance = float(own.sum() + hidden.sum())
     if variance <= _SAME**2:
-        return Paired(value, no_interval("trials of a topic never differ"), math.nan)
+        return PairedTest(value, no_interval("trials of a topic never differ"), math.nan)
     squares = (own**2 / (counts - 1)).sum() + (hidden**2 / behind).sum()
     degrees = max(1, math.floor(variance**2 / float(squares) + _SAME))
     error = math.sqrt(variance) / len(each)
@@ -182,7 +186,7 @@ def compare_these(
         "nothing",
         assumes="trials of a topic are independent",
     )
-    return Paired(value, interval, p, p, 0.0)
+    return PairedTest(value, interval, p, p, 0.0)
 
 
 def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> tuple[Floats, Floats]:
@@ -217,13 +221,13 @@ def residual_variance(values: npt.ArrayLike) -> float:
     return float(np.square(rest).sum() / ((topics - 1) * (systems - 1)))
 
 
-def correct_intervals(found: Sequence[Paired]) -> list[float]:
+def correct_intervals(found: Sequence[PairedTest]) -> list[float]:
     """Return the p of the intervals of a family of differences, corrected by Holm's method; NaN without an interval."""
-    return holm([one.outside for one in found])
+    return holm_correction([one.outside for one in found])
 
 
 def decide(
-    found: Paired, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
+    found: PairedTest, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
     """Return the verdict and, if it is `cannot tell` for another reason than a large p, that reason, else "".
 
@@ -236,14 +240,14 @@ def decide(
         return "no value", ""
     if np.fmax(least, found.least) > alpha + _SAME:
         return "too few", ""
-    if not found.interval.printed:
+    if not found.interval.is_defined:
         return "cannot tell", found.interval.note
     if p <= alpha + _SAME and outside <= alpha + _SAME:
         if good == "neither":
             return ("higher" if found.value > 0 else "lower"), ""
         return ("better" if (found.value > 0) == (good == "high") else "worse"), ""
     if p <= alpha + _SAME:
-        inside = found.interval.holds(0.0)
+        inside = found.interval.contains(0.0)
         return "cannot tell", (
             "its interval includes 0, for a kind of topic that was not asked could turn it round"
             if inside

@@ -70,7 +70,7 @@ def simulate_power(
 
     Raises ValueError for a difference that does not fit in the range of values.
     """
-    refuse_room(components, difference)
+    check_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
     drawn = draw(components, difference, topics, each, studies, rng)
@@ -85,7 +85,7 @@ def simulate_power(
     return summarize_power(apart & (means > 0), widths)
 
 
-def refuse_room(components: Components, difference: float) -> None:
+def check_room(components: Components, difference: float) -> None:
     """Raise ValueError if the difference does not fit in the range of values."""
     if components.shape != "unbounded" and not (
         components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
-from scoring.inference.paired import Paired
+from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few_reason
+from scoring.inference.paired import PairedTest
 from scoring.inference.unseen_topic import share_ends
 from scoring.statistics.exchange import exchange_p
 from topics.arrays import Floats
@@ -43,7 +43,7 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
     return sums.astype(np.float64), counts.astype(np.float64)
 
 
-def ends_of_means(
+def mean_ends(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[Floats, Floats]:
     """Return (C,) low and high ends, in [0, 1], for the means of (K, C) topics, independent without `clusters`."""
@@ -72,8 +72,8 @@ def bounded_mean(
         clusters = None
     drawn, of = (unit, len(each)) if clusters is None else ("cluster", len(set(clusters)))
     if of < FEWEST:
-        return no_interval(too_few(of, drawn))
-    low, high = ends_of_means(each[:, None], level=level, clusters=clusters)
+        return no_interval(too_few_reason(of, drawn))
+    low, high = mean_ends(each[:, None], level=level, clusters=clusters)
     assumes = f"{unit}s are independent draws" if clusters is None else f"clusters of {unit}s are independent draws"
     return Interval(float(low[0]), float(high[0]), f"{METHOD} {drawn}", f"{drawn}s", assumes=assumes)
 
@@ -85,7 +85,7 @@ def compare_with_half(
     level: float,
     clusters: Sequence[Hashable] | None = None,
     unit: str = "topic",
-) -> Paired:
+) -> PairedTest:
     """Compare a mean with 1/2: its interval, and the p from exchanging sides of topics or clusters.
 
     All arguments are as for `bounded_mean`. The mean is NaN without any topic, and there is no p on fewer than two
@@ -95,16 +95,16 @@ def compare_with_half(
     value = float(each.mean()) if len(each) else math.nan
     interval = bounded_mean(each, level=level, clusters=clusters, unit=unit)
     aside = each - 0.5 if clusters is None else cluster_sums(each - 0.5, clusters)[0]
-    return Paired(value, interval, exchange_p(aside, rng))
+    return PairedTest(value, interval, exchange_p(aside, rng))
 
 
-def is_beyond_half(interval: Interval, p: float, *, level: float) -> bool:
+def is_side_preferred(interval: Interval, p: float, *, level: float) -> bool:
     """Return True if one side is preferred: the corrected p is at most 1 - level, and the interval excludes 1/2.
 
     A small p alone is not enough: the test assumes that each side loses as much in its bad topics as the other, and it
     says nothing about topics that were not asked.
     """
-    return p <= 1 - level and interval.printed and not interval.holds(0.5)
+    return p <= 1 - level and interval.is_defined and not interval.contains(0.5)
 
 
 # Items of each topic that people must have judged.
@@ -116,7 +116,7 @@ _STEPS = 20  # in which λ is lowered
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedItems:
     """The items of one topic, with (items,) scores of the judge and of people in [0, 1], NaN if missing.
 
     Items with a weight of 0 are ignored.
@@ -133,7 +133,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectedMean:
     """A mean of people's scores, corrected by a judge.
 
     value, interval: the mean in [0, 1], NaN without any topic, and its interval.
@@ -154,12 +154,12 @@ class Corrected:
 
 
 def corrected_mean(
-    topics: Sequence[Compared],
+    topics: Sequence[ComparedItems],
     *,
     level: float,
     tuned: bool = True,
     clusters: Sequence[Hashable] | None = None,
-) -> Corrected:
+) -> CorrectedMean:
     """Return the mean over topics of their weighted means, with its interval.
 
     `clusters` are the clusters of the topics, such as wordings of one question; None if all topics are independent. If
@@ -172,7 +172,7 @@ def corrected_mean(
         raise ValueError("people must have judged at least two items of each topic")
     scores = np.concatenate([one.judge[~np.isnan(one.judge)] for one in topics]) if topics else np.empty(0)
     usual = float(scores.mean()) if scores.size else 0.0
-    filled = [Compared(np.where(np.isnan(one.judge), usual, one.judge), one.people, one.weights) for one in topics]
+    filled = [ComparedItems(np.where(np.isnan(one.judge), usual, one.judge), one.people, one.weights) for one in topics]
     people = np.array([_mean(one.people, one.weights, ~np.isnan(one.people)) for one in topics])
     judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
     beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
@@ -185,9 +185,9 @@ def corrected_mean(
     power = _limit_width(power, people, beyond, level, own)
     each = people + power * beyond
     interval = bounded_mean(each, level=level, clusters=own)
-    return Corrected(
+    return CorrectedMean(
         float(np.clip(each.mean(), 0, 1)) if topics else math.nan,
-        replace(interval, method=f"{interval.method}, prediction-powered") if interval.printed else interval,
+        replace(interval, method=f"{interval.method}, prediction-powered") if interval.is_defined else interval,
         power,
         float(people.mean()) if topics else math.nan,
         bounded_mean(people, level=level, clusters=own),
@@ -202,7 +202,7 @@ def _mean(scores: Floats, weights: Floats, counted: npt.NDArray[np.bool_]) -> fl
     return float((own * scores[counted]).sum() / own.sum())
 
 
-def _slope(topics: Sequence[Compared]) -> float:
+def _slope(topics: Sequence[ComparedItems]) -> float:
     """Return the slope of people's scores on the judge's within topics, pooled because people judge few items."""
     above = below = 0.0
     for one in topics:
@@ -234,7 +234,7 @@ def _limit_width(power: float, people: Floats, beyond: Floats, level: float, clu
     if len(set(clusters)) < FEWEST or power <= 0:
         return power
     for tried in (power * np.array([1.0, 0.0]), power * np.arange(_STEPS - 1, -1, -1) / _STEPS):
-        low, high = ends_of_means(people[:, None] + tried * beyond[:, None], level=level, clusters=clusters)
+        low, high = mean_ends(people[:, None] + tried * beyond[:, None], level=level, clusters=clusters)
         narrow = high - low <= high[-1] - low[-1]
         if narrow[:-1].any():
             break

@@ -17,7 +17,7 @@ from topics.arrays import Floats
 FEW = 4
 
 
-def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+def wilson_ends(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return Wilson's score interval: the rates p with |k/n - p| <= z·sqrt(p(1-p)/n).
 
     It covers its level on average over p; for p close to 0 or 1 its coverage can be a few points lower.
@@ -32,7 +32,7 @@ def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> t
     return _close_ends(k, n, np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1))
 
 
-def jeffreys(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+def jeffreys_ends(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2).
 
     The low end is 0 for k = 0, and the high end is 1 for k = n.
@@ -42,7 +42,7 @@ def jeffreys(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) ->
     return _close_ends(k, n, beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5))
 
 
-def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+def clopper_pearson_ends(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the exact interval, which covers at least `level` for every rate and is therefore wide."""
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
@@ -50,7 +50,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
     return _close_ends(k, n, beta_quantile(tail, some, rest + 1), beta_quantile(1 - tail, some + 1, rest))
 
 
-def highest_rate_after_none(n: int, level: float = 0.95) -> float:
+def highest_rate_without_events(n: int, level: float = 0.95) -> float:
     """Return 1 - (1 - level)^(1/n), the upper bound on the rate of an event not seen in n trials; NaN for n = 0."""
     if n < 0 or not 0 < level < 1:
         raise ValueError("n must be at least 0, and the level inside (0, 1)")

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval
-from scoring.inference.proportions import clopper_pearson
+from scoring.inference.proportions import clopper_pearson_ends
 from scoring.inference.unseen_topic import share_ends
 from topics.arrays import Floats
 from topics.counting import pluralize
@@ -37,7 +37,7 @@ _HALVINGS = 14  # to four digits
 _FEW_TURNS, _FEW_OF_A_KIND = 20, 5
 
 
-def mover(ratios: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
+def mover_ends(ratios: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
     """Return the low and high ends (...) for ratios[..., 0] - ratios[..., 1]. All arguments are (..., 2)."""
     value = ratios[..., 0] - ratios[..., 1]
     down, up = ratios - lows, highs - ratios
@@ -55,7 +55,7 @@ def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
         outside = np.empty(middle.shape, dtype=bool)
         for alpha in np.unique(middle):
             here = middle == alpha
-            first, last = mover(ratios[here], *(side[here] for side in ends_at(1 - float(alpha))))
+            first, last = mover_ends(ratios[here], *(side[here] for side in ends_at(1 - float(alpha))))
             outside[here] = (first > 0) | (last < 0)
         low, high = np.where(outside, low, middle), np.where(outside, middle, high)
     return np.asarray(np.maximum(high, least))
@@ -86,7 +86,7 @@ def ratios_like_these(
         return tuple(np.array([side[end][0] for side in sides]) for end in (0, 1))  # type: ignore[return-value]
 
     ratios = tops.sum(axis=0) / bottoms.sum(axis=0)
-    low, high = mover(ratios, *ends_at(level))
+    low, high = mover_ends(ratios, *ends_at(level))
     p = float(mover_p(ratios[None], lambda chosen: tuple(side[None] for side in ends_at(chosen)))[0])  # type: ignore[arg-type,return-value]
     interval = Interval(
         float(low),
@@ -98,7 +98,7 @@ def ratios_like_these(
     return interval, p
 
 
-def few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def has_few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return True (...) if a side's turns, (..., 2), are too few or too one-sided for any but the exact interval."""
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     few = (bottoms < _FEW_TURNS) | (np.minimum(tops, bottoms - tops) < _FEW_OF_A_KIND)
@@ -119,9 +119,9 @@ def exact_ratios(above: npt.ArrayLike, below: npt.ArrayLike, *, level: float) ->
     ratios = tops / bottoms
 
     def ends_at(chosen: float) -> tuple[Floats, Floats]:
-        return clopper_pearson(tops, bottoms, chosen)
+        return clopper_pearson_ends(tops, bottoms, chosen)
 
-    low, high = mover(ratios, *ends_at(level))
+    low, high = mover_ends(ratios, *ends_at(level))
     p = float(mover_p(ratios[None], lambda chosen: tuple(side[None] for side in ends_at(chosen)))[0])  # type: ignore[arg-type,return-value]
     method = "two Clopper-Pearson intervals, squared and added"
     return Interval(float(low), float(high), method, "nothing", assumes="trials are independent"), p

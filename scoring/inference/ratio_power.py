@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST
 from scoring.inference.paired import Estimand
-from scoring.inference.power import Power, deal_trials, judge_studies, refuse_room, summarize_power
-from scoring.inference.proportions import clopper_pearson
-from scoring.inference.ratio_differences import few_turns, mover
-from scoring.inference.unseen_topic import ends, share_weights, with_unseen
+from scoring.inference.power import Power, check_room, deal_trials, judge_studies, summarize_power
+from scoring.inference.proportions import clopper_pearson_ends
+from scoring.inference.ratio_differences import has_few_turns, mover_ends
+from scoring.inference.unseen_topic import append_unseen_topic, interval_ends, share_weights
 from scoring.statistics.outcomes import Components, Outcomes, Trials, centres_of_these, draw_centres
 from topics.arrays import Counts, Floats
 
@@ -76,7 +76,7 @@ def simulate_ratio_power(
     `components` are the components of r as a yes-or-no value; their mean is the ratio of both systems together.
     `coming` is (K, m), the probabilities that a trial enters the ratio, for a pilot's topics and systems.
     """
-    refuse_room(components, difference)
+    check_room(components, difference)
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
     if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
@@ -105,10 +105,10 @@ def simulate_ratio_power(
         Outcomes(values, noise), each, rng, estimand=estimand, level=level, alpha=alpha, reach=1.0
     )
     tops = above.sum(axis=1)
-    few = some & few_turns(tops, whole)
+    few = some & has_few_turns(tops, whole)
     ratios = tops[few] / whole[few]
-    low, high = mover(ratios, *clopper_pearson(tops[few], whole[few], level))
-    sure = mover(ratios, *clopper_pearson(tops[few], whole[few], 1 - alpha))
+    low, high = mover_ends(ratios, *clopper_pearson_ends(tops[few], whole[few], level))
+    sure = mover_ends(ratios, *clopper_pearson_ends(tops[few], whole[few], 1 - alpha))
     apart[few], widths[few] = (sure[0] > 0) | (sure[1] < 0), high - low
     return summarize_power(np.asarray(apart & some & (value > 0)), np.where(some, widths, np.nan))
 
@@ -124,16 +124,21 @@ def judge_ratio_studies(above: Counts, below: Counts, *, level: float, alpha: fl
     sides: list[tuple[Floats, Floats, Floats, Floats]] = []
     weights = share_weights(topics)[:, ::3]  # a third of them is enough for many studies
     for side in (0, 1):
-        values = with_unseen(above[..., side].T.astype(float), below[..., side].T.astype(float), 0.0, 1.0)
+        values = append_unseen_topic(above[..., side].T.astype(float), below[..., side].T.astype(float), 0.0, 1.0)
         products = values.T @ weights
         lows, highs = (products[at * studies : (at + 1) * studies] for at in (0, 1))
         wholes = np.maximum(np.broadcast_to(products[2 * studies :], lows.shape), _EDGE)
-        sides.append((*ends(lows / wholes, highs / wholes, level), *ends(lows / wholes, highs / wholes, 1 - alpha)))
+        sides.append(
+            (
+                *interval_ends(lows / wholes, highs / wholes, level),
+                *interval_ends(lows / wholes, highs / wholes, 1 - alpha),
+            )
+        )
     whole = np.maximum(below.sum(axis=1), 1)
     ratios = above.sum(axis=1) / whole
     first, second = sides
-    low, high = mover(ratios, np.stack([first[0], second[0]], 1), np.stack([first[1], second[1]], 1))
-    sure = mover(ratios, np.stack([first[2], second[2]], 1), np.stack([first[3], second[3]], 1))
+    low, high = mover_ends(ratios, np.stack([first[0], second[0]], 1), np.stack([first[1], second[1]], 1))
+    sure = mover_ends(ratios, np.stack([first[2], second[2]], 1), np.stack([first[3], second[3]], 1))
     enough = there.min(axis=1) >= FEWEST
     outside = (sure[0] > 0) | (sure[1] < 0)
     return enough & outside, np.where(enough, high - low, np.nan)

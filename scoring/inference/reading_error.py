@@ -64,9 +64,9 @@ def reading_error(
     unlikely = (1 - level) / 2  # for each of two bounds that both must hold
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)
-    hidden = _most_faults(len(seen), sensitivity, unlikely) - len(seen)
+    hidden = _largest_fault_count(len(seen), sensitivity, unlikely) - len(seen)
     differ = sum(one.differ for one in seen)
-    missed = min(_most_faults(differ, sensitivity, unlikely) - differ, sum(one.agree for one in seen))
+    missed = min(_largest_fault_count(differ, sensitivity, unlikely) - differ, sum(one.agree for one in seen))
     return ReadingError(
         sum(one.agree + one.differ for one in told),
         differ,
@@ -77,14 +77,14 @@ def reading_error(
 
 
 @functools.cache
-def _most_faults(seen: int, sensitivity: float, unlikely: float) -> int:
+def _largest_fault_count(seen: int, sensitivity: float, unlikely: float) -> int:
     if sensitivity >= 1:
         return seen
     number = int(seen / sensitivity)  # the largest that would be expected to show `seen`
-    while _at_least(number + 1 - seen, number + 1, 1 - sensitivity) > unlikely:
+    while _chance_of_at_least(number + 1 - seen, number + 1, 1 - sensitivity) > unlikely:
         number += 1
     return number
 
 
-def _at_least(missed: int, number: int, chance: float) -> float:
+def _chance_of_at_least(missed: int, number: int, chance: float) -> float:
     return 1 - math.fsum(math.comb(number, few) * chance**few * (1 - chance) ** (number - few) for few in range(missed))

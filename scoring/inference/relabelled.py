@@ -30,7 +30,7 @@ _CELLS = 2**22  # of one batch of deals
 
 
 @dataclass(frozen=True, slots=True)
-class Relabelled:
+class RelabellingTest:
     """The result of the test; all NaN if every stratum has users of one side only.
 
     p: (M,) p of each measure, NaN without a value.
@@ -45,7 +45,7 @@ class Relabelled:
     draws: int
 
 
-def relabel(
+def compare_with_relabelled(
     first: Floats,
     second: Floats,
     statistic: Statistic,
@@ -53,7 +53,7 @@ def relabel(
     *,
     strata: tuple[Sequence[str], Sequence[str]] | None = None,
     draws: int = 999,
-) -> Relabelled:
+) -> RelabellingTest:
     """Run the test on the sums of K quantities by user, (n, K) and (m, K), and the strata of the users of each side."""
     rows = np.concatenate([first, second])
     users = (len(first), len(second))
@@ -62,7 +62,7 @@ def relabel(
     own[: len(first)] = 1.0
     groups = [np.flatnonzero([name == one for name in names]) for one in sorted(set(names))]
     seen = statistic(own[None] @ rows, (1 - own)[None] @ rows)
-    nothing = Relabelled((math.nan,) * seen.shape[1], math.nan, users, draws)
+    nothing = RelabellingTest((math.nan,) * seen.shape[1], math.nan, users, draws)
     if not any(0 < own[group].sum() < len(group) for group in groups):
         return nothing
     found = [seen]
@@ -82,7 +82,7 @@ def relabel(
     p = np.full(seen.shape[1], np.nan)
     p[known] = each[:, 0]
     least = each.min(axis=0)
-    return Relabelled(tuple(p.tolist()), float((least <= least[0] + _SAME).mean()), users, draws)
+    return RelabellingTest(tuple(p.tolist()), float((least <= least[0] + _SAME).mean()), users, draws)
 
 
 def _deal_shares(values: Floats) -> Floats:

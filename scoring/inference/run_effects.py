@@ -45,19 +45,21 @@ class Mixture:
     spreads: Floats
     weights: Floats
 
-    def beyond(self, distance: float) -> float:
+    def tail_probability(self, distance: float) -> float:
         """Return the probability of a value above `distance`, which is at least 0."""
         parts = (distance / (_ROOT * self.spreads)).tolist()
         return 0.5 * math.fsum(w * math.erfc(z) for w, z in zip(self.weights.tolist(), parts, strict=True))
 
-    def reach(self, tail: float) -> float:
+    def tail_distance(self, tail: float) -> float:
         """Return the distance that is exceeded with probability `tail`, from 0 to .5."""
         density = self.weights / (self.spreads * math.sqrt(2 * math.pi))
         # Right of 0 the tail is convex and falls, so Newton's steps come from the left and never pass the end. They
         # begin where the narrowest of the normal ones ends: no other is there yet.
         at = normal_quantile(1 - tail) * float(self.spreads.min())
         for _ in range(60):
-            step = (self.beyond(at) - tail) / float((density * np.exp(-0.5 * np.square(at / self.spreads))).sum())
+            step = (self.tail_probability(at) - tail) / float(
+                (density * np.exp(-0.5 * np.square(at / self.spreads))).sum()
+            )
             at += step
             if step <= 1e-10 * at:
                 break
@@ -73,7 +75,7 @@ class RunEffects:
     slope: float
     runs: int
 
-    def apart(self, sampling: float, slope: float, *, audits: int = 1) -> Mixture:
+    def difference_distribution(self, sampling: float, slope: float, *, audits: int = 1) -> Mixture:
         """Return the distribution of a mean of `audits` audits minus the baseline's, for an unchanged system.
 
         `sampling` is the variance of the difference from trials, and `slope` is g at the level of the audits.

@@ -18,9 +18,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
-from scoring.inference.needed import Needed, needed
-from scoring.inference.paired import Estimand, Paired
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
+from scoring.inference.needed import NeededSize, needed
+from scoring.inference.paired import Estimand, PairedTest
 from scoring.statistics.beta import student_quantile, student_tails
 from topics.arrays import Floats
 
@@ -48,7 +48,7 @@ def compare_sessions(
     level: float,
     reach: float = math.inf,
     clusters: npt.ArrayLike | None = None,
-) -> Paired:
+) -> PairedTest:
     """Compare as `scoring.inference.paired` does, with sessions through all topics on one side or both.
 
     differences: (T,), one for each topic.
@@ -64,14 +64,14 @@ def compare_sessions(
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     whole, counts = np.asarray(shared, dtype=np.float64), np.asarray(sessions, dtype=np.int64)
     if not len(each) or np.isnan(each).any():
-        return Paired(math.nan, no_interval("no value"), math.nan)
+        return PairedTest(math.nan, no_interval("no value"), math.nan)
     value, goes_on = float(each.mean()) + 0.0, counts > 0
     fewest = int(counts[goes_on].min())
     groups = np.arange(len(each)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     units = int(groups.max()) + 1
     why = _refusal_reason(len(each), units, fewest, own, estimand)
     if why:
-        return Paired(value, no_interval(why), math.nan)
+        return PairedTest(value, no_interval(why), math.nan)
     single = own.sum(axis=0) / len(each) ** 2
     between = float(whole[goes_on].sum())
     if estimand == "these":
@@ -82,7 +82,7 @@ def compare_sessions(
         over_topics = units / (units - 1) * float(np.square(rest).sum()) / len(each) ** 2
         variance, degrees = max(over_topics + added, between), min(fewest, units) - 1
     if variance <= _SAME**2:
-        return Paired(value, no_interval("every session has the same value"), math.nan)
+        return PairedTest(value, no_interval("every session has the same value"), math.nan)
     error = math.sqrt(variance)
     half = student_quantile(0.5 + level / 2, degrees) * error
     p = student_tails(value / error, degrees)
@@ -93,12 +93,12 @@ def compare_sessions(
         "nothing",
         assumes="sessions are independent of each other",
     )
-    return Paired(value, interval, p, p, 0.0)
+    return PairedTest(value, interval, p, p, 0.0)
 
 
 def _refusal_reason(topics: int, units: int, sessions: int, noise: Floats, estimand: Estimand) -> str:
     if estimand == "like-these" and units < FEWEST:
-        return too_few(units, "topic" if units == topics else "cluster")
+        return too_few_reason(units, "topic" if units == topics else "cluster")
     if sessions < FEWEST:
         return (
             "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"
@@ -119,7 +119,7 @@ def needed_sessions(
     *,
     alpha: float,
     estimand: Estimand,
-) -> Needed:
+) -> NeededSize:
     """Estimate how many sessions would detect the observed difference for these topics, as the number of trials.
 
     For topics like these there is no answer: more topics do not reduce the variance of sessions, and more sessions do
@@ -128,7 +128,7 @@ def needed_sessions(
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if estimand == "like-these" or np.isnan(own).any():
-        return Needed(math.nan, math.nan)
+        return NeededSize(math.nan, math.nan)
     goes_on = np.asarray(sessions) > 0
     # As if the variance between sessions were the noise of topics, which `needed` adds up and divides by T².
     spread = np.where(goes_on, np.asarray(shared, dtype=np.float64) * len(each), own.sum(axis=0) / max(1, len(each)))

@@ -66,7 +66,7 @@ class Settling:
 
 def is_settled(found: Difference, matters: float) -> bool:
     """Return True if the interval lies entirely inside ±`matters`, or entirely outside."""
-    return found.same or found.beyond(matters)
+    return found.same or found.is_beyond(matters)
 
 
 def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
@@ -123,7 +123,7 @@ def _half_widths(baseline: Baseline, found: Difference, own: Floats, tail: float
         return np.asarray(normal_quantile(1 - tail) * np.sqrt(own))
     effects, fixed = baseline.run_effects(), baseline.sampling_variance()
     nodes = np.geomspace(own.min(), own.max(), _NODES)
-    halves = [effects.apart(one + fixed, found.slope).reach(tail) for one in nodes.tolist()]
+    halves = [effects.difference_distribution(one + fixed, found.slope).tail_distance(tail) for one in nodes.tolist()]
     return np.asarray(np.interp(np.log(own), np.log(nodes), halves))
 
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.aligned import Aligned
-from scoring.inference.differences import boldest_p
+from scoring.inference.differences import smallest_p
 from scoring.inference.interval import Interval
-from scoring.inference.paired import Estimand, Guard, Paired, compare_like_these, compare_these
-from scoring.inference.ratio_differences import exact_ratios, few_turns, ratios_like_these
+from scoring.inference.paired import Estimand, Guard, PairedTest, compare_like_these, compare_these
+from scoring.inference.ratio_differences import exact_ratios, has_few_turns, ratios_like_these
 from scoring.inference.sessions import compare_sessions
 from topics.arrays import Floats
 
@@ -33,7 +33,7 @@ def compare_sides(
     level: float,
     reach: float,
     guard: Guard = "unseen",
-) -> Paired:
+) -> PairedTest:
     """Compare the figures of two columns, first minus second.
 
     `reach` is the largest possible difference of a topic, infinite if values never come near the end of the range.
@@ -58,11 +58,11 @@ def compare_sides(
             reach=reach,
             clusters=clusters,
         )
-        if not found.interval.printed or (guard == "none" and not aligned.pooled):
+        if not found.interval.is_defined or (guard == "none" and not aligned.pooled):
             return found
         alone = _compare_fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
         # The hull of two intervals of one difference, and the larger of their p.
-        if not alone.interval.printed:
+        if not alone.interval.is_defined:
             return replace(found, interval=alone.interval, p=math.nan, outside=math.nan, typical=alone.typical)
         ends = found.interval, alone.interval
         interval = Interval(
@@ -88,7 +88,7 @@ def _compare_fresh(
     level: float,
     reach: float,
     guard: Guard,
-) -> Paired:
+) -> PairedTest:
     above, below = aligned.above[:, sides], aligned.below[:, sides]
     if not aligned.pooled:
         if estimand == "these":
@@ -96,24 +96,24 @@ def _compare_fresh(
         return compare_like_these(each, rng, level=level, reach=reach, guard=guard, clusters=clusters)
     value = float(each.mean()) + 0.0
     if estimand == "these":
-        if not few_turns(above.sum(axis=0), below.sum(axis=0)):
+        if not has_few_turns(above.sum(axis=0), below.sum(axis=0)):
             return compare_these(each, noise, trials, level=level, reach=reach)
         interval, p = exact_ratios(above.sum(axis=0), below.sum(axis=0), level=level)
-        return Paired(value, interval, p, p, 0.0)
+        return PairedTest(value, interval, p, p, 0.0)
     units, unit = above, "topic"
     sizes = below
     if clusters is not None:
         own = np.arange(clusters.max() + 1)[:, None] == clusters
         units, sizes, unit = own @ above, own @ below, "cluster"
     interval, p = ratios_like_these(units, sizes, level=level, unit=unit)
-    return Paired(value, interval, p, p, boldest_p(len(units)))
+    return PairedTest(value, interval, p, p, smallest_p(len(units)))
 
 
-def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
+def combine_extremes(found: PairedTest, ends: tuple[PairedTest, PairedTest]) -> PairedTest:
     """Combine both extremes of a difference: the hull of the intervals, and the larger p, or 1 if signs differ."""
     low, high = sorted(ends, key=lambda one: one.value)
-    if not (low.interval.printed and high.interval.printed):
-        missing = low if not low.interval.printed else high
+    if not (low.interval.is_defined and high.interval.is_defined):
+        missing = low if not low.interval.is_defined else high
         return replace(found, interval=missing.interval, p=math.nan, outside=math.nan)
     interval = Interval(
         low.interval.low,

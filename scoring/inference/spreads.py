@@ -32,7 +32,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.inference.unseen_topic import UNSEEN, fixed_weights
 from topics.arrays import Counts, Floats
 
@@ -58,7 +58,7 @@ class Range:
     has_top: bool = True
 
     @property
-    def ends(self) -> bool:
+    def is_bounded(self) -> bool:
         """True if the range bounds the spread of a measure."""
         return self.has_top and math.isfinite(self.bottom) and math.isfinite(self.top)
 
@@ -66,25 +66,25 @@ class Range:
         """Return the values, clipped to the range."""
         return np.clip(values, self.bottom, self.top)
 
-    def refuse(self, values: Floats) -> None:
+    def check_values(self, values: Floats) -> None:
         """Raise ValueError for values outside a range that has two ends."""
         if (
-            self.ends
+            self.is_bounded
             and values.size
             and (values.min() < self.bottom - _ROUNDING or values.max() > self.top + _ROUNDING)
         ):
             raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
 
     @property
-    def most(self) -> float:
+    def largest_variance(self) -> float:
         """The largest possible variance of values in the range."""
         return (self.top - self.bottom) ** 2 / 4
 
-    def why_not(self, topics: int) -> str:
+    def missing_interval_reason(self, topics: int) -> str:
         """Return why there is no interval with this number of topics; "" if there is one."""
         if topics < FEWEST:
-            return too_few(topics)
-        if not self.ends and topics < FEWEST_WITHOUT_TOP:
+            return too_few_reason(topics)
+        if not self.is_bounded and topics < FEWEST_WITHOUT_TOP:
             return (
                 f"{topics} topics: where a measure has no top, a spread asks for {FEWEST_WITHOUT_TOP}, since a few "
                 "topics far out decide it"
@@ -92,10 +92,10 @@ class Range:
         return ""
 
     @property
-    def assumes(self) -> str:
+    def assumptions(self) -> str:
         """The assumptions of an interval of a spread."""
         independent = "topics are independent draws"
-        return independent if self.ends else f"{independent}, and none is both rare and far beyond those asked"
+        return independent if self.is_bounded else f"{independent}, and none is both rare and far beyond those asked"
 
 
 # The range of values of which nothing is known.
@@ -111,7 +111,7 @@ def nested_ends(
     with one trial is the mean variance of the others. `within` is the range of the values, and `level` is in (0, 1).
     """
     several = counts > 1
-    why = within.why_not(int(several.sum())) or within.why_not(len(mean))
+    why = within.missing_interval_reason(int(several.sum())) or within.missing_interval_reason(len(mean))
     if why:
         what = "" if several.all() else ", counting those with two trials"
         return (no_interval(why + what),) * 3
@@ -131,7 +131,7 @@ def nested_ends(
         return of_topic, of_trial, no_interval(why)
     topic = _topic_ends(mean, own / counts, far, within, tail)
     trial = _trial_ends(own[several], largest, tail)
-    if within.ends:
+    if within.is_bounded:
         # At the high end both parts come from one draw; at the low one that covers .92 where two topics bring it all.
         trials = own @ topic_weights(len(own), UNSEEN)[:-1]
         drawn = [np.maximum(one, 0.0) for one in _topic_draws(mean, own / counts, far)[1:]]
@@ -146,7 +146,7 @@ def _topic_ends(
     mean: Floats, noise: Floats, far: tuple[float, float], within: Range, tail: float
 ) -> tuple[float, float]:
     low, *highs = _topic_draws(mean, noise, far)
-    return _end(low, tail), min(max(_end(high, 1 - tail) for high in highs), within.most)
+    return _end(low, tail), min(max(_end(high, 1 - tail) for high in highs), within.largest_variance)
 
 
 def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[Floats]:
@@ -178,7 +178,7 @@ def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[flo
 
 def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
     """Return where an unseen topic may lie on the low and on the high side; None if all topics are alike."""
-    if within.ends:
+    if within.is_bounded:
         return within.bottom, within.top
     middle = float(np.median(mean))
     away = np.abs(mean - middle)
@@ -192,8 +192,8 @@ def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
 def largest_variance(mean: Floats, own: Floats, each: float, within: Range) -> float:
     """Return the variance of an unseen topic's trials. Its tail is taken to be at least as heavy as topics'."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
-    most = within.most * each / (each - 1)
-    if within.ends:
+    most = within.largest_variance * each / (each - 1)
+    if within.is_bounded:
         return most
     c = max(distance_factor(np.sqrt(own)), distance_factor(np.abs(mean - np.median(mean))))
     return float(min(most, c * c * float(own.max())))
@@ -230,4 +230,4 @@ def make_interval(ends: tuple[float, float], within: Range) -> Interval:
     """Return an interval unless its width is 0, if the noise of trials hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
-    return Interval(*ends, METHOD, "topics", assumes=within.assumes)
+    return Interval(*ends, METHOD, "topics", assumes=within.assumptions)

@@ -43,14 +43,14 @@ class TailModel:
     top: float
 
     @property
-    def flat(self) -> tuple[Floats, Floats]:
+    def weighted_scores(self) -> tuple[Floats, Floats]:
         """All scores, and weights that sum to the same for each topic."""
         weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
         return np.concatenate(self.scores), np.concatenate(weights)
 
     def value(self, kind: TailKind, beta: float, worst: Worst = "low") -> float:
         """Return the tail of all scores."""
-        flat, weights = self.flat
+        flat, weights = self.weighted_scores
         return cvar(flat, beta, weights, worst=worst) if kind == "cvar" else lower_quantile(flat, beta, weights)
 
     def draw(self, topics: int, trials: int, rng: np.random.Generator) -> Floats:

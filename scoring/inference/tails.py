@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval
-from scoring.inference.unseen_topic import drawn_weights, least_reach
+from scoring.inference.unseen_topic import drawn_weights, smallest_reach
 from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import generator
@@ -161,7 +161,7 @@ def pooled_tail(
 
     ends: dict[TailKind, tuple[float, float]] = {}
     if not refused["quantile"] or (worst == "low" and not refused["cvar"]):
-        most = top if math.isfinite(top) else least_reach(units) * float(flat.max())
+        most = top if math.isfinite(top) else smallest_reach(units) * float(flat.max())
         ends = dict(zip(_KINDS, _ends(*drawn, most, stream(), *how), strict=True))
     if worst == "high" and not refused["cvar"]:
         # The mean of the greatest β is that of the smallest distances from the top.

@@ -17,7 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.interval import METHOD, Interval, no_interval, too_few
+from scoring.inference.interval import METHOD, Interval, no_interval, too_few_reason
 from scoring.inference.unseen_topic import drawn_ratios, highest_low_end, unseen_distance
 from topics.arrays import Floats
 
@@ -48,7 +48,7 @@ def these_interval(
         return no_interval("no value")
     upper, lower = _trial_units(tall, flat, stratified=bool((flat[seen] > 0).all()), inflation=inflation)
     if len(lower) < FEWEST_TRIALS:
-        return no_interval(too_few(len(lower), "trial"))
+        return no_interval(too_few_reason(len(lower), "trial"))
     value, units = float(upper.sum() / lower.sum()), max(1, round(len(lower) / inflation))
     far = float(unseen_distance((upper / lower)[:, None])[0])
     least, most = -far if math.isinf(bottom) else bottom, far if math.isinf(top) else top

@@ -33,7 +33,7 @@ from topics.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unseen:
+class UnseenMass:
     """The estimated probability of something new, as arrays of any shape (...).
 
     estimate, low, high: the estimate and its interval, in [0, 1]; NaN for n = 0.
@@ -49,13 +49,13 @@ class Unseen:
     once: npt.NDArray[np.int64]
     twice: npt.NDArray[np.int64]
 
-    def withheld(self) -> Unseen:
+    def withhold_estimate(self) -> UnseenMass:
         """Return the counts without an estimate, for dependent trials."""
         nothing = np.full_like(self.estimate, np.nan)
         return replace(self, estimate=nothing, low=nothing, high=nothing)
 
 
-def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Unseen:
+def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> UnseenMass:
     """Estimate the probability that the next trial is of a kind not seen so far.
 
     `once` and `twice` are (...) numbers of kinds seen exactly once and twice, and `n` is (...) the number of trials, at
@@ -77,6 +77,6 @@ def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, lev
         plain = np.sqrt(z2 * (found * (1 - found) + 2 * pairs / trials) / trials)
         low = np.clip(np.minimum(middle - half, found - plain) - further, 0.0, found)
         high = np.clip(middle + half + further, found, 1.0)
-    return Unseen(
+    return UnseenMass(
         np.where(some, found, np.nan), np.where(some, low, np.nan), np.where(some, high, np.nan), trials, f1, f2
     )

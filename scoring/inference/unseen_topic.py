@@ -21,9 +21,9 @@ weighted means with weights of at least 0, so a better answer never lowers eithe
 If scores never come near the end of the range, as for R, the end is not a usable top. The unseen topic then lies beyond
 the best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are
 x/(1 - h) on average. The distance is twice that mean with up to 15 topics, 1.5 times with many, for a tail 30% heavier
-than it looks: 2/(1 - 1.3·h) times the best topic. It is at least `least_reach` times, 1 + 4/sqrt(K), which is 3 for 4
+than it looks: 2/(1 - 1.3·h) times the best topic. It is at least `smallest_reach` times, 1 + 4/sqrt(K): 3 for 4
 topics and 1.6 for 45, and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from
-the sqrt(K) best topics. With `least_reach` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and
+the sqrt(K) best topics. With `smallest_reach` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5,
 .87 with 200 at 2; means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md
 shows what they cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
 
@@ -64,7 +64,7 @@ def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float
     return np.ascontiguousarray(rng.standard_gamma(shapes, (size, units + 1)).T)  # draw after draw, in parts or at once
 
 
-def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
+def append_unseen_topic(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
     """Return the (K + 1, 2·C + D) values to be weighted: numerators for the low and the high end, then denominators.
 
     `above` and `below` are (K, C), and `bottom` and `top` are ratios of the unseen topic. D is 1 if all columns have
@@ -78,7 +78,7 @@ def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.Ar
     return np.concatenate([low, high, whole[:, :1] if (whole == whole[:, :1]).all() else whole], axis=1)
 
 
-def ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
+def interval_ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
     """Return (C,) low and high ends of intervals at this level.
 
     `low` and `high` are (C, B) weighted means, with the unseen topic at the bottom and at the top.
@@ -88,7 +88,7 @@ def ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
-    """Return (C, B) low and high means from (2·C + D, B) weighted sums of the values of `with_unseen`."""
+    """Return (C, B) low and high means from (2·C + D, B) weighted sums of the values of `append_unseen_topic`."""
     low, high, whole = np.split(products, (columns, 2 * columns))
     return low / whole, high / whole
 
@@ -122,7 +122,7 @@ def highest_low_end(units: int, level: float) -> float:
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 
 
-def least_reach(units: int) -> float:
+def smallest_reach(units: int) -> float:
     """Return the smallest allowed ratio of an unseen topic to the best of `units`, for a measure without a top."""
     return 1 + 4 / math.sqrt(units)
 
@@ -130,7 +130,7 @@ def least_reach(units: int) -> float:
 def unseen_distance(values: Floats) -> Floats:
     """Return (C,) distances from 0 that an unseen topic may have, for a measure without a top.
 
-    `values` is (K, C), K >= 2. The distance is at least `least_reach` times that of the best topic. Hill's estimate
+    `values` is (K, C), K >= 2. The distance is at least `smallest_reach` times that of the best topic. Hill's estimate
     uses the best sqrt(K) topics, at least two, relative to the next one or, if that one scores 0, to the smallest above
     0.
     """
@@ -149,7 +149,7 @@ def unseen_distance(values: Floats) -> Floats:
     most = _FARTHEST * (1 + 16 / units)
     mean = _AS_MEAN + 0.5 * min(1.0, _FEW / units)
     factor = mean / np.maximum(1 - _HEAVIER * tail, mean / most)
-    found: Floats = np.maximum(factor, least_reach(units)) * ordered[0]
+    found: Floats = np.maximum(factor, smallest_reach(units)) * ordered[0]
     return found
 
 
@@ -182,8 +182,8 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
         part = slice(start, start + _COLUMNS)
         order = np.lexsort((above[:, part], below[:, part]), axis=0)
         tops, bottoms = (np.take_along_axis(side[:, part], order, axis=0) for side in (above, below))
-        sums = weighted_sums(with_unseen(tops, bottoms, 0.0, 1.0), weights)
-        low[part], high[part] = ends(*weighted_means(sums, tops.shape[1]), level)
+        sums = weighted_sums(append_unseen_topic(tops, bottoms, 0.0, 1.0), weights)
+        low[part], high[part] = interval_ends(*weighted_means(sums, tops.shape[1]), level)
     most = highest_low_end(units, level)
     return np.minimum(low, most), np.maximum(high, 1 - most)
 
@@ -202,9 +202,9 @@ def drawn_ratios(
     `unseen` times as large as the largest one.
     """
     order = np.lexsort((above, below))
-    sides = with_unseen(above[order][:, None], below[order][:, None], bottom, top)
+    sides = append_unseen_topic(above[order][:, None], below[order][:, None], bottom, top)
     sides[-1] *= unseen
-    lows, highs = ends(*weighted_means(weighted_sums(sides, fixed_weights(len(above), UNSEEN)), 1), level)
+    lows, highs = interval_ends(*weighted_means(weighted_sums(sides, fixed_weights(len(above), UNSEEN)), 1), level)
     return float(lows[0]), float(highs[0])
 
 

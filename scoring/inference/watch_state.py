@@ -30,7 +30,7 @@ from typing import Literal
 
 import numpy as np
 
-from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, evidence_levels, no_evidence, update_evidence
+from scoring.inference.drift import OUTSIDE, Baseline, Limits, Side, evidence_levels, initial_evidence, update_evidence
 from scoring.statistics.beta import normal_quantile
 from topics.arrays import Floats
 
@@ -41,7 +41,7 @@ Around = Callable[[float, float, int], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class AuditResult:
     """The result of one audit for a figure.
 
     at: time in seconds.
@@ -61,11 +61,11 @@ class Seen:
     confirms: tuple[bool, bool] = (False, False)
     declared: bool = False
 
-    def leaves_out(self, level: float, side: Side) -> bool:
+    def excludes_level(self, level: float, side: Side) -> bool:
         """Return True if the whole interval is nearer to the baseline than `level`, or beyond the baseline."""
         return self.low > level if side == 0 else self.high < level
 
-    def is_apart(self, side: Side) -> bool:
+    def excludes_baseline(self, side: Side) -> bool:
         """Return True if the interval excludes 0 and lies on this side of the baseline."""
         return self.high < 0 if side == 0 else self.low > 0
 
@@ -103,7 +103,7 @@ class WatchState:
     ended: float = math.nan
     levels: tuple[float, float] = (0.0, 0.0)
     joined: tuple[float, float, float, int] = (math.nan, math.nan, math.nan, 0)
-    kept: Floats = field(default_factory=no_evidence)
+    kept: Floats = field(default_factory=initial_evidence)
     audits: tuple[tuple[float, float], ...] = ()
     stretch: tuple[tuple[float, float], ...] = ()
     later: tuple[tuple[float, float], ...] = ()
@@ -115,11 +115,11 @@ class WatchState:
         return self.name in ("changed", "perhaps back")
 
     @property
-    def waits(self) -> bool:
+    def awaits_confirmation(self) -> bool:
         """True if an alarm waits for confirmation."""
         return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
 
-    def with_one_more(self, value: float, own: float) -> tuple[float, float, int]:
+    def update_mean(self, value: float, own: float) -> tuple[float, float, int]:
         """Return the mean of the audits behind the evidence and one more, its variance, and the number of audits."""
         values, variances = zip(*self.gathered, (value, own), strict=True)
         return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
@@ -130,12 +130,12 @@ class WatchState:
         return float(np.mean([value for value, _ in self.audits])) if self.is_changed and self.audits else math.nan
 
     @property
-    def is_shown(self) -> bool:
+    def is_change_visible(self) -> bool:
         """True if the figure has changed and the last audit shows it."""
         return self.name == "changed" and not self.stretch
 
 
-def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
+def new_limits(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
     """Return the limits for a second change, beyond the level since the first; None if there is no change.
 
     On the other side the limit is infinite.
@@ -151,7 +151,7 @@ def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Li
 
 
 def advance(
-    state: WatchState, seen: Seen, around: Around, *, looks: int, share: float = 1.0, apart: float = 0.0
+    state: WatchState, seen: AuditResult, around: Around, *, looks: int, share: float = 1.0, apart: float = 0.0
 ) -> WatchState:
     """Return the state after one more audit.
 
@@ -179,7 +179,7 @@ def advance(
     return replace(after, name="alarm", side=side, raised=seen.at, audits=(own,), gathered=gathered)
 
 
-def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -> WatchState:
+def _change_state(after: WatchState, raised: float, seen: AuditResult, *, times: int) -> WatchState:
     return replace(
         after,
         name="changed",
@@ -190,7 +190,7 @@ def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -
         near=math.nan,
         is_near=False,
         levels=(0.0, 0.0),
-        kept=no_evidence(),
+        kept=initial_evidence(),
         audits=(*after.audits, (seen.value, seen.own)),
         stretch=(),
         later=(),
@@ -198,7 +198,7 @@ def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -
     )
 
 
-def _after_change(state: WatchState, after: WatchState, seen: Seen, around: Around, apart: float) -> WatchState:
+def _after_change(state: WatchState, after: WatchState, seen: AuditResult, around: Around, apart: float) -> WatchState:
     stretch = (*state.stretch, (seen.value, seen.own))
     values, variances = zip(*stretch, strict=True)
     count = len(stretch)
@@ -206,13 +206,13 @@ def _after_change(state: WatchState, after: WatchState, seen: Seen, around: Arou
     low, high = around(mean, sum(variances) / count**2, count)
     together, joined = replace(seen, low=low, high=high), (mean, low, high, count)
     # Of ten audits after a repair one excludes 0 by chance: it takes those before it along.
-    if seen.is_apart(state.side) and (count == 1 or together.is_apart(state.side)):
-        return _still_changed(
+    if seen.excludes_baseline(state.side) and (count == 1 or together.excludes_baseline(state.side)):
+        return _continue_change(
             state, replace(after, name="changed", near=math.nan, is_near=False, stretch=()), seen, apart
         )
     half = state.change / 2
-    holds = not (seen.is_apart(state.side) or together.is_apart(state.side))
-    if not (holds and (seen.leaves_out(half, state.side) or together.leaves_out(half, state.side))):
+    holds = not (seen.excludes_baseline(state.side) or together.excludes_baseline(state.side))
+    if not (holds and (seen.excludes_level(half, state.side) or together.excludes_level(half, state.side))):
         return replace(after, stretch=stretch, is_near=False)
     if state.name == "perhaps back" and seen.at - state.near >= apart:
         return WatchState(back=state.near, ended=state.since, joined=joined)
@@ -220,7 +220,7 @@ def _after_change(state: WatchState, after: WatchState, seen: Seen, around: Arou
     return replace(after, name="perhaps back", near=near, is_near=True, joined=joined, stretch=stretch, raised=math.nan)
 
 
-def _still_changed(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:
+def _continue_change(state: WatchState, after: WatchState, seen: AuditResult, apart: float) -> WatchState:
     own, level = (seen.value, seen.own), after.levels[state.side]
     after = replace(after, gathered=(*state.gathered, own) if level > 0 else ())
     further = seen.high < state.change if state.side == 0 else seen.low > state.change

@@ -9,8 +9,16 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, confirms, difference, evidence, mean_interval
-from scoring.inference.watch_state import Around, Seen, WatchState, advance, limits_since
+from scoring.inference.drift import (
+    SAME_BUDGET,
+    Baseline,
+    Difference,
+    confirms_alarm,
+    difference,
+    evidence,
+    mean_interval,
+)
+from scoring.inference.watch_state import Around, AuditResult, WatchState, advance, new_limits
 
 Verdict = Literal["changed", "same", "cannot tell"]
 
@@ -48,7 +56,7 @@ class Judged:
     """
 
     difference: Difference
-    seen: Seen
+    seen: AuditResult
     before: WatchState
     state: WatchState
     together: tuple[float, float, float, int]
@@ -56,17 +64,19 @@ class Judged:
     @property
     def rests_on_several(self) -> bool:
         """True if a change is confirmed although this audit excludes 0 only together with those before it."""
-        return self.state.is_shown and not self.seen.is_apart(self.state.side)
+        return self.state.is_change_visible and not self.seen.excludes_baseline(self.state.side)
 
     @property
     def verdict(self) -> Verdict:
         if self.state.is_changed:
-            return "changed" if self.state.is_shown else "cannot tell"
+            return "changed" if self.state.is_change_visible else "cannot tell"
         return "same" if self.difference.same and self.state.name == "watching" else "cannot tell"
 
     def word(self, matters: float) -> Word:
         """Return the word for this audit. `matters` is the smallest difference that matters."""
-        return audit_word(self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.waits)
+        return audit_word(
+            self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.awaits_confirmation
+        )
 
 
 def audit_word(
@@ -84,7 +94,7 @@ def audit_word(
         return "perhaps back" if state.is_near else "cannot tell"
     if alarm:
         return "alarm"
-    if found.beyond(matters):
+    if found.is_beyond(matters):
         return "fell" if found.value < 0 else "rose"
     return "cannot tell"
 
@@ -100,20 +110,20 @@ def judge(
 ) -> Judged:
     """Judge an audit from its values (see `scoring.inference.drift.evidence`), its time in seconds, and the state."""
     found = difference(baseline, values, matters=rules.matters, level=rules.level, left=left)
-    low, high = found.shown
-    against = limits_since(state, baseline, matters=rules.matters)
+    low, high = found.printed_ends
+    against = new_limits(state, baseline, matters=rules.matters)
     own = evidence(baseline, values, matters=rules.matters, against=against)
     # What confirms also excludes 0, by itself or with the audits that the evidence is from: otherwise the sentence
     # would claim what its interval denies.
     both = pooled_interval(baseline, rules.level)
     together, drop, rise = (found.value, low, high, 1), False, False
     side = int(found.value > 0)
-    if confirms(baseline, values, side, matters=rules.matters, against=against):
+    if confirms_alarm(baseline, values, side, matters=rules.matters, against=against):
         if not (low > 0 if side else high < 0):
-            mean, variance, audits = state.with_one_more(found.value, found.own)
+            mean, variance, audits = state.update_mean(found.value, found.own)
             together = (mean, *both(mean, variance, audits), audits)
         drop, rise = not side and together[2] < 0, bool(side) and together[1] > 0
-    seen = Seen(at, found.value, low, high, found.own, own, (drop, rise))
+    seen = AuditResult(at, found.value, low, high, found.own, own, (drop, rise))
     after = advance(state, seen, both, looks=rules.looks, share=rules.share, apart=rules.apart)
     return Judged(found, seen, state, after, together)
 

@@ -9,12 +9,12 @@ import math
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Declaration, Measure, Parameter, a_number
+from scoring.measure import Declaration, Measure, Parameter, require_number
 from scoring.measures.nugget_recall import recall_figure
 from scoring.measures.relevance import LIMITS
-from scoring.measures.s_measure import of_conversation as s_of
+from scoring.measures.s_measure import conversation_s_measure as s_of
 from scoring.measures.s_measure import s_flat as flat_s
-from scoring.measures.t_measure import of_conversation as t_of
+from scoring.measures.t_measure import conversation_t_measure as t_of
 from scoring.measures.t_measure import t_flat as flat_t
 from scoring.notation import Value
 from topics.errors import InputError
@@ -42,7 +42,7 @@ def f_flat(s_flat: float, t_flat: float, beta: float = 1.0) -> float:
 
 
 def _beta(value: Value) -> float:
-    beta = a_number(value)
+    beta = require_number(value)
     if beta <= 0:
         raise InputError(f"beta cannot be {beta:g}", allowed="a number above 0")
     return beta

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.columns import Conversations
-from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.divergences import DIVERGENCES, distribution_similarity
 from scoring.fairness import divergence_names, similarity_bounds
 from scoring.settings import Settings
 from topics.arrays import Counts, Floats
@@ -50,7 +50,7 @@ def fairness_columns(
     The settings must be `has_equal_turns`.
     """
     slots = _Slots.from_columns(many)
-    shares, sure = many.memberships(attribute.name), ~many.unknown(attribute.name)
+    shares, sure = many.memberships(attribute.name), ~many.has_unknown_group(attribute.name)
     here, count = slots.sum_nuggets(shares), slots.count.astype(np.float64)
     known = here if sure.all() else slots.sum_nuggets(shares, sure)
     if cumulative:
@@ -62,7 +62,7 @@ def fairness_columns(
     rows, which = np.unique(certain[unsure], axis=0, return_inverse=True)
     found = []
     for name in divergence_names(attribute, settings):
-        similar = distr_sim(achieved, attribute.gold, DIVERGENCES[name]) if len(achieved) else np.zeros(0)
+        similar = distribution_similarity(achieved, attribute.gold, DIVERGENCES[name]) if len(achieved) else np.zeros(0)
         value = slots.mean_by_conversation(similar)
         worst = best = value
         if len(unsure):
@@ -108,7 +108,7 @@ class _Slots:
 
     @classmethod
     def from_columns(cls, many: Conversations) -> _Slots:
-        return many.once("turns that count", lambda: cls._build(many))
+        return many.compute_once("turns that count", lambda: cls._build(many))
 
     @classmethod
     def _build(cls, many: Conversations) -> _Slots:

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from scoring.divergences import Divergence, distr_sim
+from scoring.divergences import Divergence, distribution_similarity
 from scoring.measure import Declaration, Parameter
 from scoring.measures.err import decay
 from topics.arrays import Floats
@@ -43,7 +43,7 @@ def list_fairness(
     shares = decay(gains, highest)
     if shares.shape[-1] == 0:
         return np.zeros(shares.shape[:-1])
-    similar = distr_sim(mean_membership(memberships), gold, divergence)
+    similar = distribution_similarity(mean_membership(memberships), gold, divergence)
     value: Floats = (shares * similar).sum(axis=-1)
     return value
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scoring.columns import Column, Conversations
 from scoring.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure, Parameter, a_number, plainly
+from scoring.measure import Declaration, Measure, Parameter, TermContext, read_plain_term, require_number
 from scoring.measures.fairness_columns import FairnessColumns, combine_columns, fairness_columns, has_equal_turns
 from scoring.measures.relevance import LIMITS, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text
@@ -39,8 +39,8 @@ def _parse_divergence(value: Value) -> str:
     return "RNOD" if str(value) == "JSD" else str(value)  # nominal sets have one divergence only
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    found = plainly(declaration, term, asking)
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+    found = read_plain_term(declaration, term, asking)
     name, by = attribute_of(term), term.get("by")
     if not name:
         if str(by) == "JSD":
@@ -102,7 +102,7 @@ class _Family:
                 found.append(many.column(f"{self.where_relevant}{label}", value, worst, best, unknown))
 
         for attribute in many.grounds[0].sets:
-            unknown = np.bincount(many.of[many.unknown(attribute.name)], minlength=len(many))
+            unknown = np.bincount(many.of[many.has_unknown_group(attribute.name)], minlength=len(many))
             made = fairness_columns(many, attribute, settings, cumulative=self.cumulative)
             first[attribute.name] = made[0]
             for place, one in enumerate(made):
@@ -113,7 +113,7 @@ class _Family:
         )
         some = np.zeros(len(many.of), dtype=bool)
         for attribute in many.grounds[0].sets:
-            some |= many.unknown(attribute.name)
+            some |= many.has_unknown_group(attribute.name)
         unknown = np.bincount(many.of[some], minlength=len(many))
         add("", FairnessColumns("", value, worst, best), unknown, rel=True)
         score = relevances(many)
@@ -220,7 +220,7 @@ _fairness = partial(
     ),
     arguments=(0, 1),
     applies=lambda measure, topic: attribute_of(measure.base) in ("", *topic.type.attributes),
-    read=_read,
+    read=_read_term,
 )
 _summary = partial(
     Declaration,
@@ -229,7 +229,7 @@ _summary = partial(
     undefined="as GF",
     n=_TURNS,
     needs=("gold",),
-    parameters=(Parameter("alpha", "weight of R", setting="alpha", value=a_number), *LIMITS),
+    parameters=(Parameter("alpha", "weight of R", setting="alpha", value=require_number), *LIMITS),
 )
 _similarity = partial(Declaration, of="turn", undefined="no row without a relevant nugget", needs=("gold",))
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from scoring.columns import Conversations
 from scoring.figure import Figure
-from scoring.measure import Declaration, Measure, Parameter, a_number
+from scoring.measure import Declaration, Measure, Parameter, require_number
 from scoring.notation import Value
 from scoring.nuggets import Nugget, position_weight
 
@@ -54,12 +54,12 @@ def relevances(many: Conversations) -> npt.NDArray[np.float64]:
             sums[rows] = products[starts[rows][:, None] + np.arange(count)].sum(axis=1)
         return sums / ((many.limit + 1) / 2)
 
-    return many.once(relevance, make)
+    return many.compute_once(relevance, make)
 
 
 def _whole_number(value: Value) -> float:
     """Return a whole number as an int, and a fraction unchanged, so that the settings can refuse it."""
-    number = a_number(value)
+    number = require_number(value)
     return int(number) if number.is_integer() else number
 
 
@@ -74,7 +74,7 @@ LIMITS = (
 )
 
 
-def in_characters(material: Material) -> str:
+def character_note(material: Material) -> str:
     """Return a note with the unit and L for figures that count characters, or "" for figures that count words."""
     return f"in characters, L = {material.patience}" if material.unit == "characters" else ""
 
@@ -86,7 +86,7 @@ def _score_relevance(material: Material, measure: Measure) -> Figure:
         material.once(RELEVANCE, lambda: relevance(material.nuggets, material.patience)),
         len(material.relevant),
         unjudged=material.unjudged,
-        note="; ".join(filter(None, (f"{repeated} repeated" if repeated else "", in_characters(material)))),
+        note="; ".join(filter(None, (f"{repeated} repeated" if repeated else "", character_note(material)))),
     )
 
 
@@ -117,10 +117,10 @@ def _weight_figures(material: Material) -> Iterator[Figure]:
     for nugget in nuggets:
         weight = max(0.0, 1.0 - (nugget.position - 1.0) / patience)  # for few numbers faster than `position_weight`
         unjudged, unknown = int(nugget.unjudged), len(nugget.unknown)
-        yield Figure(name, weight, 1, nugget.turn, nugget, unjudged, unknown, _remark(nugget))
+        yield Figure(name, weight, 1, nugget.turn, nugget, unjudged, unknown, _weight_note(nugget))
 
 
-def _remark(nugget: Nugget) -> str:
+def _weight_note(nugget: Nugget) -> str:
     if nugget.in_text and not nugget.duplicate and nugget.grade is not None:
         return ""
     remarks = (

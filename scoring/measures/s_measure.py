@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from scoring.measure import Declaration
 from scoring.measures.nugget_recall import known_nuggets, recall_figure
-from scoring.measures.relevance import LIMITS, in_characters
+from scoring.measures.relevance import LIMITS, character_note
 from topics.arrays import Floats
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _check_nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floa
     return heavy, long
 
 
-def of_conversation(material: Material) -> float:
+def conversation_s_measure(material: Material) -> float:
     """Return the S-measure of a conversation over the relevant entities of its topic, in words or characters."""
     known = known_nuggets(material)
     return s_measure(known.weights, known.lengths, known.offsets, material.patience)
@@ -99,7 +99,7 @@ S_MEASURE = _of_entities(
     range=(0.0, math.inf),
     has_top=False,
     score=lambda material, measure: recall_figure(
-        material, measure, of_conversation(material), in_characters(material)
+        material, measure, conversation_s_measure(material), character_note(material)
     ),
 )
 S_FLAT = _of_entities(
@@ -109,6 +109,6 @@ S_FLAT = _of_entities(
     source="Sakai, Kato and Song, CIKM 2011",
     example="S-flat(L=600)",
     score=lambda material, measure: recall_figure(
-        material, measure, s_flat(of_conversation(material)), in_characters(material)
+        material, measure, s_flat(conversation_s_measure(material)), character_note(material)
     ),
 )

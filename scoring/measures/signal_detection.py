@@ -32,7 +32,7 @@ import math
 from dataclasses import dataclass
 
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.proportions import wilson
+from scoring.inference.proportions import wilson_ends
 from scoring.statistics.beta import normal_quantile
 
 METHOD = "Wilson, recovered variances"
@@ -105,7 +105,7 @@ def signal_detection(hits: int, signals: int, false_alarms: int, noises: int, *,
 
 def _corrected_z(kept: int, trials: int, level: float) -> tuple[float, float, float]:
     """Return z of the corrected rate and of both ends of Wilson's interval, which are infinite for rates of 0 and 1."""
-    low, high = (float(end) for end in wilson(kept, trials, level))
+    low, high = (float(end) for end in wilson_ends(kept, trials, level))
     return (
         normal_quantile((kept + 0.5) / (trials + 1)),
         normal_quantile(low) if low > 0 else -math.inf,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure, refuse_arguments, refuse_parameters
-from scoring.measures.wan import WEIGHTS, weighted_schema, with_weights, without_scorers
+from scoring.measure import Declaration, Measure, TermContext, refuse_arguments, refuse_parameters
+from scoring.measures.wan import WEIGHTS, drop_scorers, read_weighted_term, weighted_schema
 from scoring.notation import Term
 from scoring.swan.wan import Swan
 
@@ -20,11 +20,11 @@ def conversation_swan(material: Material, measure: Measure) -> Swan:
     return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     refuse_parameters(term, [one.name for one in declaration.parameters])
-    term = without_scorers(term, 0)
+    term = drop_scorers(term, 0)
     refuse_arguments(declaration, term)
-    return with_weights(declaration, term, asking)
+    return read_weighted_term(declaration, term, asking)
 
 
 def _score(material: Material, measure: Measure) -> Figure:
@@ -46,6 +46,6 @@ SWAN = Declaration(
     parameters=(WEIGHTS,),
     legend="mean of criteria",
     score=_score,
-    read=_read,
+    read=_read_term,
     swan=conversation_swan,
 )

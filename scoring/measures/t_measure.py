@@ -40,7 +40,7 @@ def t_flat(value: float) -> float:
     return value if math.isnan(value) else min(1.0, value)
 
 
-def of_conversation(material: Material) -> float:
+def conversation_t_measure(material: Material) -> float:
     """Return the T-measure of a conversation, including user turns, over relevant entities, of length 1 each."""
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
@@ -65,12 +65,12 @@ T_MEASURE = _of_entities(
     formula="relevant entities named / words of the conversation",
     example="T-measure",
     range=(0.0, math.inf),
-    score=lambda material, measure: _text_figure(material, measure, of_conversation(material)),
+    score=lambda material, measure: _text_figure(material, measure, conversation_t_measure(material)),
 )
 T_FLAT = _of_entities(
     name="T-flat",
     sentence="T-measure, capped at 1.",
     formula="T-measure, at most 1",
     example="T-flat",
-    score=lambda material, measure: _text_figure(material, measure, t_flat(of_conversation(material))),
+    score=lambda material, measure: _text_figure(material, measure, t_flat(conversation_t_measure(material))),
 )

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure
-from scoring.measures.relevance import LIMITS, in_characters
+from scoring.measures.relevance import LIMITS, character_note
 from topics.arrays import Floats
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _score(material: Material, measure: Measure) -> Figure:
     earning = [nugget for nugget in material.nuggets if nugget.relevant]
     read_before = [nugget.position - 1 for nugget in earning]
     value = u_measure([nugget.gain for nugget in earning], read_before, material.patience)
-    return Figure(measure.name, value, len(earning), unjudged=material.unjudged, note=in_characters(material))
+    return Figure(measure.name, value, len(earning), unjudged=material.unjudged, note=character_note(material))
 
 
 U_MEASURE = Declaration(

@@ -34,12 +34,12 @@ from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import ended_badly, missing_turns
 from scoring.columns import Answers, Tally, present_means
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions
-from scoring.inference.interval import METHOD, Interval, no_interval, too_few
-from scoring.inference.proportions import FEW, clopper_pearson
+from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions_reason
+from scoring.inference.interval import METHOD, Interval, no_interval, too_few_reason
+from scoring.inference.proportions import FEW, clopper_pearson_ends
 from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import answer_ends, share_ends
-from scoring.measure import Asking, Declaration, Measure, Parameter, plainly
+from scoring.measure import Declaration, Measure, Parameter, TermContext, read_plain_term
 from scoring.notation import Term
 from topics.arrays import Floats
 from topics.errors import InputError
@@ -180,7 +180,7 @@ def add_interval(
     seen = ~(np.isnan(above) | np.isnan(below))
     top, bottom = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
     interval, units = no_interval("no value"), found.units
-    if found.n and unit == "topic" and not design.independent(topics):
+    if found.n and unit == "topic" and not design.has_independent_topics(topics):
         interval, units = _dependent_interval(design, topics, top, bottom, seen, found.value, pooled, level)
     elif found.n and unit == "trial" and design.inflation > 1:
         cells = _ratio_cells(top.T, bottom.T, seen.T, pooled)
@@ -211,29 +211,29 @@ def _dependent_interval(
     level: float,
 ) -> tuple[Interval, int]:
     above, below = _ratio_cells(top, bottom, seen, pooled)
-    if design.these and not design.continued:
+    if design.is_about_these_topics and not design.continued:
         units = int((bottom > 0).sum())
         return these_interval(above, below, level=level, inflation=design.inflation), units
     kept = ~np.isnan(below)
     above, below = np.where(kept, above, 0.0), np.where(kept, below, 0.0)
     of_topics, clusters = no_interval("no value"), 0
-    if not design.these:
+    if not design.is_about_these_topics:
         _, of = design.rows(topics)
         upper, lower = (np.bincount(of, weights=side.sum(axis=1)).astype(np.float64) for side in (above, below))
         clusters = int((lower > 0).sum())
         if clusters == 1 and int((below.sum(axis=1) > 0).sum()) > 1:
-            return no_interval(too_few(1, "cluster")), clusters
+            return no_interval(too_few_reason(1, "cluster")), clusters
         of_topics = _unit_interval(upper, lower, value, float(bottom.sum()), pooled, level, design.unit(topics))
         if not design.continued:
             return of_topics, clusters
     played = seen.any(axis=0)
-    why = too_few_sessions(int(played.sum()))
+    why = too_few_sessions_reason(int(played.sum()))
     if why:
         return no_interval(why), int(played.sum())
     upper, lower = above.sum(axis=0)[played], below.sum(axis=0)[played]
     sessions = int((lower > 0).sum())
     of_sessions = _unit_interval(upper, lower, value, float(bottom.sum()), pooled, level, "session")
-    if design.these:
+    if design.is_about_these_topics:
         return of_sessions, sessions
     return combine_intervals(value, of_topics, of_sessions, bottom=0.0, top=1.0), min(clusters, sessions)
 
@@ -302,7 +302,7 @@ def _drawn_ends(parts: bytes, weights: bytes, level: float, pooled: bool) -> tup
 
 @lru_cache
 def _exact_ends(useful: float, answers: float, level: float) -> tuple[float, float]:
-    low, high = clopper_pearson(useful, answers, level)  # cached: slow, by inversion, and the counts recur
+    low, high = clopper_pearson_ends(useful, answers, level)  # cached: slow, by inversion, and the counts recur
     return float(low), float(high)
 
 
@@ -320,8 +320,8 @@ def _effective_answers(parts: Floats, weights: Floats, value: float, answers: fl
     return min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    found = plainly(declaration, term, asking)
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
+    found = read_plain_term(declaration, term, asking)
     if term.turn is None and term.get("turn") is not None:
         raise InputError(f"{term}: `turn` is not the number of a system turn", allowed="a whole number from 1")
     return found
@@ -370,7 +370,7 @@ USEFUL = _of_labels(
     example="%useful S1",
     n="answers",
     parameters=(Parameter("turn", "number of a system turn, written S1; without it, one row per turn"),),
-    read=_read,
+    read=_read_term,
     tallies=_tally_turns,
 )
 MEAN_USEFUL = _of_labels(

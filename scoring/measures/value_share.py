@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure, refuse_arguments, refuse_parameters
+from scoring.measure import Declaration, Measure, TermContext, refuse_arguments, refuse_parameters
 from scoring.measures.wan import criterion_of
 from scoring.notation import Term, number_text
 from topics.errors import InputError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 
-def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     refuse_parameters(term, ())
     refuse_arguments(declaration, term)
     inside, schema = term.arguments[0], asking.schema
@@ -70,7 +70,7 @@ SHARE = Declaration(
     arguments=(1, 2),
     legend="share of a value",
     score=_score,
-    read=_read,
+    read=_read_term,
     criterion=criterion_of,
     of_values=True,
 )

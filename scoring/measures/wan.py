@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure, Parameter, refuse_arguments, refuse_parameters
+from scoring.measure import Declaration, Measure, Parameter, TermContext, refuse_arguments, refuse_parameters
 from scoring.notation import Term, number_text, parse
 from scoring.swan.schema import PLACELESS, Schema
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED
@@ -36,14 +36,14 @@ def weighted_schema(schema: Schema, term: Term) -> Schema:
     return replace(schema, criteria=tuple(criteria))
 
 
-def with_weights(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+def read_weighted_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
     """Return the measure with its weighting in canonical form. Raises InputError for an invalid weighting."""
     if term.get("weights") is not None:
         term = Term(term.name, term.arguments, (("weights", parse(str(_weighting(term)))),))
     return (Measure(term, term, asking.settings, declaration),)
 
 
-def without_scorers(term: Term, own: int) -> Term:
+def drop_scorers(term: Term, own: int) -> Term:
     """Return the term without the scorers that tables print after its `own` arguments and that users need not write."""
     if all(str(value) in (*SCORERS.values(), CORRECTED, UNCHECKED) for value in term.arguments[own:]):
         return Term(term.name, term.arguments[:own], term.parameters)
@@ -58,10 +58,10 @@ def _weighting(term: Term) -> Weighting:
         raise InputError(f"{term}: {fault}") from None
 
 
-def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool = False) -> tuple[Measure, ...]:
+def read_wan(declaration: Declaration, term: Term, asking: TermContext, *, sets: bool = False) -> tuple[Measure, ...]:
     """Return the measure that a term names, also for a criterion of sets if `sets`. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
-    term, schema = without_scorers(term, 1), asking.schema
+    term, schema = drop_scorers(term, 1), asking.schema
     refuse_arguments(declaration, term)
     inside = term.arguments[0]
     name = number_text(inside) if isinstance(inside, float) else str(inside)
@@ -80,7 +80,7 @@ def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool
         own = criterion.name.replace(" ", "_")
         raise InputError(f"{term}: {own} has values, not scores", advice=f"write share_of({own})")
     term = Term(term.name, (Term(criterion.name.replace(" ", "_")),), term.parameters)
-    return with_weights(declaration, term, asking)
+    return read_weighted_term(declaration, term, asking)
 
 
 def _score(material: Material, measure: Measure) -> Figure:
@@ -90,7 +90,7 @@ def _score(material: Material, measure: Measure) -> Figure:
         return Figure(measure.name, math.nan, 0, note="scored once for all conversations of a topic")
     one = assessment.wans(schema)[criterion]
     by = ", ".join(map(str, assessment.sources[criterion]))
-    note = f"scored by {by}" if by else "; ".join(("it was not scored", *schema[criterion].silences))
+    note = f"scored by {by}" if by else "; ".join(("it was not scored", *schema[criterion].reasons_without_score))
     return Figure(measure.name, one.value, one.n, note=note)
 
 

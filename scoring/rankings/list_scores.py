@@ -14,7 +14,7 @@ import numpy as np
 
 from scoring.divergences import DIVERGENCES
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
+from scoring.inference.interval import FEWEST, Interval, no_interval, too_few_reason
 from scoring.measures.err import ERR, err
 from scoring.measures.gfr import LIST_FAIRNESS, LIST_SUMMARY, gfr, list_fairness
 from scoring.measures.irbu import IRBU, PERSISTENCE, irbu
@@ -336,7 +336,7 @@ def _notes(runs: Sequence[Run], qrels: Qrels, groups: Sequence[DocumentGroups]) 
                 "the rank column decides."
             )
     if len(qrels.grades) < FEWEST:
-        notes.append(f"No mean has an interval: {too_few(len(qrels.grades))}.")
+        notes.append(f"No mean has an interval: {too_few_reason(len(qrels.grades))}.")
     if groups:
         notes.append(
             "GF and GFR of ranked lists use all documents, and those of conversations (GFRC) only relevant "

@@ -224,7 +224,7 @@ Fit = Callable[[Sequence[Dialogue]], Predictor | Bits]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutBits:
     """Figures of one model on held-out dialogues.
 
     `bits` is the mean over decisions of -log2 of the probability of the actual outcome, inf if the model gave it 0.
@@ -254,7 +254,7 @@ def decision_bits(model: Predictor, decision: Decision) -> float:
     return -math.log2(chance) if chance > 0 else math.inf
 
 
-def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def assign_folds(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Deal whole users into folds and return each dialogue's fold, from 0.
 
     Raises ValueError for fewer than two folds, or fewer users than folds.
@@ -266,7 +266,7 @@ def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator
     return np.array([dealt[one.unit] for one in dialogues], dtype=np.int64)
 
 
-def held_out(
+def held_out_bits(
     dialogues: Sequence[Dialogue],
     models: Mapping[str, Fit],
     rng: np.random.Generator,
@@ -274,7 +274,7 @@ def held_out(
     folds: int = 10,
     level: float = 0.95,
     replications: int = 2000,
-) -> dict[str, HeldOut]:
+) -> dict[str, HeldOutBits]:
     """Measure how well each model predicts decisions of users on whose dialogues it was not fitted.
 
     Whole users are dealt into folds (a person with all their dialogues, else the dialogue). A model is fitted on all
@@ -283,7 +283,7 @@ def held_out(
     """
     units = sorted({one.unit for one in dialogues})
     place = {unit: i for i, unit in enumerate(units)}
-    fold = folds_of(dialogues, min(folds, len(units)), rng)
+    fold = assign_folds(dialogues, min(folds, len(units)), rng)
     bits = np.zeros((len(models), len(units)))
     decisions = np.zeros(len(units))
     for dialogue in dialogues:
@@ -304,7 +304,7 @@ def held_out(
                 )
     drawn = rng.multinomial(len(units), [1 / len(units)] * len(units), size=replications).astype(np.float64)
     total = drawn @ decisions
-    found: dict[str, HeldOut] = {}
+    found: dict[str, HeldOutBits] = {}
     for row, name in enumerate(models):
         mean = float(bits[row].sum() / decisions.sum())
         low = high = math.nan
@@ -312,5 +312,5 @@ def held_out(
         if row and np.isfinite(gains).all():
             low, high = np.quantile((drawn @ gains) / total, [(1 - level) / 2, (1 + level) / 2])
         gain = float(gains.sum() / decisions.sum())
-        found[name] = HeldOut(mean, 2.0**mean, gain, float(low), float(high), int(decisions.sum()), len(units))
+        found[name] = HeldOutBits(mean, 2.0**mean, gain, float(low), float(high), int(decisions.sum()), len(units))
     return found

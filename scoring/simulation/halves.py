@@ -45,7 +45,7 @@ class Spread:
     n: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
+    def from_values(cls, values: Sequence[float]) -> Spread:
         known = np.array([value for value in values if not math.isnan(value)])
         if not known.size:
             return cls(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
@@ -54,7 +54,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class NoiseFloor:
     """The noise floor of a distance.
 
     `floor` is the distance between two groups of real dialogues, and `matched` that between one of them and as many
@@ -78,9 +78,9 @@ class Floor:
         return "within" if self.matched.median <= self.floor.high else "beyond"
 
 
-def unmeasured_floor(floor: Floor) -> Floor:
+def unmeasured_floor(floor: NoiseFloor) -> NoiseFloor:
     """Return a copy of the floor for a measure without any value in these groups."""
-    return Floor(Spread.of(()), Spread.of(()), floor.size, floor.users)
+    return NoiseFloor(Spread.from_values(()), Spread.from_values(()), floor.size, floor.users)
 
 
 def random_halves(
@@ -121,7 +121,7 @@ def noise_floor(
     *,
     splits: int = 200,
     views: Mapping[str, View] | None = None,
-) -> dict[str, Floor]:
+) -> dict[str, NoiseFloor]:
     """Return the floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
     Measures in `views` use only a part of each dialogue: their view cuts the three groups of a split to the part that
@@ -149,7 +149,10 @@ def noise_floor(
             floors[name].append(distance(half, other))
             matched[name].append(distance(half, drawn))
     middle, fewest = int(np.median(sizes)), int(np.median(users))
-    return {name: Floor(Spread.of(floors[name]), Spread.of(matched[name]), middle, fewest) for name in distances}
+    return {
+        name: NoiseFloor(Spread.from_values(floors[name]), Spread.from_values(matched[name]), middle, fewest)
+        for name in distances
+    }
 
 
 def _by_unit(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:

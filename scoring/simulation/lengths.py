@@ -37,7 +37,7 @@ class Survival:
     level: float
 
     @property
-    def known(self) -> int:
+    def last_known_turn(self) -> int:
         """The last t for which S(t) is known."""
         return int(np.flatnonzero(~np.isnan(self.share))[-1])
 
@@ -102,7 +102,7 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
     horizon = _horizon(curves)
     first, second = np.zeros((2, horizon + 1))  # a curve that is at 0 stays there
     for padded, curve in zip((first, second), curves, strict=True):
-        share = curve.share[: curve.known + 1][: horizon + 1]
+        share = curve.share[: curve.last_known_turn + 1][: horizon + 1]
         padded[: len(share)] = share
     beyond = float(max(first[-1], second[-1]))
     if not horizon:
@@ -111,7 +111,7 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
     return LengthGap(float(apart.max()), float(apart.sum()), horizon, beyond)
 
 
-def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
+def cut_at_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
     """Cut every dialogue one turn after the last t for which all curves are known, to compare groups fairly.
 
     At a horizon of 0, one turn of each dialogue remains. No group may be empty.
@@ -125,5 +125,5 @@ def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
 
 def _horizon(curves: Sequence[Survival]) -> int:
     """Return the last t for which all curves are known. A curve that has reached 0 is known for all later t."""
-    known = [curve.known for curve in curves if curve.share[curve.known] > 0]
-    return min(known) if known else max(curve.known for curve in curves)
+    known = [curve.last_known_turn for curve in curves if curve.share[curve.last_known_turn] > 0]
+    return min(known) if known else max(curve.last_known_turn for curve in curves)

@@ -20,12 +20,12 @@ import numpy.typing as npt
 from recordings.acts.dialogue import Dialogue
 from scoring.divergences import jsd
 from scoring.simulation import act_model
-from scoring.simulation.act_model import Context, Fit, HeldOut, Predictor, Smoothing, UniformModel, held_out
-from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, unmeasured_floor
-from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
+from scoring.simulation.act_model import Context, Fit, HeldOutBits, Predictor, Smoothing, UniformModel, held_out_bits
+from scoring.simulation.halves import FEWEST, Distance, NoiseFloor, View, noise_floor, unmeasured_floor
+from scoring.simulation.lengths import LengthGap, Survival, cut_at_horizon, length_gap, survival
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingAgreement, RankingFloor, ranking_agreement, ranking_floor
-from scoring.simulation.wordings import Wordings, compare_wordings
+from scoring.simulation.wordings import WordingComparison, compare_wordings
 from topics.arrays import Floats
 from topics.errors import InputError
 from topics.identity import derived_seed
@@ -55,7 +55,7 @@ _DISJOINT = "no act in common"
 _OF_ACTS = ("JSD(acts)", "JSD(transitions)")
 _OF_LENGTHS = ("KS(length)", "W1(length)")
 
-_VIEWS: Mapping[str, View] = {"KS(length)": to_horizon, "W1(length)": to_horizon}
+_VIEWS: Mapping[str, View] = {"KS(length)": cut_at_horizon, "W1(length)": cut_at_horizon}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class ScoreGap:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredDistance:
     """One distance.
 
     `value` is the distance between all real and all simulated dialogues, NaN if nothing can be compared. `floor` is the
@@ -84,7 +84,7 @@ class Measured:
     """
 
     value: float
-    floor: Floor
+    floor: NoiseFloor
     p: float = math.nan
     said: str = ""
 
@@ -112,16 +112,16 @@ class Realism:
 
     real: Sequence[Dialogue]
     simulated: Sequence[Dialogue]
-    behaviour: Mapping[str, Measured]
+    behaviour: Mapping[str, MeasuredDistance]
     lengths: LengthGap
     survivals: tuple[Survival, Survival]
-    foresight: Mapping[str, HeldOut]
+    foresight: Mapping[str, HeldOutBits]
     scores: ScoreGap | None
-    score_floor: Floor | None
+    score_floor: NoiseFloor | None
     ranking: RankingAgreement
     together: float = math.nan
     ranking_floor: RankingFloor | None = None
-    wordings: Wordings | None = None
+    wordings: WordingComparison | None = None
 
     @property
     def verdict(self) -> str:
@@ -191,14 +191,14 @@ def realism(
     gap = length_gap(real, simulated)
     tested = behaviour_test(real, simulated, _rng(seed, "relabelled users"), order=order, draws=replications)
     behaviour = {
-        name: Measured(distance(real, simulated), floors[name], p)
+        name: MeasuredDistance(distance(real, simulated), floors[name], p)
         for (name, distance), p in zip(measures.items(), tested.p, strict=True)
     }
     if not set(act_model.acts_in(real)) & set(act_model.acts_in(simulated)):
         behaviour |= {name: replace(behaviour[name], said=_DISJOINT) for name in _OF_ACTS}
     # If nobody was seen to leave, both curves never fall and are alike, which says nothing.
     if gap.beyond == 1 and gap.ks == 0:
-        behaviour |= {name: Measured(math.nan, unmeasured_floor(floors[name])) for name in _OF_LENGTHS}
+        behaviour |= {name: MeasuredDistance(math.nan, unmeasured_floor(floors[name])) for name in _OF_LENGTHS}
     acts = act_model.acts_in([*real, *simulated])
     theirs = act_model.fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
     models: dict[str, Fit] = {
@@ -213,7 +213,7 @@ def realism(
         behaviour,
         gap,
         (survival(real, level=level), survival(simulated, level=level)),
-        held_out(
+        held_out_bits(
             real,
             models,
             _rng(seed, "folds"),
@@ -242,7 +242,7 @@ def _rng(seed: int, purpose: str) -> np.random.Generator:
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
     """Return the Jensen-Shannon divergence of all acts, in bits, in [0, 1]: NaN without turns, 0 for a single act."""
     sides = [Counter(turn.act for one in side for turn in one.turns) for side in (real, simulated)]
-    return _rows_apart(*sides)
+    return _row_distance(*sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def transition_divergence(
         if not first or not second:
             alone, value = alone + weight, value + weight
         else:
-            value += weight * _rows_apart(first, second)
+            value += weight * _row_distance(first, second)
     return TransitionDivergence(min(value, 1.0), len(names), min(alone, 1.0))
 
 
@@ -317,7 +317,7 @@ def _rows(dialogues: Sequence[Dialogue], order: int, given: bool) -> dict[Contex
     return found
 
 
-def _rows_apart(first: Counter[str], second: Counter[str]) -> float:
+def _row_distance(first: Counter[str], second: Counter[str]) -> float:
     if not first or not second:
         return math.nan
     names = ["", *sorted(first.keys() | second.keys())]  # one that is never there: jsd wants two groups

@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 
 from recordings.acts.dialogue import Dialogue
-from scoring.inference.relabelled import Relabelled, relabel
+from scoring.inference.relabelled import RelabellingTest, compare_with_relabelled
 from scoring.simulation.act_model import contexts, decisions_of
-from scoring.simulation.lengths import to_horizon
+from scoring.simulation.lengths import cut_at_horizon
 from topics.arrays import Floats
 
 Name = TypeVar("Name", bound=Hashable)
@@ -28,10 +28,10 @@ _SCORES = 64  # different scores that are told apart within a system; more are p
 
 def behaviour_test(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, order: int, draws: int
-) -> Relabelled:
+) -> RelabellingTest:
     """Test acts, transitions, and the KS and W1 distances of lengths, in this order."""
     # Lengths are compared over the turns that both sides cover, and this range must not change from deal to deal.
-    cut = to_horizon([real, simulated])
+    cut = cut_at_horizon([real, simulated])
     sides = [by_user(side) for side in (real, simulated)]
     short = [by_user(side) for side in cut]
     acts = _places(turn.act for side in (real, simulated) for one in side for turn in one.turns)
@@ -76,23 +76,23 @@ def behaviour_test(
         )
 
     first, second = (np.array([sums(side[unit], kept[unit]) for unit in side]) for side, kept in zip(sides, short))
-    return relabel(first, second, statistic, rng, strata=strata_of(*sides), draws=draws)
+    return compare_with_relabelled(first, second, statistic, rng, strata=common_strata(*sides), draws=draws)
 
 
 def scores_test(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, draws: int
-) -> Relabelled:
+) -> RelabellingTest:
     """Test whether scores differ within common systems, by the Cramér-von Mises statistic summed over systems."""
     common = {one.system for one in real} & {one.system for one in simulated}
     kept = [[one for one in side if one.system in common and not math.isnan(one.score)] for side in (real, simulated)]
     if not all(kept):
-        return Relabelled((math.nan,), math.nan, (0, 0), draws)
+        return RelabellingTest((math.nan,), math.nan, (0, 0), draws)
     systems = sorted(common)
     steps = {name: _steps([one.score for side in kept for one in side if one.system == name]) for name in systems}
     starts = dict(zip(systems, np.cumsum([0, *(len(steps[name]) for name in systems)])))
     width = sum(len(one) for one in steps.values())
     sides = [by_user(side) for side in kept]
-    if strata_of(*sides) is None:
+    if common_strata(*sides) is None:
         # Nobody on one side talked to the same systems as somebody on the other: each user counts once per system.
         sides = [by_user(side, apart=True) for side in kept]
 
@@ -114,7 +114,7 @@ def scores_test(
         return total[:, None]
 
     first, second = (np.array([sums(held) for held in side.values()]) for side in sides)
-    return relabel(first, second, statistic, rng, strata=strata_of(*sides), draws=draws)
+    return compare_with_relabelled(first, second, statistic, rng, strata=common_strata(*sides), draws=draws)
 
 
 def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, list[Dialogue]]:
@@ -125,7 +125,7 @@ def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, 
     return found
 
 
-def strata_of(
+def common_strata(
     first: dict[str, list[Dialogue]], second: dict[str, list[Dialogue]]
 ) -> tuple[list[str], list[str]] | None:
     """Return the strata within which users are dealt; None if no stratum has users of both sides.

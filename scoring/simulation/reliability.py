@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
-from scoring.inference.relabelled import relabel
+from scoring.inference.relabelled import compare_with_relabelled
 from scoring.simulation.halves import Spread
-from scoring.simulation.relabelled_users import by_user, strata_of
+from scoring.simulation.relabelled_users import by_user, common_strata
 from topics.arrays import Floats
 
 _SAME = "nearly every draw gives the same order, so that its ends would be one point"
@@ -219,9 +219,9 @@ def ranking_floor(
     if len(systems) < 2:
         return None
     sides = [by_user([one for one in side if one.system in systems]) for side in scored]
-    if strata_of(*sides) is None:
+    if common_strata(*sides) is None:
         sides = [by_user([one for one in side if one.system in systems], apart=True) for side in scored]
-    strata = strata_of(*sides)
+    strata = common_strata(*sides)
     place = {name: column for column, name in enumerate(systems)}
     both = []
     for side in sides:  # (users, 2 · systems) sums of scores, then numbers of dialogues
@@ -249,12 +249,12 @@ def ranking_floor(
         mean = float(_means(sums.sum(axis=0)[None]).mean())
         scores, counts = sums[:, : len(systems)], sums[:, len(systems) :]
         centred.append(np.concatenate([scores - mean * counts, counts], axis=1))
-    p = relabel(centred[0], centred[1], _interaction, rng, strata=strata, draws=draws).p[0]
+    p = compare_with_relabelled(centred[0], centred[1], _interaction, rng, strata=strata, draws=draws).p[0]
     people = int((first[:, len(systems) :] > 0).sum(axis=0).min()) // 2
-    spread = Spread.of(floor.tolist())
+    spread = Spread.from_values(floor.tolist())
     agree = people >= _FEWEST and spread.n > 0 and spread.low > 0
     needed = None if agree else _people_needed(first, len(systems), rng)
-    return RankingFloor(spread, Spread.of(matched.tolist()), people, p, needed)
+    return RankingFloor(spread, Spread.from_values(matched.tolist()), people, p, needed)
 
 
 def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tuple[Floats, Floats]:

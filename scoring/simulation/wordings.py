@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
-from scoring.inference.relabelled import relabel
+from scoring.inference.relabelled import compare_with_relabelled
 from scoring.simulation.halves import FEWEST
-from scoring.simulation.relabelled_users import by_user, divergence, strata_of
+from scoring.simulation.relabelled_users import by_user, common_strata, divergence
 from topics.arrays import Floats
 from topics.languages import language_of
 
@@ -72,7 +72,7 @@ _ALPHA = 0.05  # of the test over all four figures together
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
+class WordingMeasure:
     """One measure, with its mean on each side (NaN for a distribution), the distance `value`, and its own p.
 
     `low` and `high` are the middle 95% of the difference between halves of the real users.
@@ -87,10 +87,10 @@ class Worded:
 
 
 @dataclass(frozen=True, slots=True)
-class Wordings:
+class WordingComparison:
     """The measures by name, the p of all of them `together`, and numbers of turns and users with words on each side."""
 
-    measures: Mapping[str, Worded]
+    measures: Mapping[str, WordingMeasure]
     together: float
     turns: tuple[int, int]
     users: tuple[int, int]
@@ -110,15 +110,15 @@ def compare_wordings(
     *,
     splits: int = 200,
     draws: int = 999,
-) -> Wordings | None:
+) -> WordingComparison | None:
     """Compare the words of both sides; None without turns with words, or with fewer than two real users."""
     spoken = [[one for one in side if any(turn.said for turn in one.turns)] for side in (real, simulated)]
     sides = [by_user(side) for side in spoken]
     if len(sides[0]) < 2 or not sides[1]:
         return None
-    table = _Table.of([one for side in spoken for one in side])
+    table = _Table.from_dialogues([one for side in spoken for one in side])
     first, second = (np.array([table.sums(held) for held in side.values()]) for side in sides)
-    seen = relabel(first, second, table.distances, rng, strata=strata_of(*sides), draws=draws)
+    seen = compare_with_relabelled(first, second, table.distances, rng, strata=common_strata(*sides), draws=draws)
     halves = np.zeros((splits, len(first)))
     for row in halves:
         row[rng.permutation(len(first))[: len(first) // 2]] = 1
@@ -131,9 +131,11 @@ def compare_wordings(
         known = floors[:, place][~np.isnan(floors[:, place])]
         low, high = np.quantile(known, [0.025, 0.975]) if known.size else (math.nan, math.nan)
         real_mean, simulated_mean = (side.get(name, math.nan) for side in means)
-        measures[name] = Worded(real_mean, simulated_mean, float(values[place]), float(low), float(high), seen.p[place])
+        measures[name] = WordingMeasure(
+            real_mean, simulated_mean, float(values[place]), float(low), float(high), seen.p[place]
+        )
     turns = [sum(bool(turn.said) for one in side for turn in one.turns) for side in spoken]
-    return Wordings(measures, seen.together, (turns[0], turns[1]), (len(sides[0]), len(sides[1])))
+    return WordingComparison(measures, seen.together, (turns[0], turns[1]), (len(sides[0]), len(sides[1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +145,12 @@ class _Table:
     told: Mapping[str, str]
 
     @classmethod
-    def of(cls, dialogues: Sequence[Dialogue]) -> _Table:
+    def from_dialogues(cls, dialogues: Sequence[Dialogue]) -> _Table:
         texts = {turn.said for one in dialogues for turn in one.turns if turn.said}
         told = {text: language_of(text) for text in texts}
         languages = {name: place for place, name in enumerate(sorted(set(told.values()) - {_UNDETECTED}))}
         counted = Counter(word for one in dialogues for turn in one.turns for word in _words(turn.said or ""))
-        return cls(_find_slips(counted), languages, told)
+        return cls(_find_typing_errors(counted), languages, told)
 
     @property
     def _ends(self) -> npt.NDArray[np.int64]:
@@ -222,7 +224,7 @@ def _word_bucket(word: str) -> int:
     return value % _BUCKETS
 
 
-def _find_slips(counted: Mapping[str, int]) -> frozenset[str]:
+def _find_typing_errors(counted: Mapping[str, int]) -> frozenset[str]:
     """Find words seen once that become a frequent word by removing, adding, replacing or swapping one character."""
     frequent = [word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST]
     by_length: dict[int, list[str]] = {}

@@ -84,17 +84,17 @@ def _signs(units: int) -> Floats:
     return np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=units - 1)])
 
 
-def least_p(units: int) -> float:
+def smallest_p(units: int) -> float:
     """Return the smallest p possible with this number of units; NaN for fewer than two."""
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
 
 
 def fewest_units(alpha: float) -> float:
     """Return the number of units that allow a p of at most `alpha`; infinite if the sampled exchanges are too few."""
-    return next((float(units) for units in range(2, 64) if least_p(units) <= alpha + _SAME), math.inf)
+    return next((float(units) for units in range(2, 64) if smallest_p(units) <= alpha + _SAME), math.inf)
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm_correction(p: Sequence[float]) -> list[float]:
     """Return p values adjusted for several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70).
 
     If comparisons with an adjusted p of at most alpha are rejected, the probability of any false rejection is at most
@@ -108,7 +108,7 @@ def holm(p: Sequence[float]) -> list[float]:
     return found
 
 
-def false_discovery(p: Sequence[float]) -> list[float]:
+def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     """Return q values of Benjamini and Yekutieli (Ann. Statist. 29 (2001), 1165-1188), in the order of `p`.
 
     If tests with values up to q are rejected, the expected share of false rejections is at most q, whatever the

@@ -80,10 +80,10 @@ def compare_within(
     low, high = np.maximum(0, a + m - n), np.minimum(a, m)
     sizes = high - low + 1
     if float((np.cumsum(sizes) * sizes).sum()) <= most:
-        chances = _exact(k, a, m, n, low, high)
+        chances = _test_exactly(k, a, m, n, low, high)
         method = "exact conditional"
     else:
-        chances = _approximate(k, a, m, n)
+        chances = _test_approximately(k, a, m, n)
         method = "Mantel-Haenszel, normal"
     return StratifiedTest(*chances, difference, odds_ratio, int(n.sum()), len(k), method)
 
@@ -103,7 +103,9 @@ def _estimates(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float
     return difference, math.inf if above > 0 else math.nan
 
 
-def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts) -> tuple[float, float, float, float]:
+def _test_exactly(
+    k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts
+) -> tuple[float, float, float, float]:
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, int(n.max()) + 1)))))
 
     def choose(total: int, some: Counts) -> Floats:
@@ -126,7 +128,7 @@ def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts
     return min(p, 1.0), min(more, 1.0), min(fewer, 1.0), middle
 
 
-def _approximate(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float, float, float]:
+def _test_approximately(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float, float, float]:
     exposed, marked, cases = (part.astype(np.float64) for part in (a, m, n))  # products of counts leave int64
     expected = float((exposed * marked / cases).sum())
     free = exposed * (cases - exposed) / cases * marked * (cases - marked) / cases
@@ -146,9 +148,9 @@ def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
     if min(both, first, second, neither) < 0:
         raise ValueError(f"counts cannot be negative: {(both, first, second, neither)}")
     row, column, whole = both + first, both + second, both + first + second + neither
-    tail = (_ways(row, k) + _ways(whole - row, column - k) for k in range(both, min(row, column) + 1))
-    return min(1.0, sum(math.exp(ways - _ways(whole, column)) for ways in tail))
+    tail = (_count_ways(row, k) + _count_ways(whole - row, column - k) for k in range(both, min(row, column) + 1))
+    return min(1.0, sum(math.exp(ways - _count_ways(whole, column)) for ways in tail))
 
 
-def _ways(n: int, k: int) -> float:
+def _count_ways(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

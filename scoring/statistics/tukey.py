@@ -51,7 +51,7 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
             found[one, other] = found[other, one] = _share(ranges, abs(means[one] - means[other]))
         return found
     sets = [chosen for size in range(2, systems + 1) for chosen in combinations(range(systems), size)]
-    alone = {chosen: _alike_p(table[:, chosen], rng, draws) for chosen in sets}
+    alone = {chosen: _range_p(table[:, chosen], rng, draws) for chosen in sets}
     for one, other in combinations(range(systems), 2):
         found[one, other] = found[other, one] = max(
             _joint_p(blocks, alone)
@@ -61,7 +61,7 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
     return found
 
 
-def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
+def _range_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
     if table.shape[1] == 2:
         return exchange_p(table[:, 0] - table[:, 1], rng)
     means = table.mean(axis=0)
@@ -108,7 +108,7 @@ def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats
     return found
 
 
-def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ...]:
+def undistinguished_sets(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ...]:
     """Return the largest sets of systems in which no two differ by `tukey_p`; NaN counts as no difference."""
     apart = np.asarray(p) <= alpha
     systems = len(apart)
@@ -125,7 +125,7 @@ def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ..
     return tuple(sorted(tuple(sorted(own)) for own in found if own))
 
 
-def letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
+def group_letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
     """Return the letters of each system, from `a` for the first in `order`. Systems that share none differ."""
     place = {system: rank for rank, system in enumerate(order)}
     ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))

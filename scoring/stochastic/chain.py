@@ -61,7 +61,7 @@ class Transition:
     share: Share
 
 
-def codes(rows: Iterable[Sequence[str]]) -> Labels:
+def label_codes(rows: Iterable[Sequence[str]]) -> Labels:
     """Return the (conversations, turns) label codes of rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`.
 
     Rows have equal lengths. Raises ValueError for labels other than those of `scoring.measures.usefulness.labels`.
@@ -109,7 +109,7 @@ def chain(
         above, below = np.zeros(grid.shape[:2]), np.zeros(grid.shape[:2])
         for at in counted:
             here = grid[:, :, at - 1]
-            known = _left(grid, at, source) & np.isin(here, _AMONG[target])
+            known = _has_left(grid, at, source) & np.isin(here, _AMONG[target])
             below += known
             above += known & (here == _CODES[target])
         above[~played] = below[~played] = np.nan
@@ -130,14 +130,14 @@ def chain(
     return tuple(found)
 
 
-def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]:
+def count_transitions(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]:
     """Count how often each of `TRANSITIONS` was taken, as (topics, turns, 9), by the turn that it leads to."""
     grid = _grid(labels, topics)
     counts = np.zeros((len(topics), grid.shape[2], len(TRANSITIONS)), dtype=np.int64)
     for at in range(1, grid.shape[2] + 1):
         for place, (source, target) in enumerate(TRANSITIONS):
             if (at == 1) == (source == "start"):
-                taken = _left(grid, at, source) & (grid[:, :, at - 1] == _CODES[target])
+                taken = _has_left(grid, at, source) & (grid[:, :, at - 1] == _CODES[target])
                 counts[:, at - 1, place] = taken.sum(axis=1)
     return counts
 
@@ -151,7 +151,7 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
     return grid.astype(np.int8, copy=False)
 
 
-def _left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
+def _has_left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
     if step == 1:
         return np.asarray(grid[:, :, 0] != ABSENT)
     return np.asarray(grid[:, :, step - 2] == _CODES[source])

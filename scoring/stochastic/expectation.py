@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scoring.divergences import Divergence, distr_sim
+from scoring.divergences import Divergence, distribution_similarity
 from scoring.stochastic.paths import weights_of
 from topics.arrays import Floats
 
@@ -136,7 +136,7 @@ def fairness(
     share = weights_of(weights, paths)
     if not paths:
         return FairnessReadings(math.nan, math.nan, math.nan, (math.nan,) * len(target), math.nan, 0, 0)
-    similar = distr_sim(rows, target, divergence) if len(where) else np.empty(0)
+    similar = distribution_similarity(rows, target, divergence) if len(where) else np.empty(0)
     below = np.bincount(where, weights=heavy, minlength=paths)
     each = np.divide(
         np.bincount(where, weights=heavy * similar, minlength=paths), below, out=np.zeros(paths), where=below > 0
@@ -149,7 +149,7 @@ def fairness(
     if nugget_mass.sum() > 0:
         together = (nugget_mass[:, None] * rows).sum(axis=0) / nugget_mass.sum()
         together = together / together.sum()
-        overall = float(distr_sim(together, target, divergence))
+        overall = float(distribution_similarity(together, target, divergence))
     else:
         together, overall = np.full(len(target), math.nan), math.nan
     expected = float((share * each).sum())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval
-from scoring.inference.proportions import clopper_pearson, highest_rate_after_none
+from scoring.inference.proportions import clopper_pearson_ends, highest_rate_without_events
 from scoring.measures.usefulness import Share, share
 from topics.counting import pluralize
 
@@ -41,7 +41,7 @@ class Rate:
         """The interval's note, with a remark if the event happened never or always."""
         if self.share.value not in (0, 1):
             return self.share.interval.note
-        if not self.share.interval.printed:
+        if not self.share.interval.is_defined:
             return self.share.interval.note
         of = f"; the interval is that of {pluralize(self.units, self.unit)}" if self.unit else ""
         said = f"{'always' if self.share.value else 'never'} seen{of}"
@@ -98,11 +98,11 @@ def rate_of(
     found = replace(found, worst=found.best, best=found.worst)
     # With dependent sessions, or trials alike in time, the units are not independent answers.
     one = len(topics) == 1
-    exactly = design.inflation == 1 and (one or not design.continued) and found.interval.printed
+    exactly = design.inflation == 1 and (one or not design.continued) and found.interval.is_defined
     if found.value in (0, 1) and exactly:
-        low, high = clopper_pearson(found.value * found.units, found.units, level)
+        low, high = clopper_pearson_ends(found.value * found.units, found.units, level)
         exact = Interval(float(low), float(high), "Clopper-Pearson, exact", "nothing")
         found = replace(found, interval=exact)
-    highest = highest_rate_after_none(found.units, level) if exactly and found.value == 0 else math.nan
+    highest = highest_rate_without_events(found.units, level) if exactly and found.value == 0 else math.nan
     unit = "trial" if one else design.unit(topics)
     return Rate(found, highest, found.units, unit if exactly else "")

@@ -1,8 +1,8 @@
 """Permutation tests of the differences between two systems, at each node of a tree and over whole conversations.
 
-    whole_p     do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The test is
-                exact for all trees, and the mean divergence of the draws is the divergence by chance alone
-    node_p      do the sides differ at this node, given that they came here? The ways in which conversations went on
+    whole_tree_test  do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The
+                test is exact for all trees, and the mean divergence of the draws is the divergence by chance alone
+    node_tests  do the sides differ at this node, given that they came here? The ways in which conversations went on
                 from the node are dealt anew to the sides within each topic
 
 A node's statistic is the largest |z| of its ways to go on, z of Cochran, Mantel and Haenszel over topics as strata:
@@ -86,7 +86,7 @@ class WholeTest:
     by_chance: float
 
 
-def node_p(
+def node_tests(
     both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, level: float = 0.05, enumerated: int = ENUMERATED
 ) -> NodeTests:
     """Test the difference between two systems at each node. Topics with one trial on either side are left out.
@@ -108,11 +108,11 @@ def node_p(
             advice="play more trials of each topic",
         )
     size = len(both.tree)
-    through, taken = both.through[:, several], both.taken[:, several]
+    through, taken = both.through[:, several], both.way_counts[:, several]
     z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_AllDeals | None]()
     for node in np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1).tolist():
         came, took = through[:, :, node], taken[:, :, both.nodes == node]
-        whole = _AllDeals.deal(came, took, enumerated)
+        whole = _AllDeals.enumerate_deals(came, took, enumerated)
         dealt = None if whole is not None else _dealt_statistics(came, took, draws, rng)
         if whole is not None or dealt is not None:
             nodes.append(node)
@@ -124,7 +124,7 @@ def node_p(
         return NodeTests(p, z, 0, 0, int(several.sum()), draws)
     largest = np.array(
         [
-            whole.tail(float(whole.values.max()))
+            whole.tail_probability(float(whole.values.max()))
             if whole is not None
             else math.nan
             if one is None
@@ -138,11 +138,11 @@ def node_p(
         chosen = np.array(nodes)[kept]
         known = [whole for whole, own in zip(every, kept.tolist(), strict=True) if own and whole is not None]
         if len(known) == len(chosen):
-            p[chosen] = [_none_reaches(known, float(one)) for one in z[chosen]]
+            p[chosen] = [_chance_of_none(known, float(one)) for one in z[chosen]]
             values = np.unique(np.concatenate([one.values for one in known]))
-            critical = max(float(one) for one in values if _none_reaches(known, float(one)) > level + _SAME)
+            critical = max(float(one) for one in values if _chance_of_none(known, float(one)) > level + _SAME)
         else:
-            family = [whole.drawn(draws, rng) for whole in known]
+            family = [whole.draw_statistics(draws, rng) for whole in known]
             family += [dealt for dealt, own in zip(found, kept.tolist(), strict=True) if own and dealt is not None]
             over = np.sort(np.maximum.reduce(family))
             p[chosen] = 1 - np.searchsorted(over, z[chosen] - _SAME) / (draws + 1)
@@ -157,7 +157,7 @@ class _AllDeals:
     seen: float
 
     @classmethod
-    def deal(cls, came: Counts, took: Counts, most: int) -> _AllDeals | None:
+    def enumerate_deals(cls, came: Counts, took: Counts, most: int) -> _AllDeals | None:
         """Deal a node's trials in every way; None if there are more than `most`, or no informative topic."""
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)
@@ -178,15 +178,15 @@ class _AllDeals:
         values: Floats = (np.abs(beyond[:, some]) / root).max(axis=1)
         return cls(values, chances / chances.sum(), float((np.abs(seen[some]) / root).max()))
 
-    def tail(self, z: float) -> float:
+    def tail_probability(self, z: float) -> float:
         return min(1.0, float(self.chances[self.values >= z - _SAME].sum()))
 
-    def drawn(self, draws: int, rng: np.random.Generator) -> Floats:
+    def draw_statistics(self, draws: int, rng: np.random.Generator) -> Floats:
         return np.concatenate([[self.seen], rng.choice(self.values, size=draws, p=self.chances)])
 
 
-def _none_reaches(family: Sequence[_AllDeals], z: float) -> float:
-    return 1 - math.prod(1 - one.tail(z) for one in family)
+def _chance_of_none(family: Sequence[_AllDeals], z: float) -> float:
+    return 1 - math.prod(1 - one.tail_probability(z) for one in family)
 
 
 def _informative(m: Counts, n: Counts, c: Counts) -> list[int]:
@@ -250,7 +250,7 @@ def _test_family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[n
     return kept
 
 
-def whole_p(
+def whole_tree_test(
     both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
 ) -> WholeTest:
     """Test whether the two trees differ at all. Whole trials are dealt anew to the sides within each topic."""

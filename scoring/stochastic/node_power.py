@@ -1,4 +1,4 @@
-"""The power of `node_permutation.node_p` by simulation: how often the turn at which two systems differ is named.
+"""The power of `node_permutation.node_tests` by simulation: how often the turn at which two systems differ is named.
 
 The model of topics comes from a pilot's tree. At each node the probabilities of the ways to go on vary over topics,
 
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.tree import ConversationTree
-from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p
+from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_tests
 from scoring.stochastic.parting import BothSides, Ends, plain_ends
 from topics.arrays import Counts, Floats
 
@@ -74,9 +74,9 @@ class NodeModel:
         return np.flatnonzero(self.nodes == node)
 
     @property
-    def reach(self) -> float:
+    def share_of_visits(self) -> float:
         """The share of conversations that come to the node of the change."""
-        return float(np.prod([self.share[place] for place in self.before]))
+        return float(np.prod([self.share[place] for place in self.ways_to_node]))
 
     @property
     def spread(self) -> float:
@@ -85,13 +85,13 @@ class NodeModel:
         return math.sqrt(share * (1 - share) / (1 + float(self.alike[self.nodes[self.way]])))
 
     @property
-    def before(self) -> list[int]:
+    def ways_to_node(self) -> list[int]:
         """The indices in J of the ways from the root to the node of the change."""
         place = {int(branch): number for number, branch in enumerate(self.ways[: len(self.tree) - 1])}
         node = int(self.nodes[self.way])
         return [place[turn] for turn in self.tree.path(node)]
 
-    def laws(self, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    def draw_probabilities(self, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
         """Draw (studies, 2, topics, W) probabilities of the ways to go on from a node, for both sides."""
         at = self.ways_from(node)
         drawn = rng.dirichlet(self.alike[node] * self.share[at], size=shape) if len(at) > 1 else np.ones((*shape, 1))
@@ -102,14 +102,14 @@ class NodeModel:
         return laws
 
     def statistics(self, topics: int, trials: int, studies: int, rng: np.random.Generator) -> Floats:
-        """Return (studies,) statistics of the node that differs, as in `node_p`; NaN without an informative topic."""
+        """Return (studies,) statistics of the node that differs, as in `node_tests`; NaN if no topic is informative."""
         shape, reach = (studies, topics), np.ones((studies, topics))
-        for place in self.before:
+        for place in self.ways_to_node:
             share, c = self.share[place], self.alike[self.nodes[place]]
             if share < 1:
                 reach *= rng.beta(c * share, c * (1 - share), size=shape)
         came = rng.binomial(trials, np.stack([reach, reach], axis=1))
-        return largest_z(came, rng.multinomial(came, self.laws(int(self.nodes[self.way]), shape, rng)))
+        return largest_z(came, rng.multinomial(came, self.draw_probabilities(int(self.nodes[self.way]), shape, rng)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def node_power(
 
     Raises InputError if the draws of the test cannot reach alpha.
     """
-    come = topics * trials * model.reach
+    come = topics * trials * model.share_of_visits
     none = NodePower(math.nan, math.nan, come, math.nan)
     if trials < 2:
         return none
@@ -230,7 +230,7 @@ def node_power(
 
     def tested(number: int) -> list[NodeTests]:
         drawn = drawn_studies(model, topics, trials, number, rng)
-        return [node_p(one, rng, draws=draws, level=alpha) for one in drawn]
+        return [node_tests(one, rng, draws=draws, level=alpha) for one in drawn]
 
     tests, z = tested(_FEWEST_TESTED), model.statistics(topics, trials, studies, rng)
     over = z > _mean_critical(tests)
@@ -263,7 +263,7 @@ def drawn_studies(
     through[..., 0] = trials
     for node in range(size):
         at = model.ways_from(node)
-        took = rng.multinomial(through[..., node], model.laws(node, (studies, topics), rng))
+        took = rng.multinomial(through[..., node], model.draw_probabilities(node, (studies, topics), rng))
         for place, way in enumerate(at.tolist()):
             if way < size - 1:
                 through[..., model.ways[way]] = took[..., place]

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
-from scoring.inference.unseen import Unseen, unseen_mass
+from scoring.inference.unseen import UnseenMass, unseen_mass
 from scoring.inference.unseen_topic import share_ends
 from topics.arrays import Counts, Floats
 from topics.errors import InputError
@@ -87,7 +87,7 @@ def find_ends(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> End
     return Ends(node, tuple(kinds[number] for number in kind.tolist()), np.searchsorted(every, trials))
 
 
-def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
+def visits_by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
     """Count how many trials of each topic pass through each node, as (N, T).
 
     `size` is (N,), the sizes of subtrees in pre-order. `ends` and `topics` are (n,), one for each trial.
@@ -131,7 +131,7 @@ def visits_of_one_topic(branches: Counts, parent: npt.ArrayLike, size: int) -> C
     return found
 
 
-def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts, level: float) -> Unseen:
+def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts, level: float) -> UnseenMass:
     """Estimate the probability that a trial of another topic is of a kind not seen so far.
 
     `own` is (J, T), the trials of each topic whose kind no other topic showed, and `trials` is (J, T), all trials.
@@ -146,7 +146,7 @@ def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts,
         estimate[several] = found[0] / found[1]
         low[several], high[several] = topic_shares(own[several], trials[several], level)
     counted = np.where(several, own.sum(axis=1), plain.once)
-    return Unseen(estimate, np.minimum(low, estimate), np.maximum(high, estimate), plain.n, counted, plain.twice)
+    return UnseenMass(estimate, np.minimum(low, estimate), np.maximum(high, estimate), plain.n, counted, plain.twice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ class BothSides:
     ends: Ends | None = None
 
     @classmethod
-    def counted(
+    def count_trials(
         cls,
         tree: ConversationTree,
         side: npt.ArrayLike,
@@ -194,7 +194,7 @@ class BothSides:
         column = (sides * count + places)[chosen]
         if not count or np.bincount(column, minlength=2 * count).min() < 1:
             raise ValueError("each side needs a trial of each topic, and there must be a topic")
-        through = by_topic(tree.size, tree.ends[chosen], column).T.reshape(2, count, size)
+        through = visits_by_topic(tree.size, tree.ends[chosen], column).T.reshape(2, count, size)
         ends = find_ends(size, tree.ends[chosen], [one for one, used in zip(how, chosen.tolist()) if used])
         ended = ends.count(column, 2 * count).reshape(2, count, len(ends.node))
         at = np.full(len(sides), -1, dtype=np.intp)
@@ -223,7 +223,7 @@ class BothSides:
         return ("",) * (len(self.tree) - 1) + tuple(named[end] for end in self._stops.tolist())
 
     @cached_property
-    def taken(self) -> Counts:
+    def way_counts(self) -> Counts:
         """The trials that went on in each way, (2, K, J)."""
         return np.concatenate([self.through[:, :, 1:], self.ended[:, :, self._stops]], axis=2)
 
@@ -232,7 +232,7 @@ class BothSides:
         return self.ends or plain_ends(len(self.tree))
 
     @property
-    def tells_ends(self) -> bool:
+    def distinguishes_ends(self) -> bool:
         """True if ends of different kinds are different ways, because the end of every trial is known."""
         return any(self._all_ends.name)
 
@@ -242,7 +242,7 @@ class BothSides:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parting:
+class DivergenceParts:
     """The divergence of two sides and its parts, over the N nodes of their tree.
 
     divergence: the divergence of whole paths, in bits, in [0, 1].
@@ -308,7 +308,7 @@ def both_sides(
         place = np.array([places.get(one, -1) for one in told[number]])
         side[span], topic[span] = np.where(place >= 0, number, -1), np.maximum(place, 0)
     ended = tree.end_names() if how is None else [how.get(one, "") for one in tree.trials]
-    return BothSides.counted(tree, side, topic, topics, names, tuple(sorted({*told[0]} ^ {*told[1]})), ended)
+    return BothSides.count_trials(tree, side, topic, topics, names, tuple(sorted({*told[0]} ^ {*told[1]})), ended)
 
 
 def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) -> slice:
@@ -319,12 +319,12 @@ def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) ->
     return slice(bisect_left(tree.trials, wanted, key=name), bisect_right(tree.trials, wanted, key=name))
 
 
-def split_divergence(both: BothSides) -> Parting:
+def split_divergence(both: BothSides) -> DivergenceParts:
     """Split the divergence of the two sides by node."""
     size = len(both.tree)
     per_trial = 1 / (both.trials * len(both.topics))
     reach, onward, ends = (
-        np.einsum("skj,sk->sj", counts, per_trial) for counts in (both.through, both.taken, both.ended)
+        np.einsum("skj,sk->sj", counts, per_trial) for counts in (both.through, both.way_counts, both.ended)
     )
     at = both.nodes
     middle, came = onward.mean(axis=0), reach.mean(axis=0)
@@ -345,10 +345,10 @@ def split_divergence(both: BothSides) -> Parting:
     chosen = found
     there = chosen >= 0
     taken, portions = np.zeros((2, size), dtype=np.int64), np.full((2, size), np.nan)
-    taken[:, there] = both.taken.sum(axis=1)[:, chosen[there]]
+    taken[:, there] = both.way_counts.sum(axis=1)[:, chosen[there]]
     portions[:, there] = portion[:, chosen[there]]
     n = both.trials.sum(axis=1).tolist()
-    return Parting(
+    return DivergenceParts(
         divergence,
         (n[0], n[1]),
         term,
@@ -370,7 +370,7 @@ def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: i
     """
     ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
     ways = [way for way in ways if end in ("", both.titles[way])]
-    came, took = both.through[:, :, node], both.taken[:, :, ways].sum(axis=2)
+    came, took = both.through[:, :, node], both.way_counts[:, :, ways].sum(axis=2)
     with np.errstate(invalid="ignore"):
         local = took / came
         leads = (took / both.trials).sum(axis=1) / (came / both.trials).sum(axis=1)

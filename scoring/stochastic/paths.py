@@ -89,12 +89,12 @@ def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Weight
     ValueError, naming the node, for values that are not probabilities or that sum to more than 1.
     """
     stops = stop_probabilities(parent, probability)
-    chances = reach(parent, probability) * stops
+    chances = reach_probabilities(parent, probability) * stops
     ends = np.flatnonzero(chances > 0)
     return WeightedPaths(ends, chances[ends])
 
 
-def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
+def reach_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
     """Return ρ(v), the probability that a conversation passes through each node, (N,)."""
     return accumulate_along(parent, _probabilities(probability), product=True)
 

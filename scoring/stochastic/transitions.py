@@ -20,17 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.preorder import depths, subtree_sizes
-from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
-from scoring.inference.unseen import Unseen, unseen_mass
+from scoring.inference.proportions import FEW, clopper_pearson_ends, jeffreys_ends, wilson_ends
+from scoring.inference.unseen import UnseenMass, unseen_mass
 from scoring.stochastic import parting
 from scoring.stochastic.parting import Ends
-from scoring.stochastic.paths import check_parents, reach
+from scoring.stochastic.paths import check_parents, reach_probabilities
 from topics.arrays import Counts, Floats
 from topics.errors import InputError
 
 IntervalName = Literal["wilson", "jeffreys"]
 
-_INTERVALS = {"wilson": wilson, "jeffreys": jeffreys}
+_INTERVALS = {"wilson": wilson_ends, "jeffreys": jeffreys_ends}
 
 
 class CountedTree(Protocol):
@@ -69,7 +69,7 @@ class Transitions:
     stop_low: Floats
     stop_high: Floats
     branches: Counts
-    unseen: Unseen
+    unseen: UnseenMass
     level: float
     interval: IntervalName
     over_topics: bool
@@ -114,14 +114,16 @@ def transitions(
     low, high = _bounds(bounds, visits, above, level)
     low[0] = high[0] = np.nan
     stop_low, stop_high = _bounds(bounds, stops, visits, level)
-    reached = reach(parent, np.where(np.arange(size) == 0, 1.0, edge)) if visits[0] else np.full(size, np.nan)
+    reached = (
+        reach_probabilities(parent, np.where(np.arange(size) == 0, 1.0, edge)) if visits[0] else np.full(size, np.nan)
+    )
     branches, once, twice = (
         np.bincount(parent[1:][chosen], minlength=size)
         for chosen in (np.ones(size - 1, dtype=bool), visits[1:] == 1, visits[1:] == 2)
     )
     unseen, over_topics = unseen_mass(once, twice, visits, level), False
-    if _several(topics):
-        counts = parting.by_topic(subtree_sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
+    if _has_several_topics(topics):
+        counts = parting.visits_by_topic(subtree_sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(topics))
         onward = np.zeros_like(counts)
         np.add.at(onward, parent[1:], counts[1:])
         several = parting.varies_within_topic(counts)
@@ -133,7 +135,9 @@ def transitions(
         )
         over_topics = bool(several.any())
         if sessions is not None:
-            own = parting.by_topic(subtree_sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions))
+            own = parting.visits_by_topic(
+                subtree_sizes(tree.parent, depths(tree.parent)), tree.ends, np.asarray(sessions)
+            )
             on = np.zeros_like(own)
             np.add.at(on, parent[1:], own[1:])
             low[1:], high[1:] = _add_distances(
@@ -198,7 +202,7 @@ def end_shares(
     several = np.flatnonzero(np.bincount(ends.node, minlength=len(visits))[ends.node] > 1)
     if several.size:
         low[several], high[several] = _bounds(_INTERVALS[found.interval], k[several], n[several], found.level)
-    if several.size and _several(topics):
+    if several.size and _has_several_topics(topics):
         order, size = np.argsort(places, kind="stable"), subtree_sizes(tree.parent, depths(tree.parent))
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
 
@@ -220,19 +224,19 @@ def end_shares(
     return EndShares(ends, k, n, low, high)
 
 
-def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
+def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> UnseenMass:
     """Estimate the 0-d probability that the next conversation follows no path of the tree."""
     stops = np.asarray(tree.stops, dtype=np.int64)
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
-    if not _several(topics):
+    if not _has_several_topics(topics):
         return unseen_mass(once, twice, int(stops.sum()), level)
-    ended = parting.by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
+    ended = parting.visits_by_topic(np.ones(len(stops), dtype=np.int64), tree.ends, np.asarray(topics))
     own = parting.visits_of_one_topic(ended, np.zeros(len(stops), dtype=np.int64), 1)
     found = parting.unseen_over_topics(own, ended.sum(axis=0)[None], np.array([once]), np.array([twice]), level)
-    return Unseen(*(part[0] for part in (found.estimate, found.low, found.high, found.n, found.once, found.twice)))
+    return UnseenMass(*(part[0] for part in (found.estimate, found.low, found.high, found.n, found.once, found.twice)))
 
 
-def _several(topics: npt.ArrayLike | None) -> bool:
+def _has_several_topics(topics: npt.ArrayLike | None) -> bool:
     return topics is not None and len(np.unique(np.asarray(topics))) > 1
 
 
@@ -256,5 +260,5 @@ def _bounds(interval: _Bounds, k: Counts, n: Counts, level: float) -> tuple[Floa
     low, high = interval(taken, of, level)
     few = of < FEW
     if few.any():
-        low[few], high[few] = clopper_pearson(taken[few], of[few], level)
+        low[few], high[few] = clopper_pearson_ends(taken[few], of[few], level)
     return low[back], high[back]

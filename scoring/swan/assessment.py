@@ -15,7 +15,7 @@ from recordings.judged.judgments import Target
 from scoring.nuggets import find_nuggets
 from scoring.settings import Settings
 from scoring.swan.extraction import Extractor, extract_nuggets
-from scoring.swan.item import Item, Scored, Source, Valued, dialogue_items, nugget_items, turn_items
+from scoring.swan.item import Item, ItemWithValues, ScoredItem, Source, dialogue_items, nugget_items, turn_items
 from scoring.swan.judged import Judgments
 from scoring.swan.nugget import Nugget
 from scoring.swan.precedence import Opinion
@@ -82,14 +82,14 @@ class Assessment:
     attempt: int
     nuggets: tuple[Nugget, ...]
     items: Mapping[str, tuple[Item, ...]]
-    scored: Mapping[str, tuple[Scored, ...]]
+    scored: Mapping[str, tuple[ScoredItem, ...]]
     orphans: int = 0
     lacking: bool = False
     refused: int = 0
     unsettled: Mapping[str, tuple[tuple[Item, Opinion], ...]] = field(default_factory=lambda: MappingProxyType({}))
     extractors: tuple[str, ...] = ()
     checks: Mapping[str, tuple[Check, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    valued: Mapping[str, tuple[Valued, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    valued: Mapping[str, tuple[ItemWithValues, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
         """Return WAN^c by criterion, leaving out criteria of sets of conversations."""
@@ -146,11 +146,11 @@ def assess(
     }
     opinions = judgments.opinions.get((conversation.trial_id, conversation.attempt), {})
     items: dict[str, tuple[Item, ...]] = {}
-    scored: dict[str, tuple[Scored, ...]] = {}
+    scored: dict[str, tuple[ScoredItem, ...]] = {}
     values: dict[str, dict[Item, float]] = {}
     unsettled: dict[str, tuple[tuple[Item, Opinion], ...]] = {}
     checks: dict[str, tuple[Check, ...]] = {}
-    valued: dict[str, tuple[Valued, ...]] = {}
+    valued: dict[str, tuple[ItemWithValues, ...]] = {}
     used = 0
     for one in sorted(schema, key=lambda criterion: any(rule.needs for rule in criterion.rules)):
         if one.level == "set":
@@ -176,7 +176,7 @@ def assess(
         absent = {item for item, opinion in kept.items() if opinion.absent} - told
         if one.values:
             valued[one.name] = tuple(
-                Valued(
+                ItemWithValues(
                     item,
                     opinion.shares,
                     opinion.share,
@@ -279,7 +279,9 @@ def _takes_precedence(opinion: Opinion, now: tuple[Verdict, Source, int] | None)
     return now is None or opinion.rank <= now[2]
 
 
-def _choose_scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _RuleVerdicts) -> tuple[Scored, ...]:
+def _choose_scores(
+    items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _RuleVerdicts
+) -> tuple[ScoredItem, ...]:
     found = []
     for item in items:
         opinion, now = kept.get(item), ruled.get(item)
@@ -288,11 +290,11 @@ def _choose_scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled:
                 disputed = opinion.disputed or (now is not None and now[0].value != opinion.value)
                 every = opinion.votes if len(opinion.votes) > 1 else ()
                 votes = tuple((one.by, one.value) for one in every if not isinstance(one.value, str))
-                found.append(Scored(item, opinion.value, opinion.by, disputed, share=opinion.share, votes=votes))
+                found.append(ScoredItem(item, opinion.value, opinion.by, disputed, share=opinion.share, votes=votes))
         elif now is not None:
             verdict, by, _ = now
             disputed = opinion is not None and opinion.value != verdict.value
-            found.append(Scored(item, verdict.value, by, disputed, note=verdict.note))
+            found.append(ScoredItem(item, verdict.value, by, disputed, note=verdict.note))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.prediction_powered import FEWEST_OF_PEOPLE, Compared, Corrected, corrected_mean
+from scoring.inference.prediction_powered import FEWEST_OF_PEOPLE, ComparedItems, CorrectedMean, corrected_mean
 from scoring.swan.assessment import Assessment, Check
 from scoring.swan.weighting import Places, Weighting
 from topics.counting import pluralize
@@ -29,7 +29,7 @@ class CheckResult:
     """Result of a check: the corrected mean, if there is one, and the reasons against it. `missing` names the topics
     with fewer than two judged items. `declined` counts the items to which people found the criterion not applicable."""
 
-    found: Corrected | None
+    found: CorrectedMean | None
     missing: tuple[str, ...]
     declined: int
 
@@ -76,13 +76,13 @@ def check_criterion(
         return CheckResult(None, missing, declined)
     clusters = design.rows(list(compared))[1].tolist()
     found = corrected_mean(list(compared.values()), level=level, tuned=not declined, clusters=clusters)
-    if design.these or design.continued:
-        none = no_interval(_OF_THESE if design.these else _CONTINUED)
+    if design.is_about_these_topics or design.continued:
+        none = no_interval(_OF_THESE if design.is_about_these_topics else _CONTINUED)
         found = replace(found, interval=none, people_interval=none)
     return CheckResult(found, (), declined)
 
 
-def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> Compared:
+def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> ComparedItems:
     judge: list[float] = []
     people: list[float] = []
     weights: list[float] = []
@@ -91,13 +91,13 @@ def _compare_talks(talks: Sequence[tuple[Check, ...]], weighting: Weighting) -> 
         whole = float(own.sum())
         for one, weight in zip(checks, own.tolist(), strict=True):
             share = 1.0 if one.people is None else one.people.share
-            judge.append(_or_nan(one.judge))
-            people.append(_or_nan(one.people.value if one.people is not None else None))
+            judge.append(_nan_if_none(one.judge))
+            people.append(_nan_if_none(one.people.value if one.people is not None else None))
             weights.append(share * weight / whole if whole > 0 else 0.0)
-    return Compared(np.array(judge), np.array(people), np.array(weights))
+    return ComparedItems(np.array(judge), np.array(people), np.array(weights))
 
 
-def _or_nan(value: float | None) -> float:
+def _nan_if_none(value: float | None) -> float:
     return math.nan if value is None else value
 
 

@@ -52,7 +52,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredItem:
     """An item with its score in [0, 1] and the source of the score.
 
     `disputed` is true if another usable source gave another score. `note` is a rule's reason, with the text that it is
@@ -74,7 +74,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Valued:
+class ItemWithValues:
     """An item with the share of judges who gave each value. The shares sum to 1; other fields are as in `Scored`."""
 
     item: Item

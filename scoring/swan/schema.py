@@ -91,7 +91,7 @@ class Criterion:
         return next((name for name in self.value_names if name.casefold() == text.strip().casefold()), None)
 
     @property
-    def silences(self) -> tuple[str, ...]:
+    def reasons_without_score(self) -> tuple[str, ...]:
         """Why each of the rules gives no score: `label: the protocol gave the turn no label`."""
         of_items = [f"{rule}: {rule.silence}" for rule in self.rules]
         return (*of_items, *(f"{rule}: {rule.silence}" for rule in self.set_rules))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.statistics.exact_sums import exact_sums
-from scoring.swan.item import Scored
+from scoring.swan.item import ScoredItem
 from scoring.swan.weighting import Places, Weighting
 from topics.arrays import Floats
 
@@ -66,7 +66,7 @@ class SessionMean:
     n: int
 
 
-def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
+def wan(scored: Sequence[ScoredItem], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
     """Return WAN^c(U^c), Eq. 2, where U^c are the `scored` items, in any order.
 
     The number of `items` includes those without a score. Raises ValueError for a score outside [0, 1].
@@ -85,7 +85,7 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
     )
 
 
-def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
+def wans(each: Sequence[Sequence[ScoredItem]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
     """Return `wan` for each of many conversations, equal to the last bit. Raises ValueError for a score outside [0,
     1]."""
     flat = [one for scored in each for one in scored]

@@ -28,7 +28,7 @@ from recordings.trees.tree import Symbol
 from scoring.divergences import jsd, nmd, rnod
 from scoring.inference.bootstrap import Resampler
 from scoring.statistics.tukey import tukey_p
-from scoring.swan.item import Item, Scored, Source
+from scoring.swan.item import Item, ScoredItem, Source
 from scoring.swan.wan import Wan, wan, wans, weighted_sums
 from scoring.swan.weighting import Linear, Places
 from tests.support.performance_page import HEADING, Bounded, machine, write_part
@@ -157,7 +157,7 @@ def nuggets() -> tuple[Bounded, float]:
     places = Places(positions, none, none.astype(np.bool_))
     by = Source("rule", "benchmark")
     scored = [
-        [Scored(Item(1, 0, 1, "F", 25 * place + 25, place, False), value, by) for place, value in enumerate(row)]
+        [ScoredItem(Item(1, 0, 1, "F", 25 * place + 25, place, False), value, by) for place, value in enumerate(row)]
         for row in values.tolist()
     ]
 

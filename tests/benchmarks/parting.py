@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
-from scoring.stochastic.node_permutation import NodeTests, node_p, whole_p
+from scoring.stochastic.node_permutation import NodeTests, node_tests, whole_tree_test
 from scoring.stochastic.parting import BothSides, split_divergence
 
 Floats = npt.NDArray[np.float64]
@@ -98,7 +98,7 @@ def simulated(world: World, rng: np.random.Generator) -> tuple[BothSides, dict[s
     _, sides, topics = np.indices((5, 2, world.topics)).reshape(3, -1)
     times = counts.transpose(2, 0, 1).reshape(-1)  # by path first, as in the tree
     names = tuple(f"T{number:02d}" for number in range(world.topics))
-    return BothSides.counted(tree, np.repeat(sides, times), np.repeat(topics, times), names), nodes
+    return BothSides.count_trials(tree, np.repeat(sides, times), np.repeat(topics, times), names), nodes
 
 
 def _law(odds: Floats) -> Floats:
@@ -152,8 +152,8 @@ def errors(world: World, simulations: int, *, otherwise: bool = True) -> Errors:
     found = np.zeros(5)
     for _ in range(simulations):
         both, nodes = simulated(world, rng)
-        whole = whole_p(both, rng, draws=DRAWS)
-        wrong = set(world.true) & set(named(node_p(both, rng, draws=DRAWS), nodes))
+        whole = whole_tree_test(both, rng, draws=DRAWS)
+        wrong = set(world.true) & set(named(node_tests(both, rng, draws=DRAWS), nodes))
         others = set(world.true) & set(named_by_whole(both, nodes, rng)) if otherwise else set()
         found += bool(wrong), whole.p <= 0.05, bool(others), split_divergence(both).divergence, whole.by_chance
     return Errors(*(found / simulations).tolist())
@@ -166,7 +166,7 @@ def findings(world: World, simulations: int) -> tuple[float, float]:
     found = np.zeros(2)
     for _ in range(simulations):
         both, nodes = simulated(world, rng)
-        places = named(node_p(both, rng, draws=DRAWS), nodes)
+        places = named(node_tests(both, rng, draws=DRAWS), nodes)
         found += planted in places, places[:1] == [planted]
     return float(found[0] / simulations), float(found[1] / simulations)
 

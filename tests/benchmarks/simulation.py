@@ -25,7 +25,16 @@ from harvest.studies.users.fitted_users import fit_user
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.reading import read_queries
 from scoring.divergences import jsd
-from scoring.simulation.act_model import ActModel, Decision, Fit, Smoothing, UniformModel, acts_in, fit_acts, held_out
+from scoring.simulation.act_model import (
+    ActModel,
+    Decision,
+    Fit,
+    Smoothing,
+    UniformModel,
+    acts_in,
+    fit_acts,
+    held_out_bits,
+)
 from scoring.simulation.halves import Spread, random_halves
 from scoring.simulation.lengths import survival
 from scoring.simulation.realism import distances, matrix_divergence
@@ -130,7 +139,7 @@ def floors(sizes: Sequence[int] = (25, 50, 100, 150)) -> Rows:
             first, second = random_halves(iard(), rng, size=size)
             for name, distance in distances().items():
                 values[name].append(distance(first, second))
-        rows.append((str(size), *(_spread(Spread.of(found)) for found in values.values())))
+        rows.append((str(size), *(_spread(Spread.from_values(found)) for found in values.values())))
     return rows
 
 
@@ -196,7 +205,7 @@ def realism(splits: int = SPLITS) -> Rows:
     """The median over splits, and whether it is within the middle 95% of what the other half of the people gives."""
     rows: Rows = [("user", *distances())]
     found = unseen(splits)
-    bars = {measure: Spread.of(values) for measure, values in found["other half"].items()}
+    bars = {measure: Spread.from_values(values) for measure, values in found["other half"].items()}
     rows.append(
         ("people: the other half", *(f"{bar.median:.3f} [{bar.low:.3f}, {bar.high:.3f}]" for bar in bars.values()))
     )
@@ -259,7 +268,7 @@ def _held_out(dialogues: Sequence[Dialogue], models: dict[str, Fit]) -> Rows:
     """With the folds that `harvest simulate fit` deals with its own seed, 0."""
     rng = np.random.default_rng(derived_seed(0, "fit", "folds"))
     rows: Rows = [("model", "bits", "perplexity", "gain over the floor", "log-likelihood, bits")]
-    for name, one in held_out(dialogues, models, rng).items():
+    for name, one in held_out_bits(dialogues, models, rng).items():
         gain = f"{one.gain:.3f} [{one.low:.3f}, {one.high:.3f}]" if one.gain else "0"
         rows.append((name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", gain, f"{one.log_likelihood:.0f}"))
     return rows

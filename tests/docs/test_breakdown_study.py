@@ -20,7 +20,7 @@ import pytest
 from scoring.annotations.breakdown_files import BreakdownMaterial, Counts, read_breakdown_files
 from scoring.inference.dependence import dependence
 from scoring.measures.breakdown import likeliest_labels
-from scoring.statistics.exchange import holm
+from scoring.statistics.exchange import holm_correction
 from tests.support.checkout import DATA, DOCS
 from tests.support.command_line import harvest
 from topics.identity import generator
@@ -113,7 +113,7 @@ def test_the_comparison_is_welchs_of_unpaired_dialogues(page: str) -> None:
         row = re.search(rf"{one} − {other} +\S+ \[(\S+), (\S+)\]", page)
         assert row is not None
         assert [float(end) for end in row.groups()] == pytest.approx([100 * interval.low, 100 * interval.high], abs=0.1)
-    for pair, p in zip(found, holm(list(found.values())), strict=True):
+    for pair, p in zip(found, holm_correction(list(found.values())), strict=True):
         row = re.search(rf"{pair[0]} − {pair[1]} .*\]\s+(\S+)", page)
         assert row is not None
         assert row[1] == "<.001" if p < 0.001 else float(row[1]) == pytest.approx(p, abs=0.001)

@@ -9,7 +9,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from scoring.statistics.exchange import least_p
+from scoring.statistics.exchange import smallest_p
 from tests.support.checkout import DOCS
 from tests.support.command_line import harvest
 
@@ -39,7 +39,7 @@ def test_the_examples_on_the_page_are_those_of_the_demo(demo: Path) -> None:
 
 
 def test_the_smallest_p_on_the_page_are_those_of_the_test() -> None:
-    assert [least_p(topics) for topics in (4, 5, 6)] == [0.125, 0.0625, 0.03125]
+    assert [smallest_p(topics) for topics in (4, 5, 6)] == [0.125, 0.0625, 0.03125]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material, score_material
 from recordings.log.run_folder import read
 from scoring.inference.tails import cvar, lower_quantile
-from scoring.library import OF_CONVERSATIONS, understand
+from scoring.library import OF_CONVERSATIONS, read_term
 from scoring.notation import parse, parse_all
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema
@@ -272,7 +272,7 @@ def test_transitions_are_usefulness_and_recovery_seen_turn_by_turn(material: Mat
 )
 def test_what_cannot_be_computed_is_refused_with_what_can(material: Material, text: str, what: str) -> None:
     with pytest.raises(InputError) as caught:
-        understand(parse(text), Settings(), material.topics, load_schema("sakai-2023"))
+        read_term(parse(text), Settings(), material.topics, load_schema("sakai-2023"))
     assert what in str(caught.value)
 
 
@@ -361,5 +361,5 @@ def test_the_page_names_every_measure_and_form() -> None:
     for text in written:
         if text.partition("(")[0] in {*forms, "SWAN", "WAN", "GFR"}:
             shown = text.replace("SET", "RATINGS").replace("(M,", "(R,").replace("(M)", "(R)")
-            known += len(understand(parse(shown), Settings(), topics, load_schema("sakai-2023")))
+            known += len(read_term(parse(shown), Settings(), topics, load_schema("sakai-2023")))
     assert known >= 12

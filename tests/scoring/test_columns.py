@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation
-from scoring.conversations import default_columns, default_figures, in_order
+from scoring.conversations import default_columns, default_figures, ordered_names
 from scoring.figure import Figure
 from scoring.measures.relevance import RELEVANCE
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.table import Late, ScoreTable, Single
+from scoring.table import DeferredRows, ScoreTable, Single
 from tests.support.scoring_examples import (
     CHAT,
     GENDER,
@@ -107,7 +107,7 @@ def test_columns_are_the_figures_of_each_conversation_to_the_last_bit(
             value, worst, best, unjudged, unknown = values
             found[place].append(bits(Figure(name, value, 0, None, None, unjudged, unknown, "", worst, best)))
     assert found == expected
-    assert in_order(ranked) == list(dict.fromkeys(name for own in expected for name, *_ in own))
+    assert ordered_names(ranked) == list(dict.fromkeys(name for own in expected for name, *_ in own))
 
 
 def table() -> ScoreTable:
@@ -135,7 +135,7 @@ def test_a_table_gives_the_values_of_single_conversations_as_its_rows_do() -> No
 def test_rows_without_intervals_say_the_same_values() -> None:
     whole = table()
     for of in get_args(Single)[1:]:
-        rows = [row for part in whole.parts if isinstance(part, Late) and part.of == of for row in part.rows]
+        rows = [row for part in whole.parts if isinstance(part, DeferredRows) and part.of == of for row in part.rows]
         bare = list(whole.single(of))
         assert any(row.interval for row in rows)
         assert not any(row.interval for row in bare)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scoring import divergences
 from scoring.divergences import (
     DIVERGENCES,
-    distr_sim,
+    distribution_similarity,
     jsd,
     nmd,
     nod,
@@ -133,7 +133,7 @@ def test_every_normalised_divergence_lies_between_0_and_1(pair: tuple[Floats, Fl
     for divergence in DIVERGENCES.values():
         value = float(divergence(*pair))
         assert 0 <= value <= 1
-        assert float(distr_sim(*pair, divergence)) == pytest.approx(1 - value)
+        assert float(distribution_similarity(*pair, divergence)) == pytest.approx(1 - value)
     assert 0 <= float(od(*pair)) <= len(pair[0]) - 1
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from harvest.tables.figures import figures as drawn
 from recordings.conversations.conversation import Conversation, TrialKey
 from scoring.conversations import default_figures
-from scoring.divergences import distr_sim, jsd, rnod
+from scoring.divergences import distribution_similarity, jsd, rnod
 from scoring.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.figure import Figure
 from scoring.nuggets import find_nuggets
@@ -109,7 +109,7 @@ def test_a_turn_without_relevant_entities_counts_as_uniform_where_asked() -> Non
     assert [(turn.turn, turn.nuggets) for turn in found.turns] == [(1, 0), (2, 2)]
     assert found.value == pytest.approx((1.0 + 0.40488096) / 2)
     origin = fairness(CASES["G1"], ORIGIN, Settings(irrelevant="uniform"))[0]
-    assert origin.turns[0].similarity == pytest.approx(float(distr_sim([0.125] * 8, ORIGIN.gold, jsd)))
+    assert origin.turns[0].similarity == pytest.approx(float(distribution_similarity([0.125] * 8, ORIGIN.gold, jsd)))
 
 
 def test_cumulative_distributions_take_all_relevant_nuggets_so_far_and_pass_over_empty_turns() -> None:
@@ -146,7 +146,9 @@ def test_turns_that_nobody_reads_leave_gf_at_0() -> None:
     spoken = conversation((filler(2000), BACK))
     found = fairness(spoken, RATINGS, Settings(turn_weight="largest-pw"))[0]
     assert (found.value, len(found.turns)) == (0.0, 1)
-    assert fairness(spoken, RATINGS)[0].value == pytest.approx(float(distr_sim([0, 0, 0, 1], RATINGS.gold, rnod)))
+    assert fairness(spoken, RATINGS)[0].value == pytest.approx(
+        float(distribution_similarity([0, 0, 0, 1], RATINGS.gold, rnod))
+    )
 
 
 def test_gf_is_the_mean_over_the_attribute_sets_or_weighted() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.conversations import default_columns, default_figures, figure
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measures.relevance import hard_normaliser
 from scoring.notation import parse
 from scoring.scores import SHIPPED, score
@@ -19,7 +19,7 @@ from scoring.settings import Settings
 from scoring.swan.assessment import TopicData, assess
 from scoring.swan.extraction import extract_nuggets
 from scoring.swan.item import nugget_items, turn_items
-from scoring.swan.rules.brevity import brevity
+from scoring.swan.rules.brevity import brevity_rule
 from scoring.swan.rules.padding import PADDING
 from scoring.swan.schema import load_schema
 from scoring.swan.weighting import Linear, Places, parse_weighting
@@ -116,7 +116,7 @@ def test_what_is_written_with_blanks_is_measured_as_it_was(texts: list[str]) -> 
 def value(talk: object, name: str, settings: Settings | None = None) -> float:
     asked = settings or Settings()
     topics = topic_set(M002)
-    (measure,) = understand(parse(name), asked, topics, load_schema(SHIPPED))
+    (measure,) = read_term(parse(name), asked, topics, load_schema(SHIPPED))
     found = figure(seen(talk, M002, paper_gold()).under(measure.settings), measure)  # type: ignore[arg-type]
     assert found is not None
     return found.value
@@ -198,7 +198,7 @@ def test_a_weighting_that_cannot_be_is_refused(text: str) -> None:
 def test_brevity_is_a_minute_of_reading_in_either_unit(text: str, wanted: float) -> None:
     talk = conversation(("And?", text))
     sight = TopicData().sight(talk, None, None)
-    (verdict,) = brevity().judge(replace(sight, items=turn_items(talk, sight.nuggets)))
+    (verdict,) = brevity_rule().judge(replace(sight, items=turn_items(talk, sight.nuggets)))
     assert verdict.value == pytest.approx(wanted, rel=1e-12)
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from harvest.cli.measures import command
 from harvest.studies.scores.measure_tables import every_measure, markdown_table
-from scoring.library import OF_CONVERSATIONS, good_end, range_of, understand
+from scoring.library import OF_CONVERSATIONS, good_end, range_of, read_term
 from scoring.measure import Declaration
 from scoring.measures.value_share import SHARE
 from scoring.notation import parse
@@ -35,7 +35,7 @@ def by_name(one: Declaration) -> str:
 @pytest.mark.parametrize("one", ASKABLE, ids=by_name)
 def test_the_example_of_every_measure_can_be_asked_for_as_it_stands(one: Declaration) -> None:
     schema = load_schema("dialeval-nuggets" if one is SHARE else "sakai-2023")
-    made = understand(parse(one.example), Settings(), load_topics("fairweb-45"), schema)
+    made = read_term(parse(one.example), Settings(), load_topics("fairweb-45"), schema)
     assert one in (made[-1].form, made[-1].declaration)
     assert made[-1].term == parse(one.example)
 
@@ -55,7 +55,7 @@ def test_a_parameter_that_a_measure_does_not_declare_is_refused_with_those_it_do
     inside = parse(one.example)
     text = f"{inside.name}({', '.join([*map(str, inside.arguments), 'colour=1'])})"
     with pytest.raises(InputError, match=f"{inside.name} has no parameter colour") as caught:
-        understand(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
+        read_term(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
     assert caught.value.allowed == ", ".join(parameter.name for parameter in one.parameters)
 
 

@@ -22,7 +22,7 @@ BREVITY = '''\
 """How short the answers are. Written against the seam alone."""
 
 from scoring.figure import Figure
-from scoring.measure import Declaration, Parameter, a_number
+from scoring.measure import Declaration, Parameter, require_number
 
 
 def _score(material, measure):
@@ -40,7 +40,7 @@ BREVITY = Declaration(
     undefined="no answer",
     example="Brevity(words=5)",
     n="answers",
-    parameters=(Parameter("words", "words of a short answer", default=12.0, value=a_number),),
+    parameters=(Parameter("words", "words of a short answer", default=12.0, value=require_number),),
     legend="short answers",
     shown="all",
     score=_score,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from recordings.conversations.conversation import Conversation
-from scoring.conversations import figure, together
-from scoring.library import understand
+from scoring.conversations import figure, joint_columns
+from scoring.library import read_term
 from scoring.named_entities import named_entities
 from scoring.notation import parse
 from scoring.nuggets import find_nuggets
@@ -117,8 +117,8 @@ def test_the_figures_are_those_of_each_conversation_by_itself() -> None:
     table = gold(rng)
     told = [spoken(rng, rng.choice(("M002", "M002", "R001", "C1", "M9")), trial) for trial in range(250)]
     grounds = [seen(one, TOPICS[one.key.topic], table) for one in told]
-    measures = [one for text in ASKED for one in understand(parse(text), Settings(), TOPICS, load_schema(SHIPPED))]
-    columns = together(grounds, measures)
+    measures = [one for text in ASKED for one in read_term(parse(text), Settings(), TOPICS, load_schema(SHIPPED))]
+    columns = joint_columns(grounds, measures)
     cells = {(one.measure, at): value for one in columns for at, value in zip(one.at.tolist(), one.value.tolist())}
     assert len(cells) > 400
     for (name, at), value in cells.items():
@@ -131,8 +131,8 @@ def test_the_figures_are_those_of_each_conversation_by_itself() -> None:
 def test_the_figures_of_figure_5_are_those_of_each_conversation_by_itself() -> None:
     told = [paper_b1(), paper_g1()]
     grounds = [seen(one, TOPICS[one.key.topic], paper_gold()) for one in told]
-    (measure,) = understand(parse("R"), Settings(), TOPICS, load_schema(SHIPPED))
-    (column,) = together(grounds, [measure])
+    (measure,) = read_term(parse("R"), Settings(), TOPICS, load_schema(SHIPPED))
+    (column,) = joint_columns(grounds, [measure])
     assert column.value.tolist() == [found.value for one in grounds if (found := figure(one, measure))]
 
 

@@ -119,6 +119,6 @@ def test_a_name_that_is_no_setting_is_refused_with_the_nearest_one() -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_each_setting_is_declared_with_all_that_an_option_and_an_audit_need(name: str) -> None:
     declared = SETTINGS[name]
-    assert declared.kind.accept(name, declared.default) == declared.default == getattr(Settings(), name)
+    assert declared.kind.validate(name, declared.default) == declared.default == getattr(Settings(), name)
     assert declared.help
     assert declared.option.startswith("--")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.divergences import DIVERGENCES, distribution_similarity
 from scoring.fairness import similarity_bounds
 
 WEIGHTS = st.lists(st.integers(0, 6), min_size=2, max_size=5)
@@ -27,7 +27,7 @@ def test_no_spread_of_the_unknown_lies_outside_the_bounds(divergence: str, group
     worst, best = similarity_bounds(known, gold, divergence)
     rng = np.random.default_rng(0)
     spread = np.concatenate((rng.dirichlet(np.ones(groups), 300), rng.dirichlet(np.full(groups, 0.2), 300)))
-    tried = distr_sim(known + spread * (free / whole), gold, DIVERGENCES[divergence])
+    tried = distribution_similarity(known + spread * (free / whole), gold, DIVERGENCES[divergence])
     assert worst - 1e-9 <= tried.min()
     assert tried.max() <= best + 1e-7
     assert best <= tried.max() + 0.15, "no looser than what a random search comes to"
@@ -44,4 +44,4 @@ def test_where_everything_is_unknown_it_could_be_the_gold_distribution(divergenc
 
 def test_one_known_and_one_unknown_of_two_groups() -> None:
     worst, best = similarity_bounds([0.5, 0], [0.5, 0.5], "JSD")
-    assert (worst, best) == pytest.approx((float(distr_sim([1, 0], [0.5, 0.5], DIVERGENCES["JSD"])), 1.0))
+    assert (worst, best) == pytest.approx((float(distribution_similarity([1, 0], [0.5, 0.5], DIVERGENCES["JSD"])), 1.0))

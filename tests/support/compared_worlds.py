@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import Lost
+from scoring.inference.losses import LostTrials
 
 __all__ = ["allowed_errors", "drawn_shares", "drawn_systems", "lost_whole"]
 
@@ -36,10 +36,10 @@ def drawn_systems(rng: np.random.Generator, chances: Floats, trials: Sequence[in
     return align(names, systems, cells, pooled=False)
 
 
-def lost_whole(counts: Mapping[str, int], low: Cell, high: Cell) -> Lost:
+def lost_whole(counts: Mapping[str, int], low: Cell, high: Cell) -> LostTrials:
     """Trials without any answer, by topic how many: each could have given anything from `low` to `high`."""
     trials = [(topic, -1 - number) for topic, count in counts.items() for number in range(count)]
-    return Lost(dict.fromkeys(trials, low), dict.fromkeys(trials, high))
+    return LostTrials(dict.fromkeys(trials, low), dict.fromkeys(trials, high))
 
 
 def allowed_errors(replications: int, rate: float, doubt: float = 1e-4) -> int:

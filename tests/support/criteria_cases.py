@@ -15,7 +15,7 @@ import yaml
 from recordings.conversations.conversation import Conversation, Outcome, Turn
 from recordings.judged.judgments import Judgment, Layer, Target
 from scoring.swan.assessment import Assessment, TopicData, assess
-from scoring.swan.item import Scored
+from scoring.swan.item import ScoredItem
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.ruled_sets import set_verdicts
@@ -67,7 +67,7 @@ class Found:
 
     case: Case
     verdict: str
-    scored: tuple[Scored, ...] = ()
+    scored: tuple[ScoredItem, ...] = ()
 
     @property
     def right(self) -> bool:

@@ -26,7 +26,7 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from scoring.comparison.pairs import Pair
 from scoring.inference.aligned import align
 from scoring.inference.paired import Estimand
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
 from scoring.scores import SHIPPED
@@ -211,7 +211,7 @@ def pairs(material: Material, *, estimand: Estimand = "like-these") -> Iterator[
     values = {name: share_values(name, material) for name in SYSTEMS}
     topics = [topic.id for topic in material.topics.topics]
     for key in ((USEFUL.name, 1), (USEFUL.name, 2), (MEAN_USEFUL.name, None)):
-        (measure,) = understand(parse(key[0]), Settings(), material.topics, load_schema(SHIPPED))
+        (measure,) = read_term(parse(key[0]), Settings(), material.topics, load_schema(SHIPPED))
         yield compare_cells(
             key,
             measure,

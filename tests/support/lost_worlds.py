@@ -35,7 +35,7 @@ from harvest.studies.watch.watched import Watched
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.matched import Difference
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
@@ -80,7 +80,7 @@ def leaving_world(seed: int, after: str, *, rate: float = 0.8, later: float = LA
 
 def _armed(material: Material, systems: Sequence[ArmedSystem], factors: Mapping[str, Sequence[str]]) -> Armed:
     settings = Settings()
-    (measure,) = understand(Term(MEAN_USEFUL.name), settings, material.topics, load_schema(SHIPPED))
+    (measure,) = read_term(Term(MEAN_USEFUL.name), settings, material.topics, load_schema(SHIPPED))
     values = {name: share_values(name, material) for name in material.systems}
     return Armed(tuple(systems), material, settings, {KEY: measure}, values, (), factors)
 
@@ -159,7 +159,7 @@ def as_population(material: Material) -> Material:
 
 
 def population_figures(material: Material, seed: int) -> list[Figure]:
-    (measure,) = understand(Term(MEAN_USEFUL.name), Settings(), material.topics, load_schema(SHIPPED))
+    (measure,) = read_term(Term(MEAN_USEFUL.name), Settings(), material.topics, load_schema(SHIPPED))
     resampler = Resampler(generator(seed, "population"), replications=200, level=0.95)
     shares = {"plain": 0.5, "twin": 0.5}
     return system_figures("S", shares, material, {KEY: measure}, share_values("S", material), resampler)[1]

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scoring.inference.prediction_powered import Compared
+from scoring.inference.prediction_powered import ComparedItems
 
 Floats = npt.NDArray[np.float64]
 Waits = Callable[[np.random.Generator, int, int], Floats]
@@ -215,7 +215,7 @@ JUDGES = ("good", "noise", "constant", "kind to bad topics", "silent on bad item
 
 def corrected_judge(
     rng: np.random.Generator, topics: int, trials: int, *, quality: str, judge: str, checked: int = 2
-) -> tuple[list[Compared], float]:
+) -> tuple[list[ComparedItems], float]:
     """A judge's score of all of `trials` items of each topic, and people's of `checked` drawn ones, with the true mean
     of what people would say."""
     law, truth = QUALITIES[quality]
@@ -238,7 +238,7 @@ def corrected_judge(
     drawn = rng.random(shape).argsort(axis=1) < checked
     people = np.where(drawn, good, math.nan)
     compared = [
-        Compared(np.asarray(own, dtype=np.float64), said, np.ones(trials))
+        ComparedItems(np.asarray(own, dtype=np.float64), said, np.ones(trials))
         for own, said in zip(says, people, strict=True)
     ]
     return compared, truth

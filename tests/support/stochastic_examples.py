@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.measures.relevance import hard_normaliser
 from scoring.nuggets import position_weight
-from scoring.stochastic.paths import WeightedPaths, accumulate_along, enumerate_paths, reach
+from scoring.stochastic.paths import WeightedPaths, accumulate_along, enumerate_paths, reach_probabilities
 from tests.support.checkout import DATA
 
 Floats = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ class ScoredTree:
 
     @property
     def reach(self) -> Floats:
-        return reach(self.parent, self.probability)
+        return reach_probabilities(self.parent, self.probability)
 
     @property
     def path_numerators(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scoring.swan.item import Item, Scored, Source
+from scoring.swan.item import Item, ScoredItem, Source
 
 HUMAN = Source("human", "anna")
 
@@ -11,6 +11,6 @@ def item(position: int = 1, *, seen: int = 0, final: bool = False, turn: int = 1
     return Item(turn, position - 1, position, "F", position, seen, final)
 
 
-def scored(*pairs: tuple[int, float]) -> list[Scored]:
+def scored(*pairs: tuple[int, float]) -> list[ScoredItem]:
     """(position, score) each."""
-    return [Scored(item(position, seen=seen), score, HUMAN) for seen, (position, score) in enumerate(pairs)]
+    return [ScoredItem(item(position, seen=seen), score, HUMAN) for seen, (position, score) in enumerate(pairs)]

@@ -76,7 +76,7 @@ class Counted:
 
     def add(self, one: Component, truth: float, *, share: bool) -> None:
         low, high = one.interval.low, one.interval.high
-        if not one.interval.printed:
+        if not one.interval.is_defined:
             return
         self.held.append(low - 1e-12 <= truth <= high + 1e-12)
         if truth > 1e-12:
@@ -132,7 +132,7 @@ def nested_table(sizes: Sequence[tuple[int, int]], times: int) -> list[str]:
 def crossed_table(sizes: Sequence[tuple[int, int, int]], times: int) -> list[str]:
     lines = [_row("", "systems × topics × trials", *CROSSED_NAMES), _row(*["---"] * (len(CROSSED) + 2))]
     for world in CROSSED_WORLDS:
-        for size in (one for one in sizes if not range_of(world).why_not(one[1])):
+        for size in (one for one in sizes if not range_of(world).missing_interval_reason(one[1])):
             draw = partial(world.draw, np.random.default_rng([12, *size]), *size)
             found = covered(draw, partial(split_crossed, within=range_of(world)), times)
             named = (" × ".join(map(str, size)), *(found[name].said for name in CROSSED))

@@ -26,7 +26,7 @@ from scoring.inference.settling import is_settled, trials_to_settle
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import Judged, JudgingRules, judge
 from scoring.statistics.beta import beta_quantile
-from scoring.statistics.exchange import holm
+from scoring.statistics.exchange import holm_correction
 from scoring.statistics.stratified import compare_within
 from tests.support.checkout import ROOT
 from topics.identity import generator
@@ -246,8 +246,8 @@ def coverage(world: World, now: float, count: int) -> Coverage:
         played = Played(world, generator(number, "coverage", str(world), round(1000 * world.mean), round(1000 * now)))
         here = played.hour(now)
         found = difference(played.known, list(played.trials(here, world.trials)), matters=MATTERS, level=0.95)
-        if found.interval.printed:
-            held.append(found.interval.holds(now - world.mean))
+        if found.interval.is_defined:
+            held.append(found.interval.contains(now - world.mean))
             halves.append((found.high - found.low) / 2)
         elif not world.spread:
             these.append(found.these_low <= float(here.mean()) - world.mean <= found.these_high)
@@ -345,7 +345,7 @@ def bad_topic(size: int, trials: int, rng: np.random.Generator) -> int | None:
             compare_within([int(b)], [trials], [int(a + b)], [trials * (RUNS + 1)]).p
             for a, b in zip(known, now, strict=True)
         ]
-        if holm([1.0 if math.isnan(one) else one for one in p])[0] <= 0.05:
+        if holm_correction([1.0 if math.isnan(one) else one for one in p])[0] <= 0.05:
             return look
     return None
 

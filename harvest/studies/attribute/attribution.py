@@ -30,8 +30,8 @@ from recordings.log.header import as_plain_json
 from recordings.log.run_folder import Run
 from scoring.inference.attribution import Attribution, Side, TrialValues, attribute
 from scoring.inference.interval import no_interval
-from scoring.inference.losses import WithLost, need_bounds
-from scoring.library import understand
+from scoring.inference.losses import SideWithLosses, needs_bounds
+from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -161,7 +161,7 @@ def study_attribution(
     asked = [
         one
         for term in measures or (parse(f"{USEFUL.name} S1"), parse(MEAN_USEFUL.name))
-        for one in understand(term, settings, sides[1].topics, schema)
+        for one in read_term(term, settings, sides[1].topics, schema)
     ]
     for one in asked:
         refuse_pooled(one.name, one, "no trial can be relabelled", (USEFUL, MEAN_USEFUL))
@@ -203,7 +203,7 @@ class _Study:
         cut = self._cut_short(name, keys)
         return AttributedSystem(
             system=name,
-            each={key: _without_intervals(one) if key in cut else one for key, one in each.items()},
+            each={key: _drop_intervals(one) if key in cut else one for key, one in each.items()},
             cut_short=tuple(loss_words(name, side) for side in self.sides) if cut else (),
             coverage=(_count_coverage(name, self.sides[0]), _count_coverage(name, self.sides[1])),
             other_users=other,
@@ -218,9 +218,9 @@ class _Study:
             for side in self.sides:
                 values = self._values(name, side)
                 topics = [topic.id for topic in side.topics.topics]
-                lost = lost_attempts(key, measure, name, {name: values}, side, topics).beside("")
-                sides.append(WithLost(values.get(key, {}), lost))
-            if need_bounds(sides):
+                lost = lost_attempts(key, measure, name, {name: values}, side, topics).losses_in_comparison("")
+                sides.append(SideWithLosses(values.get(key, {}), lost))
+            if needs_bounds(sides):
                 found.add(key)
         return frozenset(found)
 
@@ -269,7 +269,7 @@ class _Study:
 LOSS_REASON = "what was lost in the runs could be all of it"
 
 
-def _without_intervals(one: Attribution) -> Attribution:
+def _drop_intervals(one: Attribution) -> Attribution:
     return replace(one, intervals={source: no_interval(LOSS_REASON) for source in one.intervals})
 
 

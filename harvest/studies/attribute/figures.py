@@ -196,7 +196,7 @@ def attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
                 yield replace(
                     base,
                     figure=f"share of {source}",
-                    estimand="like-these" if interval.printed else "these",
+                    estimand="like-these" if interval.is_defined else "these",
                     estimate=one.shares[source],
                     **interval_cells(interval, study.settings.level),
                 )

@@ -66,7 +66,7 @@ def _pair_rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
             pair.interval.low * scale,
             pair.interval.high * scale,
             _difference_text(one, pair),
-            filled=pair.found,
+            filled=pair.is_distinguished,
         )
 
 

@@ -24,9 +24,9 @@ from recordings.files.times import unix_seconds
 from recordings.log.run_folder import Run
 from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import Lost, with_losses
+from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
-from scoring.library import declared, understand
+from scoring.library import declared, read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
@@ -186,7 +186,7 @@ def compare_cells(
     key: Key,
     measure: Measure,
     cells: Mapping[str, Mapping[Trial, Cell]],
-    lost: Mapping[str, Lost],
+    lost: Mapping[str, LostTrials],
     aligned: Callable[[Mapping[str, Mapping[Trial, Cell]]], Aligned],
     part: str | None,
     level: float,
@@ -200,8 +200,8 @@ def compare_cells(
 
     def extreme(low: str, high: str) -> Aligned:
         moved = {
-            low: with_losses(cells[low], lost[low].beside(high), high=False),
-            high: with_losses(cells[high], lost[high].beside(low), high=True),
+            low: fill_losses(cells[low], lost[low].losses_in_comparison(high), high=False),
+            high: fill_losses(cells[high], lost[high].losses_in_comparison(low), high=True),
         }
         return aligned({**cells, **moved})
 
@@ -279,7 +279,7 @@ def _understand_terms(
     terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
 ) -> Iterator[Measure]:
     for term in terms or trial_values.usual_measures(material):
-        for measure in understand(term, settings, material.topics, judges.criteria):
+        for measure in read_term(term, settings, material.topics, judges.criteria):
             trial_values.refuse_pooled(term, measure, "topics have no value of it to compare")
             yield measure
 

@@ -82,7 +82,7 @@ def _sentence(found: Comparison, first: str, second: str) -> Text:
         if measure.topic_type is None:
             pair = next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
             label = measure.label
-            if pair.found:
+            if pair.is_distinguished:
                 size = abs(pair.value)
                 label += f" (by {100 * size:.1f} points)" if is_percentage(measure.measure) else f" (by {size:.4f})"
             said.setdefault(verdicts[pair.verdict], []).append(label)
@@ -254,7 +254,7 @@ def _explain_undecided(found: Comparison) -> Iterator[Text]:
                 )
             if pair.typical is not None:
                 middle, around = pair.typical
-                ends = f" [{signed(measure, around.low)}, {signed(measure, around.high)}]" if around.printed else ""
+                ends = f" [{signed(measure, around.low)}, {signed(measure, around.high)}]" if around.is_defined else ""
                 yield Text(
                     f"{_name_pair(measure, pair, found)}: instead of a mean, the median of the topics' differences is "
                     f"{signed(measure, middle)}{ends}"
@@ -271,7 +271,7 @@ def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures
         for pair in measure.pairs
-        if not pair.found and pair.verdict != "no value" and (said := _needed_words(pair, found))
+        if not pair.is_distinguished and pair.verdict != "no value" and (said := _needed_words(pair, found))
     ]
     if lines:
         yield Text("\nto settle what cannot be told, if a difference is as large as it was seen (4 studies of 5):")
@@ -307,7 +307,7 @@ def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:
     for measure in found.measures:
         for pair in measure.pairs:
             turned = [one for one in pair.drivers if one.without * pair.value <= 0]
-            if turned and len(pair.drivers) > 1 and pair.found:
+            if turned and len(pair.drivers) > 1 and pair.is_distinguished:
                 topic = printable(turned[0].topic, line=True)
                 yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: rests on topic {topic} alone", style="yellow")
             if details and pair.drivers:

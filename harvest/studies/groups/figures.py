@@ -18,7 +18,7 @@ from harvest.terminal import printable
 from recordings.log.run_folder import Run
 from scoring.inference.interval import FEWEST, METHOD
 from scoring.inference.matched import Difference
-from scoring.library import single
+from scoring.library import single_measures
 from scoring.measures.relevance import RELEVANCE
 from scoring.table import is_percentage
 from topics.counting import pluralize
@@ -117,7 +117,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
             yield printable(f"{key_name(key)}, {second} to {first}: {said}", line=True)
     yield from _too_few_notes(found)
     names = {key[0].partition("(")[0] for key in found.measures}
-    positional = [one.name for one in single() if one.words and one.name in names]
+    positional = [one.name for one in single_measures() if one.words and one.name in names]
     longer = {
         group: words - found.words[found.base]
         for group, words in found.words.items()

@@ -18,9 +18,9 @@ from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Key, refuse_pooled, row_values, share_values
 from recordings.log.run_folder import Run
-from scoring.inference.losses import End, Lost, WithLost
-from scoring.inference.matched import Difference, compare, difference, within_bounds
-from scoring.library import understand
+from scoring.inference.losses import End, LostTrials, SideWithLosses
+from scoring.inference.matched import Difference, compare_family, difference, within_bounds
+from scoring.library import read_term
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -151,7 +151,7 @@ def _score_run(
     of_gold = (RELEVANCE, FAIRNESS, SUMMARY) if material.gold is not None else ()
     wanted = measures or [Term(one.name) for one in (*_SHARES, *of_gold)]
     for term in wanted:
-        for measure in understand(term, settings, material.topics, load_schema(SHIPPED)):
+        for measure in read_term(term, settings, material.topics, load_schema(SHIPPED)):
             refuse_pooled(term, measure, "two conversations are not a pair", _SHARES)
     return material, score_material(material, changes, seed=seed, measures=wanted, only=True), settings
 
@@ -178,25 +178,25 @@ def _compare_group(
     topics = [topic.id for topic in material.topics.topics]
     recorded = {names[group]: own for group, own in values.items()}
     dependent = material.withholding(recorded)
-    understood = {key: understand(parse(key[0]), settings, material.topics, load_schema(SHIPPED))[0] for key in keys}
+    understood = {key: read_term(parse(key[0]), settings, material.topics, load_schema(SHIPPED))[0] for key in keys}
 
     @cache
-    def gone(key: Key, name: str) -> Lost:
+    def gone(key: Key, name: str) -> LostTrials:
         return lost_attempts(key, understood[key], name, recorded, material, topics)
 
     def between(key: Key, one: str, other: str) -> Difference:
         lost, missing = _count_unpaired(material, names[one], names[other])
 
         below, above = (
-            WithLost(values[group].get(key, {}), gone(key, names[group]).beside(names[beside]))
+            SideWithLosses(values[group].get(key, {}), gone(key, names[group]).losses_in_comparison(names[beside]))
             for group, beside in ((one, other), (other, one))
         )
 
         def apart(end: End) -> Difference:
             return difference(
                 topics,
-                below.at(end, against=True),
-                above.at(end),
+                below.cells_at(end, against=True),
+                above.cells_at(end),
                 generator(seed, "groups", "exchange", system.name, *map(str, key), one, other),
                 level=settings.level,
                 reach=1.0 if has_top(key[0]) else math.inf,
@@ -213,7 +213,7 @@ def _compare_group(
     twins = {base, *(other for one, other in pairs if one == base)}
     tested = [(key, group) for key in keys for group in names if group not in twins]
     noise = {key: [abs(one.value) for (of, *_), one in nulls.items() if of == key and one.n] for key in keys}
-    differences = compare(
+    differences = compare_family(
         [between(key, base, group) for key, group in tested],
         [max(noise[key], default=math.nan) for key, _ in tested],
         level=settings.level,

@@ -78,7 +78,7 @@ def _sentence(one: Preferred, level: float) -> str:
         return f"{_pair_name(one)}: nobody judged."
     if not one.told:
         why = ""
-        if one.p_corrected <= 1 - level and one.interval.printed:
+        if one.p_corrected <= 1 - level and one.interval.is_defined:
             why = (
                 ": p is small, but the interval contains 50%, since a topic unlike these could turn it; more "
                 "topics would narrow it"
@@ -125,7 +125,7 @@ def _agreement_sentence(found: PreferenceStudy) -> str:
     if not one.things:
         return "agreement: no pair was judged by two people"
     own = one.interval
-    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.is_defined else ""
     alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
     return (
         f"agreement: {100 * one.equal:.0f}% of judgments of one pair are the same (n={one.things} pairs); "

@@ -16,8 +16,8 @@ from os import PathLike
 from harvest.studies.pairs.blind_pairs import KeptPair, PairKey
 from scoring.annotations.agreement import Agreement, agreement
 from scoring.inference.interval import Interval
-from scoring.inference.prediction_powered import compare_with_half, is_beyond_half
-from scoring.statistics.exchange import holm
+from scoring.inference.prediction_powered import compare_with_half, is_side_preferred
+from scoring.statistics.exchange import holm_correction
 from topics.document import read_json_document
 from topics.errors import InputError, Place
 from topics.identity import generator
@@ -121,8 +121,8 @@ def preferences(
         if any({pair.left, pair.right} == {first, second} for pair in pairs.values())
     ]
     tested = [i for i, one in enumerate(found) if not math.isnan(one.p)]
-    for i, corrected in zip(tested, holm([found[i].p for i in tested]), strict=True):
-        told = is_beyond_half(found[i].interval, corrected, level=level)
+    for i, corrected in zip(tested, holm_correction([found[i].p for i in tested]), strict=True):
+        told = is_side_preferred(found[i].interval, corrected, level=level)
         found[i] = replace(found[i], p_corrected=corrected, told=told)
     people = tuple(sorted({who for _, who, _ in said}))
     return PreferenceStudy(

@@ -21,7 +21,7 @@ from harvest.studies.trees.folded_trees import merging_named
 from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, predict_widths
-from scoring.inference.unseen import Unseen, unseen_mass
+from scoring.inference.unseen import UnseenMass, unseen_mass
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
@@ -193,7 +193,7 @@ def _cells(
     return cells, systems, notes
 
 
-def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
+def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> UnseenMass:
     """Estimate the probability of an unseen path for each topic, over all systems. Two conversations take the same
     path if their user turns have equal states and their answers equal labels."""
     merging = merging_named("label")

@@ -21,7 +21,7 @@ from harvest.tables.long_rows import unit_of
 from harvest.terminal import printable
 from recordings.log.run_folder import Run
 from scoring.inference.differences import FEWEST_OPEN
-from scoring.inference.needed import detectable_difference, first_enough
+from scoring.inference.needed import detectable_difference, smallest_sufficient
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.inference.power import Power, simulate_power
 from scoring.inference.ratio_power import simulate_ratio_power
@@ -132,8 +132,8 @@ class DifferenceModel:
 
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(grids.WANTED)
         return {
-            "topics": max(fewest, first_enough(lambda number: enough(number, 2 * both + 2 * each))),
-            "trials": first_enough(lambda number: enough(topics, 2 * both + 2 * within / number))
+            "topics": max(fewest, smallest_sufficient(lambda number: enough(number, 2 * both + 2 * each))),
+            "trials": smallest_sufficient(lambda number: enough(topics, 2 * both + 2 * within / number))
             if topics >= fewest
             else math.inf,
             "trials_of_these": max(2, math.ceil(z**2 * 2 * within / (topics * self.difference**2))),

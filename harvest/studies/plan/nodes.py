@@ -29,7 +29,7 @@ from recordings.trees.tree import ConversationTree
 from scoring.statistics.beta import normal_quantile
 from scoring.stochastic.node_permutation import DRAWS
 from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
-from scoring.stochastic.parting import Ends, by_topic, find_ends
+from scoring.stochastic.parting import Ends, find_ends, visits_by_topic
 from topics.arrays import Counts
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -303,7 +303,7 @@ class _Pilot:
         used, row = np.unique(np.array(cells), return_inverse=True)
         how = how_ended(finished)
         ends = find_ends(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
-        through, ended = by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
+        through, ended = visits_by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
         system, topic = np.divmod(used, len(topics))
         several = np.bincount(system[through[:, 0] > 1], minlength=len(systems))
         if several.max() < 2:

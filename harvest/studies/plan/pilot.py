@@ -13,7 +13,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse
@@ -44,7 +44,7 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
     has no value for a single trial, for a term that stands for several measures, and for a turn that the audit's
     protocol cannot reach."""
     term = wanted or parse(f"{USEFUL.name} S1")
-    found = understand(term, settings, audit.topics, load_schema(SHIPPED))
+    found = read_term(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
     trial_values.refuse_pooled(term, one, "no single trial has a value to simulate")
     if len(found) > 1:

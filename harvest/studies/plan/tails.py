@@ -20,11 +20,11 @@ from harvest.studies.plan.pilot import assumed_components, pilot_cells
 from harvest.studies.plan.words import Words, cheapest, error_words, in_percent, share_cell, simulated
 from harvest.terminal import printable
 from recordings.log.run_folder import Run
-from scoring.forms.worst import CVAR, QUANTILE, tail_kind, tail_words, worst_end
+from scoring.forms.worst import CVAR, QUANTILE, tail_kind, tail_names, worst_end
 from scoring.inference.interval import FEWEST
 from scoring.inference.tail_power import NO_TOP, TailModel, TailPower, simulate_tail, stated_tail_model, tail_model
 from scoring.inference.tails import tail_share, units_needed
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.notation import Term
 from scoring.scores import SHIPPED
@@ -70,7 +70,7 @@ class TailsModel:
                 generator(self.basis.seed, "tail power", name, topics, trials),
                 level=self.basis.settings.level,
                 worst=worst_end(self.tail),
-                called=tail_words(self.tail),
+                called=tail_names(self.tail),
             )
             for name, model in self.systems.items()
         }
@@ -237,7 +237,7 @@ def plan_tail(
     unknown.
     """
     settings = grids.planned_settings(audit, changes)
-    (tail,) = understand(measure, settings, audit.topics, load_schema(SHIPPED))
+    (tail,) = read_term(measure, settings, audit.topics, load_schema(SHIPPED))
     if tail.within:
         raise InputError(
             f"{measure}: no interval covers the worst case within topics, so it cannot be planned",
@@ -248,7 +248,7 @@ def plan_tail(
             f"a tail of a pilot uses its scores unchanged, without {', '.join(f'--{name}' for name in stated)}",
             advice="leave it out, or leave out --from",
         )
-    (base,) = understand(tail.base, settings, audit.topics, load_schema(SHIPPED))
+    (base,) = read_term(tail.base, settings, audit.topics, load_schema(SHIPPED))
     basis, notes = Basis(settings, seed), tuple[str, ...]()
     top = base.declaration.range[1] if base.declaration.has_top else math.inf
     if run is None:

@@ -124,7 +124,7 @@ def _held_table(figures: Sequence[HeldFigure]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", overflow="fold")
     table.add_column("held", no_wrap=True)
-    of = estimand_of(one.interval.resampled for one in figures if one.interval.printed)
+    of = estimand_of(one.interval.resampled for one in figures if one.interval.is_defined)
     for heading in (f"share [low, high]\n{of}".strip(), "n", "topics"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for one in figures:

@@ -14,8 +14,8 @@ from itertools import combinations
 from harvest.studies.scores.arms import Armed, ArmedSystem
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key, key_name
-from scoring.inference.losses import Gain, WithLost
-from scoring.inference.matched import Combination, Difference, Levels, compare, factorial_effects, is_crossed
+from scoring.inference.losses import Gain, SideWithLosses
+from scoring.inference.matched import Combination, Difference, Levels, compare_family, factorial_effects, is_crossed
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
 from topics.identity import generator
@@ -86,7 +86,7 @@ def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
     places = [(at, effect) for at, one in enumerate(found) for effect in one.effects]
     tests = [found[at].effects[effect] for at, effect in places]
     level = armed.settings.level
-    corrected = dict(zip(places, compare(tests, [math.nan] * len(tests), level=level), strict=True))
+    corrected = dict(zip(places, compare_family(tests, [math.nan] * len(tests), level=level), strict=True))
     return FactorStudy(
         levels,
         tuple(
@@ -129,11 +129,11 @@ def _effects(
 
     topics = [topic.id for topic in armed.material.topics.topics]
 
-    def side(played: _PlayedArms, at: Combination) -> WithLost:
+    def side(played: _PlayedArms, at: Combination) -> SideWithLosses:
         system, arm = played[at]
         name = system.names[arm]
         own = lost_attempts(key, measure, name, armed.values, armed.material, topics)
-        return WithLost(armed.values[name].get(key, {}), own)
+        return SideWithLosses(armed.values[name].get(key, {}), own)
 
     def gone(at: Combination) -> int:
         sides = [played[at] for played in pair if played is not None]
@@ -146,7 +146,7 @@ def _effects(
     return factorial_effects(
         topics,
         levels,
-        {at: own.at(None) for at, own in whole.items()},
+        {at: own.cells_at(None) for at, own in whole.items()},
         generator(seed, "factors", *names, *map(str, key)),
         level=armed.settings.level,
         reach=declared.reach if other is None else 2 * declared.reach,

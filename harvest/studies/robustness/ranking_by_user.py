@@ -11,7 +11,7 @@ from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.trial_values import Key, key_name
 from scoring.comparison.by_user import ByUser, by_user
 from scoring.figure import Good
-from scoring.inference.matched import compare
+from scoring.inference.matched import compare_family
 from scoring.inference.paired import Estimand
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
@@ -53,7 +53,7 @@ class RankedPair:
     @property
     def everywhere(self) -> str:
         """The system that is better (higher, if neither end is good) in every arm, or ""."""
-        found = self.found.ahead((1 - self.level) / self.pairs)
+        found = self.found.higher_system((1 - self.level) / self.pairs)
         if self.good != "low" or not found:
             return found
         return self.found.second if found == self.found.first else self.found.first
@@ -76,7 +76,7 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     places = [(at, arm) for at, one in found.items() for arm in one.interactions]
     tests = [found[at].interactions[arm] for at, arm in places]
     level = armed.settings.level
-    corrected = dict(zip(places, compare(tests, [math.nan] * len(tests), level=level), strict=True))
+    corrected = dict(zip(places, compare_family(tests, [math.nan] * len(tests), level=level), strict=True))
     return tuple(
         _rank_pair(
             key,
@@ -142,9 +142,9 @@ def _compare_pair(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSys
 def _rank_pair(key: Key, measure: Measure, found: ByUser, level: float, pairs: int) -> RankedPair:
     good = measure.declaration.better(measure.term)
     estimand: Estimand = "like-these"
-    first, second = found.turned(estimand, 1 - level, pairs)
+    first, second = found.arms_by_winner(estimand, 1 - level, pairs)
     if not first:
-        these = found.turned("these", 1 - level, pairs)
+        these = found.arms_by_winner("these", 1 - level, pairs)
         estimand, first, second = ("these", *these) if these[0] else (estimand, (), ())
     if good == "low":
         first, second = second, first

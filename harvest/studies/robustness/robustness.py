@@ -25,8 +25,8 @@ from recordings.files.json_text import Json
 from scoring.inference.aligned import Cell, Trial, align
 from scoring.inference.components import Component, across_systems
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.losses import End, WithLost
-from scoring.inference.matched import Difference, compare, difference, level_together, within_bounds
+from scoring.inference.losses import End, SideWithLosses
+from scoring.inference.matched import Difference, compare_family, difference, simultaneous_level, within_bounds
 from scoring.inference.spreads import Range
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY
@@ -150,14 +150,14 @@ def _compare_arms(
     def apart(key: Key, arm: str, level: float) -> Difference:
         declared = wanted[key].declaration
         base, other = (system.names[one] for one in (control, arm))
-        below = WithLost(values[base].get(key, {}), gone[key, base].beside(other))
-        above = WithLost(values[other].get(key, {}), gone[key, other].beside(base))
+        below = SideWithLosses(values[base].get(key, {}), gone[key, base].losses_in_comparison(other))
+        above = SideWithLosses(values[other].get(key, {}), gone[key, other].losses_in_comparison(base))
 
         def between(end: End) -> Difference:
             return difference(
                 topics,
-                below.at(end, against=True),
-                above.at(end),
+                below.cells_at(end, against=True),
+                above.cells_at(end),
                 generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
                 level=level,
                 reach=declared.reach,
@@ -173,7 +173,9 @@ def _compare_arms(
         return apart(key, arm, level).interval
 
     each = {(key, arm): apart(key, arm, settings.level) for key in wanted for arm in others}
-    tested = dict(zip(each, compare(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True))
+    tested = dict(
+        zip(each, compare_family(list(each.values()), [math.nan] * len(each), level=settings.level), strict=True)
+    )
     bounded = {arm for (_, arm), one in tested.items() if one.bounds is not None}
     matched = {arm: _match_pairs(done, system.names[control], system.names[arm]) for arm in others}
     return Robustness(
@@ -232,16 +234,16 @@ def _compare_in_measure(
     apart = {system.control: 0.0} | {arm: one.value for arm, one in differences.items() if one.value == one.value}
     worst = max(apart, key=lambda arm: sign * apart[arm]) if any(apart.values()) else ""
     spread = _spread_of_arms(measure, cells, topics, settings)
-    told = spread.from_0_unless(any(one.beyond for one in differences.values()))
+    told = spread.agree_with_test(any(one.beyond for one in differences.values()))
     if any(one.bounds is not None for one in differences.values()):
-        told = told.without_interval("what was lost in arms could have been like the control, or unlike it")
+        told = told.drop_interval("what was lost in arms could have been like the control, or unlike it")
     far, interval = math.nan, no_interval()
     if worst not in ("", system.control) and not system.continued:
         others = [arm for arm in apart if arm != system.control]
         # A ratio of sums is not a mean over topics, so signs of topics cannot be drawn: Bonferroni's level applies.
         common = () if pooled else tuple(topics)
         together = align(common, (system.control, *others), cells, pooled=pooled).values
-        level = level_together(together[:, 1:] - together[:, :1], rng, level=settings.level)
+        level = simultaneous_level(together[:, 1:] - together[:, :1], rng, level=settings.level)
         far, interval = differences[worst].value, interval_of(worst, level)
     return MeasureOverArms(
         key=key,

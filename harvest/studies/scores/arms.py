@@ -11,7 +11,7 @@ from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
@@ -136,7 +136,7 @@ def wanted_measures(
     conversations."""
     schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:
-        for measure in understand(term, settings, material.topics, schema):
+        for measure in read_term(term, settings, material.topics, schema):
             one = measure.declaration
             trial_values.refuse_pooled(term, measure, "two conversations are not a pair")
             trial_values.refuse_turn(term, measure.turn, max(material.turns.values(), default=1))

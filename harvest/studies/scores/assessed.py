@@ -10,7 +10,7 @@ from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import scoring_settings
 from scoring.swan.assessment import Assessment, TopicData, assess
-from scoring.swan.item import Scored
+from scoring.swan.item import ScoredItem
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
@@ -26,7 +26,7 @@ class WeighedScore:
     """A score with its criterion and the weight of the score in this criterion."""
 
     criterion: str
-    scored: Scored
+    scored: ScoredItem
     weight: float
 
 

@@ -13,7 +13,7 @@ from harvest.studies.scores.trial_values import SHARES
 from recordings.files.json_text import Json
 from scoring.forms.worst import tail_kind
 from scoring.inference.tails import tail_share, trials_needed
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -43,7 +43,7 @@ def _check_threshold(threshold: Threshold, audit: Audit, schema: Schema, loc: Lo
     if (threshold.at_least is None) == (threshold.at_most is None):
         raise document.error(loc, "a threshold needs exactly one bound", allowed="at_least, at_most")
     try:
-        measures = understand(parse(threshold.measure), Settings(), topics, schema)
+        measures = read_term(parse(threshold.measure), Settings(), topics, schema)
     except InputError as fault:
         raise document.error(
             (*loc, "measure"), f"measure: {fault.what}", allowed=fault.allowed, advice=fault.advice
@@ -174,7 +174,7 @@ def checked_bounds(
         # The table has full names: `CVaR(R)` is `CVaR(R, beta=0.25)` there.
         asked = parse(bound.measure)
         schema = schema or load_schema(SHIPPED)
-        made = understand(asked, Settings(), topics, schema)
+        made = read_term(asked, Settings(), topics, schema)
         full = next(one for one in made if one.term.name == asked.name)
         turn = _turn_of(bound, full)
         wanted = bound.estimand or table.settings.estimand

@@ -16,7 +16,7 @@ from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, Turn
 from recordings.conversations.endings import is_cut_short
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.losses import Lost, losses_matter
+from scoring.inference.losses import LostTrials, losses_matter
 from scoring.measure import Measure
 from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
 from topics.counting import pluralize
@@ -27,7 +27,7 @@ UNLIKE_USERS = "users said something else to one system"
 
 def lost_attempts(
     key: Key, measure: Measure, system: str, values: Mapping[str, Values], material: Material, topics: Sequence[str]
-) -> Lost:
+) -> LostTrials:
     """Return a system's losses in one measure over `topics`.
 
     Losses are the trials without a valid attempt, and the trials that a failure of the user cut short before the
@@ -109,7 +109,7 @@ def _bound_lost(
     gone: Mapping[Trial, tuple[Conversation, ...]],
     *,
     depends: bool,
-) -> Lost:
+) -> LostTrials:
     """Return the lowest and highest values that lost trials could have had. `gone` maps each lost trial to all
     conversations with which it could have begun."""
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
@@ -133,7 +133,7 @@ def _bound_lost(
         if worst != best or known.get(trial) != worst:
             low[trial], high[trial] = worst, best
     valued = frozenset(trial for trial in known.keys() & low.keys() if known[trial][0] == known[trial][0])
-    return Lost(low, high, valued, depends)
+    return LostTrials(low, high, valued, depends)
 
 
 def _lowest_and_highest(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[float, float]:

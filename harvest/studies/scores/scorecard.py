@@ -23,12 +23,12 @@ from recordings.conversations.endings import is_cut_short
 from recordings.judged.judgments import Layer
 from recordings.log.run_folder import first_valid
 from scoring.inference.turn_events import EventTable
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.material import Judged
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
-from scoring.settings import SETTINGS, ByName, Settings, scoring_settings
+from scoring.settings import SETTINGS, NumbersByName, Settings, scoring_settings
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import FOLDINGS, Precedence, named_judge
 from scoring.swan.schema import Schema, load_schema
@@ -206,7 +206,7 @@ def score_material(
 def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:
     """Raise InputError for a setting about an unknown system, or about a grade that no entity of the gold table has."""
     for name, declared in SETTINGS.items():
-        if isinstance(declared.kind, ByName) and declared.kind.of == "system":
+        if isinstance(declared.kind, NumbersByName) and declared.kind.of == "system":
             for system in changes.get(name) or {}:
                 if system not in material.systems:
                     what = f"scoring setting {name}: there is no system {system!r}"
@@ -225,7 +225,7 @@ def requested_names(measures: Sequence[Term], topics: TopicSet, schema: Schema |
     """Return the names of rows, such as `CVaR(R, beta=0.25)`, in the requested order. Raises InputError for an
     unknown measure."""
     chosen = schema or load_schema(SHIPPED)
-    made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
+    made = (one for term in measures for one in read_term(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))
 
 

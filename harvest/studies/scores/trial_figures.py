@@ -14,7 +14,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values, usual_measures
 from recordings.conversations.endings import is_cut_short
 from scoring.figure import Good
-from scoring.library import list_forms, single, understand
+from scoring.library import list_forms, read_term, single_measures
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term
@@ -49,14 +49,14 @@ def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *,
     schema, found = load_schema(SHIPPED), list[Figure]()
     last = max(material.turns.values(), default=1)
     for term in terms or usual_measures(material):
-        for measure in understand(term, settings, material.topics, schema):
+        for measure in read_term(term, settings, material.topics, schema):
             one = measure.declaration
             if measure.form is not None or (one.of != "conversation" and one not in SHARES) or one.range != (0, 1):
                 if not terms:
                     continue
                 raise InputError(
                     f"{term} has no value from 0 to 1 for each trial, so it cannot be watched over time",
-                    allowed=list_forms((*SHARES, *(other for other in single() if other.range == (0, 1)))),
+                    allowed=list_forms((*SHARES, *(other for other in single_measures() if other.range == (0, 1)))),
                 )
             good = one.better(measure.term)
             if one is USEFUL:
@@ -90,7 +90,7 @@ def cut_reaches(
     cut = {(one.key.topic, one.key.trial) for one in material.finished if is_cut_short(one.outcome)}
     reaches: dict[str, tuple[float, float]] = {}
     for one in figures:
-        lost = lost_attempts(one.key, one.measure, system, {system: values}, material, topics).beside("")
+        lost = lost_attempts(one.key, one.measure, system, {system: values}, material, topics).losses_in_comparison("")
         low, high = ({at: cell for at, cell in side.items() if at in cut} for side in (lost.low, lost.high))
         own = values.get(one.key, {})
         least, seen, most = (_mean(_by_topic(one, {**own, **moved})) for moved in (low, {}, high))

@@ -8,9 +8,9 @@ from functools import cache
 
 from harvest.studies.scores.scorecard import Judges, Material
 from scoring.asked import Asked
-from scoring.conversations import together
+from scoring.conversations import joint_columns
 from scoring.inference.aligned import Cell, Trial
-from scoring.library import list_forms, measures, single
+from scoring.library import list_forms, measures, single_measures
 from scoring.material import Judged
 from scoring.material import Material as Ground
 from scoring.measure import Declaration, Measure
@@ -64,7 +64,8 @@ def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[
     clause that ends the message."""
     if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
         raise InputError(
-            f"{asked} is computed over many conversations at once, so {why}", allowed=list_forms((*shares, *single()))
+            f"{asked} is computed over many conversations at once, so {why}",
+            allowed=list_forms((*shares, *single_measures())),
         )
 
 
@@ -116,7 +117,7 @@ def measure_values(
     ]
     quick = [one for one in measures if one.declaration.columns is not None and one.settings == settings]
     cells: list[dict[str, float]] = [{} for _ in grounds]
-    for column in together(grounds, quick) if quick else ():
+    for column in joint_columns(grounds, quick) if quick else ():
         for at, value in zip(column.at.tolist(), column.value.tolist(), strict=True):
             cells[at][column.measure] = value
     asked = Asked(tuple(measures), judged)

@@ -9,9 +9,9 @@ from harvest.studies.trees.tree_scores import TreeScores
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.node_text import format_percent, one_line, shorten
 from recordings.trees.tree import ConversationTree
-from scoring.inference.design import INDEPENDENT, Design, too_few_sessions
-from scoring.inference.interval import too_few
-from scoring.inference.unseen import Unseen
+from scoring.inference.design import INDEPENDENT, Design, too_few_sessions_reason
+from scoring.inference.interval import too_few_reason
+from scoring.inference.unseen import UnseenMass
 from scoring.stochastic.transitions import (
     EndShares,
     IntervalName,
@@ -35,7 +35,7 @@ class TreeFigures:
 
     tree: ConversationTree
     found: Transitions
-    paths: Unseen
+    paths: UnseenMass
     scores: TreeScores | None = None
     named: EndShares | None = None
     note: str = ""
@@ -171,18 +171,18 @@ def tree_figures(
     topics = [place[one.key.topic] for one in tree.trials] or None
     sessions, note = None, ""
     if len(names) > 1 and len(clusters) == 1:
-        note = f"no interval of a share: {too_few(1, 'cluster')}"
+        note = f"no interval of a share: {too_few_reason(1, 'cluster')}"
     elif len(names) > 1 and design.continued:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(_session(one.key) for one in tree.trials))}
         sessions = [numbers[_session(one.key)] for one in tree.trials]
-        why = too_few_sessions(len(numbers))
+        why = too_few_sessions_reason(len(numbers))
         note = f"no interval of a share: {why}" if why else "sessions go on from topic to topic, and are taken whole"
         sessions = None if why else sessions
     withheld = note.startswith("no interval")
     found = transitions(tree, level=level, interval=interval, topics=topics, sessions=sessions, withheld=withheld)
     paths = unseen_paths(tree, level=level, topics=topics)
     if note:  # Good-Turing assumes independent trials or topics
-        found, paths = replace(found, unseen=found.unseen.withheld()), paths.withheld()
+        found, paths = replace(found, unseen=found.unseen.withhold_estimate()), paths.withhold_estimate()
         note += "; how much is unseen is not estimated"
     ended = tree.end_names()
     named = end_shares(tree, ended, found, topics, sessions, withheld=withheld) if all(ended) else None
@@ -201,7 +201,7 @@ def _share_words(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple
     )
 
 
-def _unseen_words(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
+def _unseen_words(mass: UnseenMass, at: Any, what: str, over_topics: bool) -> str:
     estimate, low, high = (float(part[at]) for part in (mass.estimate, mass.low, mass.high))
     if isnan(estimate):
         return ""

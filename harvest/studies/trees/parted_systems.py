@@ -18,8 +18,8 @@ from recordings.trees.builder import LABEL, Merging, PathTurn, TreeBuilder, path
 from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
-from scoring.stochastic.node_permutation import DRAWS, NodeTests, WholeTest, node_p, whole_p
-from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pairs_behind, split_divergence
+from scoring.stochastic.node_permutation import DRAWS, NodeTests, WholeTest, node_tests, whole_tree_test
+from scoring.stochastic.parting import BothSides, DivergenceParts, Pair, both_sides, pairs_behind, split_divergence
 from topics.errors import InputError
 from topics.identity import generator
 
@@ -161,9 +161,9 @@ def _remove_tests(found: PartedSystems, why: str) -> PartedSystems:
 
 def _test_trees(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
     names, merge = both.names, both.tree.merge
-    whole = whole_p(both, generator(seed, "parting", merge, *names))
+    whole = whole_tree_test(both, generator(seed, "parting", merge, *names))
     try:
-        return whole, node_p(both, generator(seed, "parting turns", merge, *names), draws=draws, level=alpha), ""
+        return whole, node_tests(both, generator(seed, "parting turns", merge, *names), draws=draws, level=alpha), ""
     except InputError as none:
         nothing = np.full(len(both.tree), np.nan)
         return whole, NodeTests(nothing, nothing, 0, 0, 0, draws), none.what
@@ -191,11 +191,11 @@ def _describe_divergence(
         tests.out,
         refused,
         texts,
-        both.tells_ends,
+        both.distinguishes_ends,
     )
 
 
-def _parting_turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> PartingTurn:
+def _parting_turn(both: BothSides, found: DivergenceParts, tests: NodeTests, node: int) -> PartingTurn:
     branch, end = int(found.branch[node]), found.end[node]
     came, took = found.arrivals[:, node].tolist(), found.taken[:, node].tolist()
     portion = found.portion[:, node].tolist()

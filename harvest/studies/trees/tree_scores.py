@@ -15,7 +15,7 @@ from recordings.trees.tree import ConversationTree
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval
-from scoring.library import declared, list_forms, single, understand
+from scoring.library import declared, list_forms, read_term, single_measures
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -144,7 +144,7 @@ def _interval(
     resampler = Resampler(generator(0, "tree", str(measure)), level=level)
     of = declared(measure.name)
     top = 1.0 if of is None or of.has_top else math.inf
-    if unit == "topic" and not design.independent(topics):
+    if unit == "topic" and not design.has_independent_topics(topics):
         columns = {number: at for at, number in enumerate(sorted({key.trial for key in trials}))}
         cells = np.full((len(names), len(columns), 1), np.nan)
         for row, key, value in zip(rows, trials, values, strict=True):
@@ -175,20 +175,20 @@ def trial_scores(
     """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` selects whose judgments
     and nuggets count. Raises InputError if the measure has no value for a single conversation, or if no
     conversation of the run has a value."""
-    asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
+    asked = read_term(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":
         inside = asked[0].base if len(asked) == 1 and one.of == "conversation" else None
         raise InputError(
             f"{measure} is not a measure of single conversations, so it cannot score branches",
-            allowed=list_forms(single()),
+            allowed=list_forms(single_measures()),
             advice=(f"use --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
         )
     if material.gold is None and gold is None and "gold" in one.needs:
         raise InputError(
             f"{measure} has no value here: the run has no gold table",
-            allowed=f"measures without gold: {list_forms(one for one in single() if 'gold' not in one.needs)}",
+            allowed=f"measures without gold: {list_forms(one for one in single_measures() if 'gold' not in one.needs)}",
             advice="name a gold table: --gold NAME or --gold FILE.csv",
         )
     table = score_material(material, {"replications": 100}, gold=gold, measures=[measure], only=True, judges=judges)

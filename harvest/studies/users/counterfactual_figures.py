@@ -38,7 +38,7 @@ def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
                 table.add_row(*map(Text, _cells(one)))
     yield table
     for one in found.figures:
-        if not one.foretold.interval.printed:
+        if not one.foretold.interval.is_defined:
             note = printable(one.foretold.interval.note, line=True)
             yield Text(f"{printable(one.system, line=True)}, {one.label}: not estimated: {note}", style="yellow")
 
@@ -58,7 +58,7 @@ def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:
 def _cells(one: FigureWithOther) -> tuple[str, ...]:
     name, told = one.key[0], one.foretold
     figure = shown_value(name, told.value)
-    if told.interval.printed:
+    if told.interval.is_defined:
         low, high = (shown_value(name, end) for end in (told.interval.low, told.interval.high))
         figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
     numbers = [f"{number:.0f}" if number == number else "" for number in (told.effective, told.effective_units)]

@@ -11,16 +11,16 @@ import numpy as np
 
 from protocols.labels import USEFUL, usefulness
 from recordings.acts.dialogue import Dialogue
-from scoring.inference.proportions import jeffreys
+from scoring.inference.proportions import jeffreys_ends
 from scoring.simulation.act_model import (
     Fit,
-    HeldOut,
+    HeldOutBits,
     Smoothing,
     UniformModel,
     acts_in,
     decisions_of,
     fit_acts,
-    held_out,
+    held_out_bits,
 )
 from simulators import markov
 from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit
@@ -219,7 +219,7 @@ def foresight(
     folds: int = 10,
     level: float = 0.95,
     seed: int = 0,
-) -> Mapping[str, HeldOut]:
+) -> Mapping[str, HeldOutBits]:
     """Return the held-out likelihood of act tables, by model, on users to whom the tables were not fitted. The
     uniform model comes first. Leaving is predicted by the table and not by a stop model. Returns {} if there is
     only one user."""
@@ -232,7 +232,7 @@ def foresight(
     if answers == "labels":
         models[f"order {order}, last answer"] = partial(fitting, order=order, given=True)
     rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
-    return held_out(dialogues, models, rng, folds=folds, level=level)
+    return held_out_bits(dialogues, models, rng, folds=folds, level=level)
 
 
 def _table(
@@ -260,7 +260,7 @@ def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers:
         next_acts = {}
         own = [one.get((after, answer), {}) for one in each]
         worth = np.array([n / _design_effect(own, users, act, counted.get(act, 0) / n) for act in played])
-        lows, highs = jeffreys([counted.get(act, 0) / n * size for act, size in zip(played, worth)], worth, level)
+        lows, highs = jeffreys_ends([counted.get(act, 0) / n * size for act, size in zip(played, worth)], worth, level)
         for act, low, high in zip(played, lows, highs):
             k = counted.get(act, 0)
             ends = {} if alone else {"low": _round(low), "high": _round(high)}

@@ -18,7 +18,7 @@ from harvest.studies.users.fitted_users import Answers
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.dialogue import Dialogue
-from scoring.simulation.act_model import Bits, Fit, HeldOut, Smoothing, acts_in, held_out
+from scoring.simulation.act_model import Bits, Fit, HeldOutBits, Smoothing, acts_in, held_out_bits
 from simulators import markov
 from simulators.act_table import UNKNOWN
 from simulators.fitted import HiddenFile
@@ -56,7 +56,7 @@ class Candidates:
     always new.
     """
 
-    held_out: Mapping[str, HeldOut]
+    held_out: Mapping[str, HeldOutBits]
     chosen: str
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ def candidates(
     if len({one.unit for one in dialogues}) < len(dialogues):
         fits[PERSON_KNOWN] = lambda training: together(training, known=True)
     rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
-    found = held_out(dialogues, fits, rng, folds=folds, level=level)
+    found = held_out_bits(dialogues, fits, rng, folds=folds, level=level)
     for name in [name for name, one in found.items() if not math.isfinite(one.bits)]:
         left_out[name] = "it cannot be fitted to some of the folds, or makes something impossible that people did"
         del found[name]

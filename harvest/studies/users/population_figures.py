@@ -44,7 +44,7 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
                     table.add_row(*map(Text, _cells(one, members, found.weights, cut=cut)))
         yield table
         for one in own:
-            if not one.found.interval.printed:
+            if not one.found.interval.is_defined:
                 yield Text(f"{one.of}, {one.label}: no interval: {one.found.interval.note}", style="yellow")
         if any(one.found.interval.method.endswith(WITHIN) for one in own):
             for note in loss_notes([system], found.material):
@@ -75,7 +75,7 @@ def _cells(
     if one.of == REWEIGHTED and weights:
         name += ": " + ", ".join(f"{member} {weight:.0%}" for member, weight in weights.items())
     figure = shown_value(one.key[0], one.found.value)
-    if one.found.interval.printed:
+    if one.found.interval.is_defined:
         low, high = (shown_value(one.key[0], end) for end in (one.found.interval.low, one.found.interval.high))
         figure += f" [{low.removesuffix('%')}, {high.removesuffix('%')}]"
     effective = f"{one.found.effective:.0f}" if one.found.n else ""

@@ -31,9 +31,9 @@ from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.foretold import Weighted, weighted_ratio
+from scoring.inference.foretold import WeightedMean, weighted_ratio
 from scoring.inference.interval import no_interval
-from scoring.inference.losses import WITHIN, End, WithLost, need_bounds
+from scoring.inference.losses import WITHIN, End, SideWithLosses, needs_bounds
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term
@@ -66,7 +66,7 @@ class Figure:
     of: str
     key: Key
     measure: Measure
-    found: Weighted
+    found: WeightedMean
 
     @property
     def label(self) -> str:
@@ -169,11 +169,11 @@ def system_figures(
     figures: list[Figure] = []
     for key, measure in wanted.items():
         cells = values.get(key, {})
-        lost = lost_attempts(key, measure, system, {system: values}, material, topics).beside(
+        lost = lost_attempts(key, measure, system, {system: values}, material, topics).losses_in_comparison(
             ""
         )  # compared with no other system
         for name, side in sides.items():
-            found = _within_bounds(members, side, WithLost(cells, lost), of, measure, resampler)
+            found = _within_bounds(members, side, SideWithLosses(cells, lost), of, measure, resampler)
             figures.append(Figure(system, name, key, measure, found))
     return members, figures
 
@@ -198,20 +198,20 @@ def _check_weights(weights: Mapping[str, float], shares: Mapping[str, Mapping[st
 def _within_bounds(
     members: Mapping[str, DrawnTrials],
     side: Mapping[str, float],
-    every: WithLost,
+    every: SideWithLosses,
     of: Mapping[Trial, str],
     measure: Measure,
     resampler: Resampler,
-) -> Weighted:
+) -> WeightedMean:
     """Return a figure. If losses matter, its interval includes all values that lost trials could have had."""
     found = _weigh_members(members, side, every.cells, of, measure, resampler)
     apart = [_member_cells(every, of, member) for member, weight in side.items() if weight > 0]
-    if math.isnan(found.value) or not need_bounds(apart):
+    if math.isnan(found.value) or not needs_bounds(apart):
         return found
     whole = {name: replace(one, valid=one.drawn) for name, one in members.items()}
-    ends = [_weigh_members(whole, side, every.at(end), of, measure, resampler) for end in _ENDS]
+    ends = [_weigh_members(whole, side, every.cells_at(end), of, measure, resampler) for end in _ENDS]
     each = [one.interval for one in (found, *ends)]
-    if unprinted := next((one for one in each if not one.printed), None):
+    if unprinted := next((one for one in each if not one.is_defined), None):
         return replace(found, interval=unprinted)
     low, high = min(one.low for one in each), max(one.high for one in each)
     return replace(found, interval=replace(each[0], low=low, high=high, method=f"{each[0].method}, {WITHIN}"))
@@ -220,12 +220,12 @@ def _within_bounds(
 _ENDS: tuple[End, End] = ("low", "high")
 
 
-def _member_cells(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLost:
+def _member_cells(every: SideWithLosses, of: Mapping[Trial, str], member: str) -> SideWithLosses:
     cells, low, high = (
         {trial: cell for trial, cell in own.items() if of.get(trial) == member}
         for own in (every.cells, every.lost.low, every.lost.high)
     )
-    return WithLost(cells, replace(every.lost, low=low, high=high))
+    return SideWithLosses(cells, replace(every.lost, low=low, high=high))
 
 
 def _weigh_members(
@@ -235,14 +235,14 @@ def _weigh_members(
     of: Mapping[Trial, str],
     measure: Measure,
     resampler: Resampler,
-) -> Weighted:
+) -> WeightedMean:
     alone = len(side) == 1
     for member, weight in side.items():
         told = members[member]
         # A member never drawn is chance, as in any sample; a member that lost all its conversations is not.
         if weight > 0 and not told.valid and (alone or told.drawn or weight != told.share):
             why = f"all {told.drawn} trials of {member} were lost" if told.drawn else f"no trial met {member}"
-            return Weighted(math.nan, no_interval(why), 0, 0.0, 0)
+            return WeightedMean(math.nan, no_interval(why), 0, 0.0, 0)
     factor = {
         member: weight / told.share * told.drawn / told.valid
         for member, weight in side.items()

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from harvest.studies.users.played_users import DEFAULT, Candidates
 from harvest.terminal import printable
-from scoring.simulation.act_model import HeldOut, acts_in
-from scoring.simulation.halves import FEWEST, Floor, Spread
+from scoring.simulation.act_model import HeldOutBits, acts_in
+from scoring.simulation.halves import FEWEST, NoiseFloor, Spread
 from scoring.simulation.lengths import Survival
 from scoring.simulation.realism import BEHAVIOUR, FORESIGHT, SCORES, Realism
-from scoring.simulation.wordings import WORDINGS, Wordings
+from scoring.simulation.wordings import WORDINGS, WordingComparison
 from simulators.act_table import ANY
 from simulators.fitted import UserFile
 from topics.counting import pluralize
@@ -28,7 +28,7 @@ _ALPHA = 0.05  # a p of at most this is called a difference
 _LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
 
 
-def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
+def fit_tables(file: UserFile, foresight: Mapping[str, HeldOutBits], played: Candidates) -> Iterator[Table]:
     """Yield the act matrix with intervals, the stop models, and held-out figures of act tables and playable users."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
     table = _new_table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
@@ -123,7 +123,7 @@ def behaviour_verdict(found: Realism) -> str:
     }[found.verdict]
 
 
-def scores_verdict(p: float, floor: Floor) -> str:
+def scores_verdict(p: float, floor: NoiseFloor) -> str:
     """Combine the permutation test (is there a difference?) and the floor (is the difference large?) in one
     verdict."""
     if math.isnan(p):
@@ -262,7 +262,7 @@ def check_json(found: Realism) -> dict[str, Any]:
     }
 
 
-def foresight_json(models: Mapping[str, HeldOut]) -> dict[str, Any]:
+def foresight_json(models: Mapping[str, HeldOutBits]) -> dict[str, Any]:
     return {
         name: {
             "bits": _json_number(one.bits),
@@ -283,7 +283,7 @@ def _spread_document(one: Spread) -> dict[str, Any]:
     return {**{name: _json_number(value) for name, value in values.items()}, "splits": one.n}
 
 
-def _floor_document(floor: Floor) -> dict[str, Any]:
+def _floor_document(floor: NoiseFloor) -> dict[str, Any]:
     return {
         "floor": _spread_document(floor.floor),
         "matched": _spread_document(floor.matched),
@@ -297,7 +297,9 @@ def _p_text(p: float) -> str:
     return "n/a" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _add_floor_row(table: Table, name: str, value: float, floor: Floor, verdict: str, p: float | None = None) -> None:
+def _add_floor_row(
+    table: Table, name: str, value: float, floor: NoiseFloor, verdict: str, p: float | None = None
+) -> None:
     known = floor.floor
     interval = f"[{decimal(known.low, 4)}, {decimal(known.high, 4)}]" if known.n else "n/a"
     table.add_row(
@@ -311,7 +313,7 @@ def _add_floor_row(table: Table, name: str, value: float, floor: Floor, verdict:
     )
 
 
-def _wording_table(found: Wordings) -> Table:
+def _wording_table(found: WordingComparison) -> Table:
     table = _new_table("words", "real", "simulated", "distance", "95% of floors", "p")
     for name, one in found.measures.items():
         floor = f"[{decimal(one.low, 4)}, {decimal(one.high, 4)}]"
@@ -336,7 +338,7 @@ def _survival_table(curves: Sequence[Survival]) -> Table:
     return table
 
 
-def _foresight_table(models: Mapping[str, HeldOut], heading: str) -> Table:
+def _foresight_table(models: Mapping[str, HeldOutBits], heading: str) -> Table:
     table = _new_table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
     for place, (name, one) in enumerate(models.items()):
         known = f"[{one.low:.3f}, {one.high:.3f}]" if not math.isnan(one.low) else "n/a"

@@ -26,7 +26,7 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.turn_events import Contrast, EventTable, TurnCase
-from scoring.statistics.exchange import holm
+from scoring.statistics.exchange import holm_correction
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
 
@@ -181,7 +181,7 @@ def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[st
         )
         for name in names
     ]
-    for name, one, p in zip(names, tests, holm([one.p for one in tests]), strict=True):
+    for name, one, p in zip(names, tests, holm_correction([one.p for one in tests]), strict=True):
         if p <= _EACH_LOOK:
             more = "more" if one.difference > 0 else "less"
             return (

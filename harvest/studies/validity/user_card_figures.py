@@ -94,7 +94,7 @@ def card_tables(card: UserCard) -> Iterator[RenderableType]:
 def _rate_words(rate: CardRate, of: int, sign: str) -> str:
     if not rate.n:
         return "n/a"
-    ends = f" [{of * rate.interval.low:.1f}, {of * rate.interval.high:.1f}]" if rate.interval.printed else ""
+    ends = f" [{of * rate.interval.low:.1f}, {of * rate.interval.high:.1f}]" if rate.interval.is_defined else ""
     return f"{of * rate.value:.1f}{sign}{ends}"
 
 
@@ -134,7 +134,7 @@ def card_document(card: UserCard) -> Mapping[str, Json] | None:
 
 
 def _rate(name: str, rate: CardRate) -> dict[str, Json]:
-    ends = (rate.interval.low, rate.interval.high) if rate.interval.printed else (math.nan, math.nan)
+    ends = (rate.interval.low, rate.interval.high) if rate.interval.is_defined else (math.nan, math.nan)
     return {
         "rate": name,
         "value": _plain(rate.value),

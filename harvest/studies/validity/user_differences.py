@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from harvest.studies.validity.worded_turns import WordedTurn
 from recordings.conversations.conversation import TrialKey
 from scoring.inference.turn_events import EventTable, TurnCase, TurnValues, compare_events, compare_values, event_table
-from scoring.statistics.exchange import holm
+from scoring.statistics.exchange import holm_correction
 from simulators.llm.faults import FAULTS, OWN_WORDS
 from simulators.llm.prompting import FREE
 from topics.identity import generator
@@ -54,7 +54,7 @@ def differing_rates(
             tests[rate] = compare_events(*tables, own, clusters=clusters).p
     worded = compare_values(_values(one), _values(two), rng[-1], clusters=clusters)
     tests[_WORDED] = min(worded.values(), default=math.nan)
-    for rate, p in zip(tests, holm(list(tests.values())), strict=True):
+    for rate, p in zip(tests, holm_correction(list(tests.values())), strict=True):
         if p <= ALPHA:
             # Of those found alone, name the most informative; the number of words is the least.
             family = p / tests[rate]

@@ -146,7 +146,7 @@ def _range_text(value: float, low: float, high: float) -> str:
 
 
 def _advice_on_trials(one: SystemVariance) -> str:
-    like, these = one.split.narrowing(_FACTOR)
+    like, these = one.split.narrowing_shares(_FACTOR)
     least, most = one.split.narrowing_ends(_FACTOR)
     if math.isnan(like):
         said = " Trials of a topic all agree here, so more topics would narrow the interval for topics like these"

@@ -26,11 +26,17 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
 from scoring.inference.components import Crossed, Nested, across_systems, within_system
 from scoring.inference.design import Design
-from scoring.inference.instability import Instability, all_pass, between_trials, disagree, pairs_that_differ
+from scoring.inference.instability import (
+    Instability,
+    between_trials,
+    chance_of_all,
+    differing_share,
+    has_disagreement,
+)
 from scoring.inference.interval import Interval, no_interval
-from scoring.inference.losses import why_withheld
+from scoring.inference.losses import reasons_withheld
 from scoring.inference.spreads import Range
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -74,7 +80,7 @@ class SystemVariance:
     carried: CarryOver | None
     fresh: str | None
 
-    def without_intervals(self, why: str) -> "SystemVariance":
+    def drop_intervals(self, why: str) -> "SystemVariance":
         """Return a copy without intervals and p. `why` explains their absence."""
         none, carried = no_interval(why), self.carried
         passes = self.passes and {k: replace(one, interval=none) for k, one in self.passes.items()}
@@ -82,7 +88,7 @@ class SystemVariance:
             carried = replace(carried, p=math.nan, p_lost=math.nan, found=None, interval=none, interval_lost=none)
         return replace(
             self,
-            split=self.split.without_intervals(why),
+            split=self.split.drop_intervals(why),
             passes=passes,
             disagree=replace(self.disagree, interval=none),
             pairs=replace(self.pairs, interval=none),
@@ -134,7 +140,7 @@ def study_variance(
     asked = [
         (term, one)
         for term in measures or tuple(map(parse, _DEFAULT_MEASURES))
-        for one in understand(term, settings, material.topics, criteria)
+        for one in read_term(term, settings, material.topics, criteria)
     ]
     for term, measure in asked:
         refuse_pooled(term, measure, "no single trial has a value that could vary", _TRIAL_SHARES)
@@ -214,9 +220,9 @@ class _Study:
         cells = self._cells(name, key)
         split = within_system(cells, level=self.settings.level, within=self._range(key))
         if why := self._reason_dependent([name], cells):
-            split = split.without_intervals(why)
+            split = split.drop_intervals(why)
         passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
-        apart, pairs = disagree(cells), pairs_that_differ(cells)
+        apart, pairs = has_disagreement(cells), differing_share(cells)
         carried = self._carry_over(name, key, cells) if is_percentage(key[0]) else None
         found = SystemVariance(
             system=name,
@@ -230,7 +236,7 @@ class _Study:
             fresh=self.twins.get(name) if carried is not None and carried.fresh else None,
         )
         lost = self._reason_withheld([name], key)
-        return found.without_intervals(lost) if lost else found
+        return found.drop_intervals(lost) if lost else found
 
     def between(self, systems: Sequence[str], key: Key) -> Crossed:
         tables = [self._cells(name, key) for name in systems]
@@ -238,7 +244,7 @@ class _Study:
         filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]
         found = across_systems(np.stack(filled), level=self.settings.level, within=self._range(key))
         why = self._reason_withheld(systems, key) or self._reason_dependent(systems, *tables)
-        return found.without_intervals(why) if why else found
+        return found.drop_intervals(why) if why else found
 
     def _range(self, key: Key) -> Range:
         return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
@@ -249,15 +255,15 @@ class _Study:
             name: lost_attempts(key, self.measures[key], name, self.values, self.material, self._topics)
             for name in systems
         }
-        beside = [lost[one].beside(other) for one, other in permutations(systems, 2)]
-        return why_withheld(beside or [own.beside("") for own in lost.values()])
+        beside = [lost[one].losses_in_comparison(other) for one, other in permutations(systems, 2)]
+        return reasons_withheld(beside or [own.losses_in_comparison("") for own in lost.values()])
 
     def _reason_dependent(self, systems: Sequence[str], *tables: Floats) -> str:
         """Return why intervals that treat topics and trials as independent would be too narrow, or ""."""
         if together := [name for name in systems if name in self.material.continued]:
             return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
         there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]
-        if Design(self.material.topics.clusters).clustered(there):
+        if Design(self.material.topics.clusters).has_clusters(there):
             return "topics of one cluster hang together, and a spread takes topics as independent"
         return ""
 
@@ -281,7 +287,7 @@ class _Study:
         least = int(counts[counts > 0].min(initial=cells.shape[1]))
         wanted = self.ks or tuple(sorted({min(2, least), least}))
         return {
-            k: self._figure(system, all_pass(cells, k), cells, f"no topic has {k} trials")
+            k: self._figure(system, chance_of_all(cells, k), cells, f"no topic has {k} trials")
             for k in dict.fromkeys(wanted)
             if k
         }

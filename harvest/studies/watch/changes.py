@@ -15,9 +15,9 @@ from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.change_points import ChangePoint, change_points
-from scoring.statistics.exchange import holm
+from scoring.statistics.exchange import holm_correction
 from scoring.statistics.stratified import compare_within
-from scoring.stochastic.node_permutation import node_p
+from scoring.stochastic.node_permutation import node_tests
 from scoring.stochastic.parting import both_sides, split_divergence
 from topics.errors import InputError
 from topics.identity import generator
@@ -62,7 +62,7 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
         (a, n), (b, m) = (_useful_counts(one[topic]) for one in (before, now))
         p = compare_within([b], [m], [a + b], [n + m]).p
         found.append(ChangedTopic(topic, (a, n), (b, m), 1.0 if math.isnan(p) else p))
-    corrected = holm([one.p for one in found])
+    corrected = holm_correction([one.p for one in found])
     kept = [
         ChangedTopic(one.topic, one.before, one.now, p) for one, p in zip(found, corrected, strict=True) if p <= 0.05
     ]
@@ -91,7 +91,7 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
     both = both_sides(tree, "before", "now", how)
     alpha = round(1 - level, 12)
     try:
-        tests = node_p(both, generator(seed, "watched turns"), draws=_DRAWS, level=alpha)
+        tests = node_tests(both, generator(seed, "watched turns"), draws=_DRAWS, level=alpha)
     except InputError:
         return
     found = split_divergence(both)

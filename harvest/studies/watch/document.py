@@ -139,7 +139,7 @@ def _figure_rows(common: dict[str, Any], one: WatchedFigure, level: float) -> It
         estimate=difference.value,
         low=difference.low,
         high=difference.high,
-        level=level if difference.interval.printed else None,
+        level=level if difference.interval.is_defined else None,
         interval=difference.interval.method,
         p=difference.p,
         p_corrected=one.q,

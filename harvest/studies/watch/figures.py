@@ -102,8 +102,8 @@ def _figure_table(system: WatchedSystem) -> Table:
         table.add_column(Text(heading), justify="right", no_wrap=True)  # a text: brackets are no markup
     for one in system.figures:
         reached = max(one.levels) if one.gated else math.nan
-        low, high = (watch_words.signed_value(end, one.name) for end in one.difference.shown)
-        mark = "" if one.difference.interval.printed else THESE_RUNS
+        low, high = (watch_words.signed_value(end, one.name) for end in one.difference.printed_ends)
+        mark = "" if one.difference.interval.is_defined else THESE_RUNS
         found = f"q {one.q:.3f}".replace("0.", ".", 1) if one.q <= _DISCOVERY else ""
         table.add_row(
             one.name if one.gated else f"{one.name}*",

@@ -31,7 +31,7 @@ from pydantic import Field
 from recordings.files.shared_file import SharedFile, shared_file
 from recordings.files.times import unix_seconds
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
-from scoring.inference.watch_state import Seen, WatchState, advance
+from scoring.inference.watch_state import AuditResult, WatchState, advance
 from scoring.inference.watched_audit import JudgingRules, pooled_interval
 from topics.counting import pluralize
 from topics.document import StrictModel, validated_json
@@ -336,7 +336,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
         before_states = one.confirms is None
         low, high = one.shown or (math.nan, math.nan)
         changed = before_states and one.verdict == "changed"
-        seen = Seen(
+        seen = AuditResult(
             at=unix_seconds(look.at),
             value=one.value - baseline.mean if one.difference is None else one.difference,
             low=low,

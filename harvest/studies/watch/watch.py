@@ -31,7 +31,7 @@ from scoring.inference.settling import Settling, trials_to_settle
 from scoring.inference.watched_audit import JudgingRules, Verdict, judge
 from scoring.notation import parse_all
 from scoring.settings import Settings
-from scoring.statistics.exchange import false_discovery
+from scoring.statistics.exchange import benjamini_hochberg
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
 from topics.errors import Place
@@ -228,7 +228,7 @@ class _Audit:
             difference=found,
             levels=(math.nan, math.nan) if judged is None else judged.state.levels,
             verdict=verdict,
-            alarm=judged is not None and judged.state.waits,
+            alarm=judged is not None and judged.state.awaits_confirmation,
             settles=settles,
             q=math.nan,
             evidence=None if judged is None else judged.seen.evidence,
@@ -275,7 +275,7 @@ def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float
 
 def _add_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
     tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
-    found = iter(false_discovery([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
+    found = iter(benjamini_hochberg([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
     return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]
 
 

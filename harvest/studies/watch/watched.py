@@ -75,7 +75,7 @@ class WatchedFigure:
     def noted(self) -> LookFigure:
         """Return the figure's part of a line in the history."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
-        found, known = self.difference, self.difference.interval.printed
+        found, known = self.difference, self.difference.interval.is_defined
         return LookFigure(
             value=self.value,
             n=self.n,
@@ -89,7 +89,7 @@ class WatchedFigure:
             difference=found.value,
             own=found.own,
             confirms=None if self.judged is None else self.judged.seen.confirms,
-            waits=self.state.waits,
+            waits=self.state.awaits_confirmation,
             left=found.left,
             spent=found.spent,
             cut=self.cut if any(self.cut) else None,

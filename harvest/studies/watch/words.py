@@ -60,7 +60,7 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
 
 def is_shown_by_itself(one: WatchedFigure) -> bool:
     """Return true if this audit's interval excludes 0 on the side of the alarm."""
-    low, high = one.difference.shown
+    low, high = one.difference.printed_ends
     if one.judged is None:
         return low > 0 or high < 0
     return low > 0 if one.state.side else high < 0
@@ -78,8 +78,8 @@ def moved_words(one: WatchedFigure) -> str:
 
 def interval_words(one: WatchedFigure) -> str:
     """Format the interval, such as ` [-61.0, -45.2]`. An interval between the recorded runs only says so."""
-    low, high = one.difference.shown
-    of = "" if one.difference.interval.printed else " between these runs"
+    low, high = one.difference.printed_ends
+    of = "" if one.difference.interval.is_defined else " between these runs"
     return "" if math.isnan(low) else f"{_ends_words(low, high, one.name)}{of}"
 
 
@@ -119,7 +119,7 @@ def change_words(one: WatchedFigure) -> str:
         return ""
     ordinal = {2: "second", 3: "third"}.get(state.times, f"{state.times}th")
     again = f", {ordinal} change" if state.times > 1 else ""
-    waits = f"; alarm for a change further away, {_AGAIN}" if state.waits else ""
+    waits = f"; alarm for a change further away, {_AGAIN}" if state.awaits_confirmation else ""
     return f"; alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}{again}{waits}"
 
 

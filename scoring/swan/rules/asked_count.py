@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
@@ -79,7 +79,7 @@ def requested_count(said: str) -> CountRequest | None:
     Of a range, the lower end counts. Quotations, negations, conditions with `if`, and numbers of words, pages or
     minutes are ignored.
     """
-    plain = own_words(said)
+    plain = blank_quotations(said)
     for found in _ASK.finditer(plain):
         before = plain[max(0, found.start() - 80) : found.start()]
         if _NOT_ASKED.search(before) or _NOT_THINGS.match(found["kind"]):
@@ -90,7 +90,7 @@ def requested_count(said: str) -> CountRequest | None:
     return None
 
 
-def given(text: str) -> int:
+def count_given_items(text: str) -> int:
     """Count list items or table rows; without them, the most enumerated things, ordinals or blocks of code. If there
     are no two of these, sentences are counted as well."""
     rows = [line[0] for line in _ROW.finditer(text)]
@@ -101,7 +101,7 @@ def given(text: str) -> int:
     if lines:
         least = min(len(line["in"]) for line in lines)
         return sum(len(line["in"]) == least for line in lines)
-    plain = own_words(text)
+    plain = blank_quotations(text)
     ordinals = {found[1].lower() for found in _ORDINALS.finditer(plain)}
     counts = [len(ordinals), len(_FENCED.findall(text))]
     whole = [plain[one.start : one.end].strip() for one in sentences(plain)]
@@ -131,7 +131,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         ask = requested_count(sight.said(item.turn))
         if ask is None:
             continue
-        count = 0 if item.turn in refused - delivered else given(sight.text(item))
+        count = 0 if item.turn in refused - delivered else count_given_items(sight.text(item))
         because = f"{count} of {ask.count} asked for"
         yield Verdict(item, min(1.0, count / ask.count), because, ((item.turn, "user", ask.start, ask.end),))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from scoring.words import word_count
 from topics.late_pattern import late_pattern
@@ -65,7 +65,7 @@ class LengthLimit:
 def requested_limit(said: str) -> LengthLimit | None:
     """Return the length that an English user turn asks for, or None if it names no length. A brief answer has at most
     60 words; a single number, name, yes or no at most 4; a text of about N words at most 1.2 N."""
-    plain = own_words(said)
+    plain = blank_quotations(said)
     for pattern in (_LONG, _LIMIT, _YES_NO, _BARE, _BRIEF):
         for found in pattern.finditer(plain):
             if _NEGATED.search(plain[max(0, found.start() - 50) : found.start()]):

@@ -19,7 +19,7 @@ def judge(words: int, sight: Sight) -> Iterator[Verdict]:
             yield Verdict(item, min(1.0, math.exp(1 - count / most)))
 
 
-def brevity(words: int = 250) -> Rule:
+def brevity_rule(words: int = 250) -> Rule:
     """Score 1 up to a number of words and exp(1 - n/words) beyond it, mirroring BLEU's brevity penalty.
 
     The number of `words` is at least 1; people read 250 in a minute ([GFRC] §3.2). A turn in a script without blanks

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.normal_form import ClaimForm, Claims, claim_form, content_words
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
@@ -68,7 +68,7 @@ def _claim_texts(nugget: Nugget) -> Iterator[str]:
 
 
 def _list_items(text: str) -> tuple[str, frozenset[str]] | None:
-    found = _LISTED.match(own_words(text).strip())
+    found = _LISTED.match(blank_quotations(text).strip())
     if found is None:
         return None
     things = frozenset(one.strip().lower() for one in _BETWEEN.split(found["list"]) if one.strip())
@@ -89,14 +89,14 @@ class _EarlierClaims:
         if not found and form.by_pronoun:
             found = [_compared_claim(agree, before) for agree, before in self._by_pronoun(form, nugget.turn)]
         if listed is not None:
-            found += self._against_list(*listed, nugget)
+            found += self._compare_with_list(*listed, nugget)
         self.claims.add(form, nugget)
         if not form.by_pronoun:
             self.subjects.setdefault(form.predicate, {}).setdefault(form.words[: form.subject], nugget.turn)
         self.words |= content_words(text)
         return found
 
-    def _against_list(self, of: str, things: frozenset[str], nugget: Nugget) -> list[_Comparison]:
+    def _compare_with_list(self, of: str, things: frozenset[str], nugget: Nugget) -> list[_Comparison]:
         before = self.lists.setdefault(of, (things, nugget))
         if before[1] is nugget:
             return []

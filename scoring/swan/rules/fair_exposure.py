@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from scoring.divergences import DIVERGENCES, distr_sim
+from scoring.divergences import DIVERGENCES, distribution_similarity
 from scoring.fairness import combine, group_fairness
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from scoring.words import passages
@@ -28,7 +28,7 @@ def fairness_score(
     for name, shares in achieved.items():
         known = attributes[name]
         divergence = DIVERGENCES["JSD" if known.scale == "nominal" else ordinal]
-        similar[name] = float(distr_sim(shares, known.gold, divergence))
+        similar[name] = float(distribution_similarity(shares, known.gold, divergence))
     return combine(similar, weights)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from scoring.notation import number_text
 from scoring.swan.extraction import is_english
 from scoring.swan.item import Item
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
@@ -35,7 +35,7 @@ _NOT_A_HEDGE = late_pattern(
 def has_hedge(text: str) -> bool:
     """Return whether an English claim expresses doubt. Quotations, negated doubt, and May as a month or name are
     ignored."""
-    return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
+    return _HEDGE.search(_NOT_A_HEDGE.sub(" ", blank_quotations(text))) is not None
 
 
 def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
@@ -50,7 +50,7 @@ def judge(confidence: float, sight: Sight) -> Iterator[Verdict]:
             yield Verdict(item, value, "with a hedge" if hedged else "stated flatly")
 
 
-def hedging(hedged: float = 0.5) -> Rule:
+def hedging_rule(hedged: float = 0.5) -> Rule:
     """Score 1 - |confidence - Correctness| for each claim whose Correctness has been scored; others get no score.
 
     `hedged` is the confidence of a claim with a hedge in it, in [0, 1]; a claim without a hedge has confidence 1. So a

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.normal_form import ClaimForm, Claims, Value, claim_form
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Sight
 from topics.late_pattern import late_pattern
 
@@ -73,7 +73,7 @@ class Information:
 def _capitalised_names(nugget: Nugget) -> Iterable[str]:
     """Yield words with a capital letter. The first word of a sentence counts only in a list item, or if no word in
     lower case follows it."""
-    plain = own_words(nugget.text)
+    plain = blank_quotations(nugget.text)
     for found in _NAME.finditer(plain):
         word = found[0].removesuffix("'s")
         first = not plain[: found.start()].strip(" *_-(\t") or plain[: found.start()].rstrip()[-1:] in ".!?:"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scoring.swan.nugget import Nugget
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
@@ -66,7 +66,9 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         here = own.get(item.turn, [])
         # Pieces that invite the user to go on, among the last two of the turn.
         asks = [
-            one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ASKS_TO_CONTINUE.search(own_words(one.text))
+            one
+            for one in here[-2:]
+            if one.act == "ACTION-DIRECTIVE" and _ASKS_TO_CONTINUE.search(blank_quotations(one.text))
         ]
         bare = len(sight.text(item).split()) <= _FEW_WORDS or all(one.act == "ACKNOWLEDGE" for one in here)
         if not sight.text(item).strip():
@@ -94,14 +96,14 @@ INVITATION = Rule(
 
 def _is_invitation(last: Nugget) -> bool:
     asks = last.act in _INVITING_ACTS or last.rule == "question-mark"
-    said = own_words(last.text)
+    said = blank_quotations(last.text)
     if last.act == "OFFER" and re.search(r":\s*\w", said):
         return False  # the thing offered follows immediately
     return asks and bool(said.strip(" ?!.")) and not _REPORTED.search(said)
 
 
 def _is_dead_end(one: Nugget) -> bool:
-    said = own_words(one.text)
+    said = blank_quotations(one.text)
     if _MORE_THAN.search(said):
         return False
     return one.act in _CLOSING_ACTS or any(pattern.fullmatch(said) for pattern in (_CANNOT, _CANNOT_ELSEWHERE))

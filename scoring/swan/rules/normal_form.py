@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from topics.late_pattern import late_pattern
 
 _MONTHS = (
@@ -118,7 +118,7 @@ class ClaimForm:
 
 def claim_form(text: str) -> ClaimForm:
     """Return the normal form of one claim. It has no words if the text has none."""
-    plain = own_words(text)
+    plain = blank_quotations(text)
     lead = _LEAD.match(plain)
     plain = plain[(lead.end() if lead and lead.end() < len(plain.rstrip()) else 0) :]
     words: list[str] = []
@@ -169,7 +169,7 @@ _FUNCTION = frozenset(
 
 def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text in lower case."""
-    return frozenset(word for word in re.findall(r"[^\W\d_]+", own_words(text).lower()) if word not in _FUNCTION)
+    return frozenset(word for word in re.findall(r"[^\W\d_]+", blank_quotations(text).lower()) if word not in _FUNCTION)
 
 
 def _read_value(found: re.Match[str], rounded: bool) -> Value | None:

@@ -14,7 +14,7 @@ _WITH_ADDRESSES = late_pattern(_NOT_OWN, re.DOTALL | re.MULTILINE)
 _WITHOUT_ADDRESSES = late_pattern(rf"https?://\S+|{_NOT_OWN}", re.DOTALL | re.MULTILINE)
 
 
-def own_words(text: str, *, addresses: bool = False) -> str:
+def blank_quotations(text: str, *, addresses: bool = False) -> str:
     """Blank out quotations, code and (unless kept) addresses, preserving the length and the line ends."""
     pattern = _WITH_ADDRESSES if addresses else _WITHOUT_ADDRESSES
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text.translate(_STRAIGHT))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from protocols.labels import NOT_USEFUL, USEFUL
 from recordings.conversations.conversation import Turn
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
@@ -62,20 +62,20 @@ def is_dissatisfied(text: str) -> bool:
     Knows English, and a few set phrases of German, French and Spanish; misses implied dissatisfaction. Quotations, and
     text to be translated or written, do not count.
     """
-    own = _NAMED.sub(" ", own_words(text))
+    own = _NAMED.sub(" ", blank_quotations(text))
     return any(one.search(own) for one in (_DISSATISFIED, _ELSEWHERE)) or _REPAIR.fullmatch(own) is not None
 
 
-def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
+def _is_disappointed(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
     """Return whether the user complains, gives up, or repeats one of the earlier questions in `asked`."""
-    own = own_words(turn.said)
+    own = blank_quotations(turn.said)
     reply = before.reply.answer.text if before.reply else ""
-    if is_dissatisfied(turn.said) or _words_only(turn.said) in asked:
+    if is_dissatisfied(turn.said) or _keep_words(turn.said) in asked:
         return True
     return not reply.rstrip().endswith("?") and _LEAVES.search(own) is not None
 
 
-def _words_only(text: str) -> str:
+def _keep_words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
@@ -97,17 +97,17 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
         if not i or turn.reply is None or not is_dissatisfied(turn.said):
             continue
         before = turns[i - 1].reply
-        if before is not None and _words_only(before.answer.text) == _words_only(turn.reply.answer.text):
+        if before is not None and _keep_words(before.answer.text) == _keep_words(turn.reply.answer.text):
             found[turn.number] = 0.0
         elif i + 1 < len(turns):
-            asked = frozenset(_words_only(one.said) for one in turns[: i + 1])
-            found[turn.number] = float(not _is_let_down(turns[i + 1], turn, asked))
+            asked = frozenset(_keep_words(one.said) for one in turns[: i + 1])
+            found[turn.number] = float(not _is_disappointed(turns[i + 1], turn, asked))
         elif outcome is not None and outcome.kind == "user-stopped":
             found[turn.number] = 0.0
     yield from (Verdict(item, found[item.turn]) for item in sight.items if item.turn in found)
 
 
-def recovery(sign: str = "label") -> Rule:
+def recovery_rule(sign: str = "label") -> Rule:
     """Score turns that follow a bad turn ([SWAN] §4.11); turns with nothing to recover from get no score.
 
     With sign=label, a turn after one labelled `x` scores 1 if it is labelled `o`, and 0 if `x`. With sign=user, a turn

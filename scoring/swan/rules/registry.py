@@ -7,22 +7,22 @@ from types import MappingProxyType
 from scoring.swan.rules.asked_count import ASKED_COUNT
 from scoring.swan.rules.asked_length import ASKED_LENGTH
 from scoring.swan.rules.breakdown import BREAKDOWN
-from scoring.swan.rules.brevity import brevity
+from scoring.swan.rules.brevity import brevity_rule
 from scoring.swan.rules.contradiction import CONTRADICTION
 from scoring.swan.rules.copied import COPIED
 from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE
 from scoring.swan.rules.gave_way import GAVE_WAY
-from scoring.swan.rules.hedging import hedging
+from scoring.swan.rules.hedging import hedging_rule
 from scoring.swan.rules.invitation import INVITATION
 from scoring.swan.rules.label import LABEL
 from scoring.swan.rules.padding import PADDING
-from scoring.swan.rules.recovery import recovery
+from scoring.swan.rules.recovery import recovery_rule
 from scoring.swan.rules.remembered import REMEMBERED
 from scoring.swan.rules.repetition import REPETITION
 from scoring.swan.rules.rule import Rule, SetRule
 from scoring.swan.rules.same_language import SAME_LANGUAGE
 from scoring.swan.rules.set_rules import ADAPTED, AGREEING_TRIALS, EQUAL_BENEFIT, SAME_INFORMATION
-from scoring.swan.rules.sourced import sourced
+from scoring.swan.rules.sourced import sourced_rule
 from scoring.swan.rules.up_to_date import UP_TO_DATE
 
 # By name, with the default of its parameter.
@@ -35,22 +35,22 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
             ASKED_COUNT,
             ASKED_LENGTH,
             BREAKDOWN,
-            brevity(),
+            brevity_rule(),
             CONTRADICTION,
             COPIED,
             EQUAL_BENEFIT,
             FAIR_EXPOSURE,
             GAVE_WAY,
-            hedging(),
+            hedging_rule(),
             INVITATION,
             LABEL,
             PADDING,
-            recovery(),
+            recovery_rule(),
             REMEMBERED,
             REPETITION,
             SAME_INFORMATION,
             SAME_LANGUAGE,
-            sourced(),
+            sourced_rule(),
             UP_TO_DATE,
         )
     }
@@ -59,9 +59,9 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
 # By name of a rule with a parameter: the parameter, and the function that makes the rule.
 _PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule]]] = MappingProxyType(
     {
-        "brevity": ("words", lambda value: brevity(int(value))),
-        "hedging": ("hedged", lambda value: hedging(float(value))),
-        "recovery": ("sign", recovery),
+        "brevity": ("words", lambda value: brevity_rule(int(value))),
+        "hedging": ("hedged", lambda value: hedging_rule(float(value))),
+        "recovery": ("sign", recovery_rule),
     }
 )
 

@@ -8,7 +8,7 @@ from protocols.rules.repetition import same_text
 from scoring.swan.item import Item
 from scoring.swan.nugget import Span
 from scoring.swan.rules.normal_form import values_in
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
@@ -57,7 +57,7 @@ class Statement:
 def find_statements(said: str) -> Iterator[Statement]:
     """Yield the user's statements about themself in an English turn. Statements after a negation or `if`, and in
     quotations, are left out."""
-    plain = own_words(said)
+    plain = blank_quotations(said)
     if plain.rstrip().endswith("?") and plain.count(".") + plain.count("!") == 0:
         return
     taken: set[int] = set()
@@ -72,7 +72,7 @@ def find_statements(said: str) -> Iterator[Statement]:
 
 def recalled_key(said: str) -> str:
     """Return the key of the statement that a user turn asks the system to recall, or ""."""
-    plain = own_words(said)
+    plain = blank_quotations(said)
     return next((_statement_key(key, found) for key, pattern in _ASKS if (found := pattern.search(plain))), "")
 
 
@@ -103,7 +103,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
             for item in holding or here[:1]:
                 because = "gives back what was told" if holding else "does not give back what was told"
                 yield Verdict(item, float(bool(holding)), because, (span,))
-        elif _AGAIN.search(own_words(turn.said)):
+        elif _AGAIN.search(blank_quotations(turn.said)):
             for item in here:
                 if same_text(sight.text(item)) in heard:
                     yield Verdict(item, 1.0, "said again as asked")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 
@@ -50,7 +50,7 @@ _MOST_CHARACTERS = 4000  # characters; more do not help
 
 def language_of(text: str) -> str:
     """Return which of `LANGUAGES` a text is in, ignoring quotations, code and addresses; "" if unclear or too short."""
-    plain = own_words(text[:_MOST_CHARACTERS])
+    plain = blank_quotations(text[:_MOST_CHARACTERS])
     letters = sum(letter.isalpha() for letter in plain)
     for name, pattern in _SCRIPTS:
         count = len(pattern.findall(plain))
@@ -67,7 +67,7 @@ def language_of(text: str) -> str:
 
 def asked_language(said: str) -> str:
     """Return the language that an English user turn requests for the answer or a translation, or ""."""
-    plain = own_words(said)
+    plain = blank_quotations(said)
     for found in _ASKED.finditer(plain):
         if not _NOT_ASKED.search(plain[: found.start()]):
             return found["language"].capitalize()

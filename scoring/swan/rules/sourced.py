@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from scoring.swan.nugget import Span
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
@@ -84,7 +84,7 @@ def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
             yield Verdict(item, 0.0, "no source is shown")
 
 
-def sourced(reachable: _Opens | None = None) -> Rule:
+def sourced_rule(reachable: _Opens | None = None) -> Rule:
     """Score 1 for a claim with a source in its sentence, list item or table row, and 0 for a claim without a source.
 
     A source is a link, a numbered reference that the turn lists, or a named work or organisation. A list of sources at
@@ -107,7 +107,7 @@ def sourced(reachable: _Opens | None = None) -> Rule:
 class _TurnSources:
     def __init__(self, number: int, text: str, reachable: _Opens | None) -> None:
         self.number = number
-        self.plain = own_words(text, addresses=True)
+        self.plain = blank_quotations(text, addresses=True)
         self.spans = [(one.start, one.end) for one in sentences(text)]
         sources = list(_SOURCES.finditer(self.plain))
         self.listed = {found[1]: found.span() for found in _LISTED.finditer(self.plain)}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from topics.late_pattern import late_pattern
 from topics.sentences import sentences
@@ -22,7 +22,7 @@ _NOT = late_pattern(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
 
 def stated_years(text: str) -> Iterator[int]:
     """Yield the years that an English text states as the present, except in quotations, conditions and history."""
-    plain = own_words(text)
+    plain = blank_quotations(text)
     for sentence in sentences(plain):
         words = plain[sentence.start : sentence.end]
         if _OTHERWISE.search(words):

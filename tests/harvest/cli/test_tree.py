@@ -25,7 +25,7 @@ from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.trees.document import read_trees
 from recordings.trees.node_text import column_width, entity_names
-from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
+from scoring.inference.proportions import FEW, clopper_pearson_ends, jeffreys_ends, wilson_ends
 from tests.support.checkout import DATA
 from tests.support.recorded_run import record
 from topics.errors import InputError
@@ -99,7 +99,7 @@ def test_several_topics_are_pooled_at_the_level_of_labels(run: Path, capsys: pyt
 def test_one_topic_is_folded_by_its_words_and_every_share_has_its_interval(
     run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    for name, interval in (("wilson", wilson), ("jeffreys", jeffreys)):
+    for name, interval in (("wilson", wilson_ends), ("jeffreys", jeffreys_ends)):
         arguments = ("--system", "B", "--topic", "M002", "--format", "json", "--interval", name, "--level", "0.9")
         text = _tree(capsys, str(run), *arguments)
         document = json.loads(text)
@@ -110,7 +110,7 @@ def test_one_topic_is_folded_by_its_words_and_every_share_has_its_interval(
         unseen = {row["node"]: row for row in document["long"] if row["figure"].startswith("unseen branches")}
         for node, known in zip(tree["nodes"][1:], branches, strict=True):
             n = tree["nodes"][node["parent"]]["visits"]
-            low, high = (clopper_pearson if n < FEW else interval)(node["visits"], n, 0.9)
+            low, high = (clopper_pearson_ends if n < FEW else interval)(node["visits"], n, 0.9)
             assert (known["trials"], known["estimate"]) == (n, pytest.approx(node["visits"] / n))
             assert (known["low"], known["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
             assert known["node"] == node["way"]

@@ -22,7 +22,7 @@ from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
 from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
 from scoring.inference.interval import Interval
-from scoring.inference.needed import Needed
+from scoring.inference.needed import NeededSize
 from scoring.inference.paired import Verdict
 from tests.support.reported import small_run
 from tests.support.tree_examples import conversation
@@ -48,7 +48,7 @@ def said(
     """The finding, were the difference in ave%useful this one."""
 
     def changed(pair: Pair) -> Pair:
-        needed = Needed(more.get("topics", 30.0), more.get("trials", 12.0))
+        needed = NeededSize(more.get("topics", 30.0), more.get("trials", 12.0))
         return replace(pair, value=value, interval=Interval(low, high, "t", "topics"), verdict=verdict, needed=needed)
 
     measures = [

@@ -136,7 +136,7 @@ def test_the_difference_said_first_is_that_of_harvest_compare(run: Path, report:
     ends = sorted((100 * sign * pair.interval.low, 100 * sign * pair.interval.high))
     assert said == pytest.approx([100 * sign * pair.value, *ends], abs=0.051)
     assert "for topics like these" in report.document["finding"]["scope"]
-    assert (report.document["finding"]["verdict"] == "better") == pair.found
+    assert (report.document["finding"]["verdict"] == "better") == pair.is_distinguished
 
 
 def test_the_policy_names_the_hashes_of_the_one_script_and_the_one_style_and_allows_nothing_else(parsed: Read) -> None:

@@ -137,7 +137,7 @@ def test_a_comparison_shows_every_pair_whole_with_its_figures_and_marks_without_
     marks = list(ET.fromstring(charts["compare"]).iter(f"{SVG}circle"))
     pairs = [pair for one in compared.measures for pair in one.pairs if pair.value == pair.value]
     filled = [mark for mark in marks if mark.get("fill") != THEMES["paper"][0]]
-    assert (len(marks), len(filled)) == (len(pairs), sum(pair.found for pair in pairs))
+    assert (len(marks), len(filled)) == (len(pairs), sum(pair.is_distinguished for pair in pairs))
     assert sum(bool(pair.drivers) for pair in pairs) > 3
     assert "What topics add is drawn for the first 3 differences; --csv has it for every one" in said
 

@@ -101,11 +101,11 @@ def test_the_interval_of_alpha_covers_what_many_things_would_show(case: tuple[st
     times = 100 if case in QUICK else 500
     truth = agreement(JUDGED[world](np.random.default_rng(1), 10_000, 1)).alpha
     found = [agreement(JUDGED[world](rng, things, 1)) for _ in range(times)]
-    printed = [one.interval for one in found if one.interval.printed]
-    assert [one.interval.note for one in found if not one.interval.printed] == [
+    printed = [one.interval for one in found if one.interval.is_defined]
+    assert [one.interval.note for one in found if not one.interval.is_defined] == [
         "alpha is undefined: all judgments are the same" for one in found if math.isnan(one.alpha)
     ]
-    covered = sum(one.holds(truth) for one in printed) / max(1, len(printed))
+    covered = sum(one.contains(truth) for one in printed) / max(1, len(printed))
     assert not printed or covered >= 0.93 - (3 if case in QUICK else 1) * math.sqrt(0.05 * 0.95 / times)
 
 
@@ -150,5 +150,5 @@ def test_units_hold_things_together_and_few_of_them_have_no_interval() -> None:
     ).interval
     assert doubled.high - doubled.low == pytest.approx(alone.high - alone.low, rel=0.1), "nothing new was seen"
     few = agreement(rows, [place % 5 for place in range(40)]).interval
-    assert (few.printed, few.note) == (False, "5 units: an interval of alpha needs 6")
+    assert (few.is_defined, few.note) == (False, "5 units: an interval of alpha needs 6")
     assert agreement(rows[::-1]).interval == alone, "the order of things does not matter"

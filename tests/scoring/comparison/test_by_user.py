@@ -46,7 +46,7 @@ def said(chances: Chances, studies: int, spread: float, seed: int) -> list[tuple
     for study in range(studies):
         one = drawn(np.random.default_rng([study, seed]), chances, topics=45, trials=4, spread=spread)
         for estimand in ("like-these", "these"):
-            first, second = one.turned(estimand, 0.05)
+            first, second = one.arms_by_winner(estimand, 0.05)
             if first:
                 told.append((*first[:1], *second[:1]))
                 break
@@ -83,7 +83,7 @@ def test_the_difference_between_two_arms_is_that_of_their_differences() -> None:
     for arm, own in one.interactions.items():
         assert own.value == pytest.approx(one.apart[arm].value - one.apart["middling"].value)
         assert one.these[arm].value == one.apart[arm].value
-    assert one.turned("like-these", 0.0) == ((), ())
+    assert one.arms_by_winner("like-these", 0.0) == ((), ())
 
 
 def test_a_trial_that_one_system_lacks_is_in_no_difference_and_ratios_have_no_interaction() -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.figure import Good
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import with_losses
+from scoring.inference.losses import fill_losses
 from scoring.inference.needed import needed
 from scoring.inference.paired import Estimand, compare_like_these
 from tests.support.compared_worlds import allowed_errors, drawn_shares, lost_whole
@@ -43,7 +43,7 @@ def test_every_topic_counts_the_same_and_only_those_that_all_systems_have() -> N
     assert found.trials.tolist() == [[2, 1], [4, 2]]
     assert found.noise[1, 1] == np.var([0, 1], ddof=1) / 2
     assert math.isnan(found.noise[0, 1])
-    assert found.without(0, 0, 1) == 0.25
+    assert found.difference_without_topic(0, 0, 1) == 0.25
 
 
 def test_a_ratio_of_sums_takes_topics_by_what_they_give_to_it() -> None:
@@ -55,7 +55,7 @@ def test_a_ratio_of_sums_takes_topics_by_what_they_give_to_it() -> None:
     assert found.topics == ("T1", "T2"), "on T3 no first turn failed"
     assert found.figures.tolist() == [2 / 3, 0]
     assert found.values.mean(axis=0) == pytest.approx(found.figures)
-    assert math.isnan(found.without(0, 0, 1)), "then B has no failed first turn"
+    assert math.isnan(found.difference_without_topic(0, 0, 1)), "then B has no failed first turn"
     (pair,) = compared(found).pairs
     assert (pair.wins, pair.ties, pair.losses) == (1, 0, 0), "T2 has no figure of B"
 
@@ -105,7 +105,7 @@ def test_the_better_system_is_named_by_the_good_end_of_the_measure() -> None:
     assert high.p == high.corrected == 2 / 2**8
     assert sum(one.share for one in high.drivers) == pytest.approx(1)
     assert high.drivers[0].topic == "T7"
-    assert high.drivers[0].without == pytest.approx(found.without(7, 0, 1))
+    assert high.drivers[0].without == pytest.approx(found.difference_without_topic(7, 0, 1))
     (these,) = compared(found, estimand="these").pairs
     assert these.verdict == "cannot tell"
     assert "one trial only" in these.interval.note
@@ -152,7 +152,7 @@ def errors_of_a_ratio(replications: int, topics: int, failed: tuple[float, ...])
                 for trial in range(5)
             }
         found = compared(align(names, list(cells), cells, pooled=True))
-        wrong += any(pair.found for pair in found.pairs)
+        wrong += any(pair.is_distinguished for pair in found.pairs)
     return wrong
 
 
@@ -216,8 +216,8 @@ def lost_one_sidedly(share: float) -> MeasureComparison:
 
     def extreme(low: str, high: str) -> Aligned:
         ends = {
-            low: with_losses(cells[low], lost[low], high=False),
-            high: with_losses(cells[high], lost[high], high=True),
+            low: fill_losses(cells[low], lost[low], high=False),
+            high: fill_losses(cells[high], lost[high], high=True),
         }
         return align(topics, ["A", "B"], {**cells, **ends}, pooled=False)
 
@@ -252,7 +252,7 @@ def test_no_number_is_said_to_settle_a_ratio_without_an_interval(failing: int) -
     seldom = {(topic, 1): (1.0, 1.0) if at < failing else useful for at, topic in enumerate(topics)}
     often = {(topic, 1): (float(at % 3 == 0), 1.0) for at, topic in enumerate(topics)}
     (pair,) = compared(align(topics, ["A", "B"], {"A": seldom, "B": often}, pooled=True)).pairs
-    assert (pair.verdict, pair.interval.printed) == ("cannot tell", False)
+    assert (pair.verdict, pair.interval.is_defined) == ("cannot tell", False)
     assert np.isnan([pair.needed.topics, pair.needed.trials]).all()
 
 
@@ -268,5 +268,5 @@ def test_what_was_played_without_settling_it_is_not_said_to_settle_it(failed: in
         [f"T{at:02d}" for at in range(20)], ["A", "B"], {"A": useful | seldom, "B": useful | often}, pooled=True
     )
     (pair,) = compared(found, estimand="these").pairs
-    assert (pair.verdict, pair.interval.printed) == ("cannot tell", True)
+    assert (pair.verdict, pair.interval.is_defined) == ("cannot tell", True)
     assert not pair.needed.trials <= 4

@@ -11,12 +11,12 @@ from scipy import stats
 
 from scoring.inference.aligned import cluster_numbers
 from scoring.inference.differences import guarded_differences, typical_difference
-from scoring.inference.instability import all_pass
+from scoring.inference.instability import chance_of_all
 from scoring.inference.paired import compare_like_these, compare_these, residual_variance
-from scoring.inference.proportions import clopper_pearson, highest_rate_after_none, wilson
+from scoring.inference.proportions import clopper_pearson_ends, highest_rate_without_events, wilson_ends
 from scoring.inference.ratio_differences import exact_ratios
 from scoring.inference.unseen_topic import highest_low_end
-from scoring.statistics.exchange import exchange_p, holm
+from scoring.statistics.exchange import exchange_p, holm_correction
 from scoring.statistics.tukey import tukey_p
 from tests.support.oracles import components, designs, families, means, shares
 
@@ -79,16 +79,16 @@ def test_p_of_several_systems_is_that_of_closed_testing_over_all_partitions(syst
 
 def test_holm_and_the_residual_variance() -> None:
     p = [0.03, 0.001, 0.2, 0.04]
-    assert holm(p) == pytest.approx(families.holm(p))
+    assert holm_correction(p) == pytest.approx(families.holm(p))
     table = RNG.random((9, 3))
     assert residual_variance(table) == pytest.approx(families.residual_variance(table.tolist()))
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 9), (3, 14), (40, 41), (7, 7)])
 def test_shares_of_independent_trials(k: int, n: int) -> None:
-    assert [float(end) for end in clopper_pearson(k, n)] == pytest.approx(shares.clopper_pearson(k, n), abs=1e-6)
-    assert [float(end) for end in wilson(k, n)] == pytest.approx(shares.wilson(k, n))
-    assert highest_rate_after_none(n) == pytest.approx(shares.no_failure_in(n), abs=1e-6)
+    assert [float(end) for end in clopper_pearson_ends(k, n)] == pytest.approx(shares.clopper_pearson(k, n), abs=1e-6)
+    assert [float(end) for end in wilson_ends(k, n)] == pytest.approx(shares.wilson(k, n))
+    assert highest_rate_without_events(n) == pytest.approx(shares.no_failure_in(n), abs=1e-6)
 
 
 @pytest.mark.parametrize(("sums", "of"), [((1, 15), (1, 30)), ((6, 9), (10, 31)), ((0, 12), (8, 12))])
@@ -109,4 +109,4 @@ def test_the_median_of_differences_lies_between_the_order_statistics_of_the_sign
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_passing_k_times_is_the_share_of_draws_that_are_all_good(k: int) -> None:
     rows = [[bool(one) for one in row] for row in itertools.islice(RNG.random((7, 5)) < 0.7, 7)]
-    assert float(np.mean(all_pass(np.array(rows, dtype=float), k))) == pytest.approx(components.passes(rows, k))
+    assert float(np.mean(chance_of_all(np.array(rows, dtype=float), k))) == pytest.approx(components.passes(rows, k))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scoring.inference.allocation import Chances, Spreads, Variances, allocate, neyman, predict_widths
+from scoring.inference.allocation import Chances, Spreads, Variances, allocate, neyman_allocation, predict_widths
 from scoring.inference.paired import compare_these
 from tests.support.allocation_coverage import PLACE, spent
 from tests.support.checkout import DOCS
@@ -19,7 +19,7 @@ from tests.support.checkout import DOCS
 def test_every_trial_is_given_out_and_no_topic_is_below_the_floor(
     variances: list[float], floor: int, more: int
 ) -> None:
-    found = neyman(variances, floor * len(variances) + more, floor)
+    found = neyman_allocation(variances, floor * len(variances) + more, floor)
     assert found.sum() == floor * len(variances) + more
     assert found.min() >= floor
     by_variance = found[np.argsort(variances, kind="stable")]
@@ -28,7 +28,7 @@ def test_every_trial_is_given_out_and_no_topic_is_below_the_floor(
 
 def test_no_other_allocation_of_as_many_has_a_clearly_smaller_variance() -> None:
     variances = np.array([0.01, 0.09, 0.25, 0.16])
-    found = neyman(variances, 30, 2)
+    found = neyman_allocation(variances, 30, 2)
     every = [np.array(one) for one in product(range(2, 25), repeat=4) if sum(one) == 30]
     best = min(float((variances / one).sum()) for one in every)
     assert float((variances / found).sum()) <= 1.01 * best
@@ -36,7 +36,7 @@ def test_no_other_allocation_of_as_many_has_a_clearly_smaller_variance() -> None
 
 def test_too_few_trials_for_the_floor_are_refused() -> None:
     with pytest.raises(ValueError, match="5 trials are too few for 2 of each of 3 topics"):
-        neyman([1.0, 1.0, 1.0], 5, 2)
+        neyman_allocation([1.0, 1.0, 1.0], 5, 2)
 
 
 def test_what_a_pilot_foretells_is_right_on_average_where_chances_differ() -> None:

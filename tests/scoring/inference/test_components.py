@@ -180,7 +180,7 @@ def test_what_cannot_be_split_has_no_value_and_says_why() -> None:
     ):
         found = within_system(cells, level=0.95)
         assert math.isnan(found.topic.value)
-        assert math.isnan(found.narrowing(4)[0])
+        assert math.isnan(found.narrowing_shares(4)[0])
         assert found.topic.interval.note.startswith(why)
     for table, why in (
         ([[[1.0, 0.0], [0.0, 0.0]]], "one system"),
@@ -234,6 +234,6 @@ def test_a_reliability_asks_for_four_systems() -> None:
 def test_four_times_the_trials_narrow_the_two_intervals_as_the_components_say() -> None:
     """45 × 5 and ICC .45: by 8%, and by half."""
     cells, _ = nested_world(np.random.default_rng(10), (2000, 5), 0.45, yes_or_no=True, holes=False)
-    like, these = within_system(cells, level=0.95).narrowing(4)
+    like, these = within_system(cells, level=0.95).narrowing_shares(4)
     assert these == 0.5
     assert like == pytest.approx(1 - math.sqrt((0.108 + 0.132 / 20) / (0.108 + 0.132 / 5)), abs=0.01)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.inference.dependence import _trade_cells, dependence
+from scoring.inference.dependence import _swap_cells, dependence
 from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
@@ -70,7 +70,7 @@ def test_the_expected_difference_is_below_nought_where_rows_are_alike() -> None:
 def test_trades_keep_every_sum_the_empty_cells_and_the_groups(rows: list[list[int]], data: st.DataObject) -> None:
     table = np.array(rows, dtype=np.int8)
     groups = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))))
-    traded = _trade_cells(table[None].repeat(3, axis=0), groups, generator(1, "trades"), 5)
+    traded = _swap_cells(table[None].repeat(3, axis=0), groups, generator(1, "trades"), 5)
     for one in traded:
         assert ((one == -1) == (table == -1)).all()
         assert (one.sum(axis=1) == table.sum(axis=1)).all()

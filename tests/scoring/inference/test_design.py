@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions
+from scoring.inference.design import INDEPENDENT, Design, combine_intervals, too_few_sessions_reason
 from scoring.inference.interval import Interval, no_interval
 from scoring.measures.usefulness import Share, share
 from scoring.stochastic.failures import rate_of
@@ -39,7 +39,9 @@ def held(here: Played, design: Design, truth: Floats | float) -> float:
     shares = [of(values, design).interval for values in here.values]
     drawn = Resampler(np.random.default_rng(0), replications=600).with_design(design)
     means = drawn.means(names(here.values.shape[1]), np.moveaxis(here.values, 0, -1))
-    each = [[one.holds(true) for one, true in zip(own, known, strict=True) if one.printed] for own in (shares, means)]
+    each = [
+        [one.contains(true) for one, true in zip(own, known, strict=True) if one.is_defined] for own in (shares, means)
+    ]
     return float(min(np.mean(one) for one in each))
 
 
@@ -101,7 +103,7 @@ def test_the_interval_of_clusters_is_that_of_their_sums() -> None:
 
 def test_one_cluster_says_nothing_of_others() -> None:
     found = of(np.ones((5, 3)), as_design((0,) * 5)).interval
-    assert not found.printed
+    assert not found.is_defined
     assert "one cluster" in found.note
     assert "3 clusters: too few" in mean(np.random.default_rng(0).random((6, 2)), as_design((0, 0, 1, 1, 2, 2))).note
 
@@ -111,7 +113,7 @@ def test_one_cluster_says_nothing_of_others() -> None:
 def test_fewer_than_four_sessions_are_refused_in_the_words_of_a_comparison(sessions: int, estimand: str) -> None:
     design = Design(continued=True, estimand=estimand)  # type: ignore[arg-type]
     values = (np.random.default_rng(3).random((10, sessions)) < 0.7).astype(float)
-    why = too_few_sessions(sessions)
+    why = too_few_sessions_reason(sessions)
     assert why
     assert of(values, design).interval.note == why
     assert of(values, design, pooled=True).interval.note == why

@@ -11,10 +11,10 @@ from scipy import stats
 
 from scoring.inference.differences import (
     FEWEST_OPEN,
-    boldest_p,
     guarded_differences,
-    tail_reach,
+    smallest_p,
     typical_difference,
+    unseen_positions,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -63,7 +63,7 @@ def test_a_cluster_counts_once_and_by_its_size() -> None:
 
 def test_so_few_topics_cannot_show_any_difference() -> None:
     for topics in (4, 5):
-        assert ends(np.ones(topics))[2] >= boldest_p(topics) > 0.05
+        assert ends(np.ones(topics))[2] >= smallest_p(topics) > 0.05
     assert ends(np.ones(6))[2] <= 0.05
 
 
@@ -71,7 +71,7 @@ def test_a_tail_reaches_farther_the_heavier_it_is_and_takes_thirty_topics() -> N
     rng = np.random.default_rng(1)
     normal, heavy = rng.normal(size=(60, 200)), rng.lognormal(0, 1.5, (60, 200))
     beyond = [
-        (tail_reach(each)[1] - np.median(each, axis=0)) / (each.max(axis=0) - np.median(each, axis=0))
+        (unseen_positions(each)[1] - np.median(each, axis=0)) / (each.max(axis=0) - np.median(each, axis=0))
         for each in (normal, heavy)
     ]
     assert 1 < np.median(beyond[0]) < 1.5 < 2.5 < np.median(beyond[1])
@@ -84,8 +84,8 @@ def test_the_median_has_the_interval_of_the_sign_test() -> None:
     middle, interval = typical_difference(each, level=0.95)
     rank = int(stats.binom.ppf(0.025, 15, 0.5))
     assert (middle, interval.low, interval.high) == (8.0, each[rank - 1], each[15 - rank])
-    assert not typical_difference(each[:5], level=0.95)[1].printed
-    assert typical_difference(each[:6], level=0.95)[1].printed
+    assert not typical_difference(each[:5], level=0.95)[1].is_defined
+    assert typical_difference(each[:6], level=0.95)[1].is_defined
 
 
 def rare(rng: np.random.Generator, topics: int, studies: int) -> tuple[Floats, float]:

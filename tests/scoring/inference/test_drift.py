@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.inference.drift import BUDGET, SAME_BUDGET, Baseline, confirms, difference, evidence, levels, limits
+from scoring.inference.drift import (
+    BUDGET,
+    SAME_BUDGET,
+    Baseline,
+    confirms_alarm,
+    difference,
+    evidence,
+    evidence_shares,
+    limits,
+)
 from tests.support.watched_years import (
     SINGLES,
     SIZES,
@@ -88,8 +97,8 @@ def test_a_lost_topic_must_leave_the_baseline_first() -> None:
 def test_levels_start_anew_with_every_audit() -> None:
     """Long silence before a change costs nothing: the evidence of quiet audits is not subtracted."""
     quiet, loud = np.full((2, 12), -5.0), np.full((2, 12), 3.0)
-    late = levels([quiet] * 40 + [loud] * 4, looks=52)[-1]
-    soon = levels([loud] * 4, looks=52)[-1]
+    late = evidence_shares([quiet] * 40 + [loud] * 4, looks=52)[-1]
+    soon = evidence_shares([loud] * 4, looks=52)[-1]
     assert np.allclose(late, soon, atol=0.05)
 
 
@@ -120,13 +129,13 @@ def test_the_same_is_wrong_in_at_most_one_of_twenty_at_the_very_edge() -> None:
 def test_few_runs_have_no_interval_and_no_same_but_those_of_these_very_runs(runs: int) -> None:
     cells = [[1.0] * 55 + [0.0] * 45] * 20
     found = difference(known([0.55] * 20, 200, [0.55] * runs), cells, matters=0.1, level=0.95)
-    assert (found.same, found.interval.printed) == (False, False)
+    assert (found.same, found.interval.is_defined) == (False, False)
     assert "not show how much audits differ by themselves" in found.interval.note
     assert np.isnan([found.low, found.high, found.inner_low, found.p]).all()
     assert found.these_low < 0 < found.these_high
-    assert found.shown == (found.these_low, found.these_high)
+    assert found.printed_ends == (found.these_low, found.these_high)
     more = difference(known([0.55] * 20, 200, [0.55] * 4), cells, matters=0.1, level=0.95)
-    assert more.interval.printed
+    assert more.interval.is_defined
     assert (more.same, math.isnan(more.these_low)) == (True, True)
     assert more.high - more.low > found.these_high - found.these_low
 
@@ -161,7 +170,7 @@ def test_single_trials_have_the_variance_that_topics_lie_apart_by() -> None:
         baseline = Baseline(before.mean(axis=1), before.var(axis=1, ddof=1), np.full(40, 4.0), before.mean(axis=0))
         now = (rng.random(40) < 0.6 * chances).astype(float)
         found = difference(baseline, [[one] for one in now], matters=0.03, level=0.95)
-        held += found.interval.holds(-0.4 * float(chances.mean()))
+        held += found.interval.contains(-0.4 * float(chances.mean()))
     assert held >= 0.93 * 300 - 1
 
 
@@ -250,9 +259,9 @@ def test_a_look_that_could_not_say_the_same_spends_nothing() -> None:
 def test_confirmation_looks_at_one_audit_alone() -> None:
     baseline = known([0.6] * 10, 100, [0.6] * 5)
     low, well = [[0.0, 0.0, 1.0]] * 10, [[1.0, 0.0, 1.0]] * 10
-    assert confirms(baseline, low, 0, matters=0.03)
-    assert not confirms(baseline, well, 0, matters=0.03)
-    assert not confirms(baseline, low, 1, matters=0.03)
+    assert confirms_alarm(baseline, low, 0, matters=0.03)
+    assert not confirms_alarm(baseline, well, 0, matters=0.03)
+    assert not confirms_alarm(baseline, low, 1, matters=0.03)
 
 
 @pytest.mark.soak

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.inference.aligned import Cell, Trial
-from scoring.inference.matched import Combination, compare, effect_names, factorial_effects, is_crossed
+from scoring.inference.matched import Combination, compare_family, effect_names, factorial_effects, is_crossed
 
 LEVELS = {"patience": ("patient", "hasty"), "cooperation": ("willing", "unwilling"), "skill": ("skilled", "unskilled")}
 HASTY, UNWILLING, UNSKILLED = (("patience", "hasty"), ("cooperation", "unwilling"), ("skill", "unskilled"))
@@ -50,7 +50,7 @@ def found_in(rng: np.random.Generator, topics: int, worlds: list[World]) -> list
     names = [f"T{number}" for number in range(topics)]
     each = [factorial_effects(names, LEVELS, one, rng, level=0.95, reach=1.0) for one in worlds]
     tests = [own for one in each for own in one.values()]
-    corrected = iter(compare(tests, [math.nan] * len(tests), level=0.95))
+    corrected = iter(compare_family(tests, [math.nan] * len(tests), level=0.95))
     return [{effect for effect in one if next(corrected).beyond} for one in each]
 
 

@@ -103,10 +103,10 @@ def studies(world: str, pair: tuple[str, str], size: tuple[int, int], number: in
 def holds(world: str, pair: tuple[str, str], size: tuple[int, int], number: int) -> tuple[int, int]:
     """Of so many studies, how many were given, and how many of these hold the truth."""
     truth, found = studies(world, pair, size, number)
-    given = [one for one in found if one.interval.printed]
+    given = [one for one in found if one.interval.is_defined]
     for one in given:
         assert one.interval.low <= one.value <= one.interval.high
-    return len(given), sum(one.interval.holds(truth) for one in given)
+    return len(given), sum(one.interval.contains(truth) for one in given)
 
 
 def enough(given: int, held: int) -> bool:
@@ -203,4 +203,4 @@ def test_wordings_of_one_question_are_one_unit() -> None:
 def test_what_is_too_little_is_refused_with_its_numbers(values: Floats, weights: Floats, why: str) -> None:
     found = predict_mean(values, weights, level=0.95)
     assert math.isnan(found.value)
-    assert (found.interval.printed, found.interval.note) == (False, why)
+    assert (found.interval.is_defined, found.interval.note) == (False, why)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from scoring.inference.in_time import trials_in_time
+from scoring.inference.in_time import time_dependence
 from scoring.inference.these_topics import these_interval
 from tests.support.dependence_worlds import in_time
 
@@ -20,7 +20,7 @@ def test_independent_trials_are_said_to_hang_together_in_one_case_of_twenty(topi
     rng = np.random.default_rng([topics, trials])
     here = in_time(rng, (200, topics, trials), phi=0.0)
     times = np.arange(topics * trials, dtype=float).reshape(trials, topics).T
-    found = [trials_in_time(values, times if topics > 1 else None) for values in here.values]
+    found = [time_dependence(values, times if topics > 1 else None) for values in here.values]
     assert np.mean([one.p <= 0.05 for one in found]) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
     assert np.mean([one.drift_p <= 0.05 for one in found]) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
 
@@ -31,17 +31,17 @@ def test_intervals_of_trials_that_drift_are_widened(topics: int, trials: int, le
     here = in_time(np.random.default_rng([topics, trials]), (60, topics, trials), phi=0.8)
     held = np.zeros((2, 60))
     for study, (values, true) in enumerate(zip(here.values, here.these, strict=True)):
-        found = trials_in_time(values)
+        found = time_dependence(values)
         sides = values / trials, np.full(values.shape, 1 / trials)
         for at, inflation in enumerate((1.0, found.inflation if found.p <= 0.05 else 1.0)):
-            held[at, study] = these_interval(*sides, level=0.95, inflation=inflation).holds(true)
+            held[at, study] = these_interval(*sides, level=0.95, inflation=inflation).contains(true)
     before, after = held.mean(axis=1)
     assert after >= least
     assert after >= before + 0.05
 
 
 def test_alternating_trials_are_not_called_alike() -> None:
-    found = trials_in_time(np.tile([0.0, 1.0], (6, 5)))
+    found = time_dependence(np.tile([0.0, 1.0], (6, 5)))
     assert found.p > 0.9
     assert found.lag < -0.5
     assert found.inflation == 1.0
@@ -53,7 +53,7 @@ def test_the_order_is_that_of_the_times() -> None:
     order = rng.permuted(np.tile(np.arange(10), (8, 1)), axis=1)
     mixed = np.take_along_axis(values, order, axis=1)
     times = order.astype(float) + np.arange(8)[:, None] / 100
-    known, unknown = trials_in_time(mixed, times), trials_in_time(mixed)
+    known, unknown = time_dependence(mixed, times), time_dependence(mixed)
     assert known.p <= 0.002
     assert unknown.p > 0.01
     assert known.drift > 0.5
@@ -69,7 +69,7 @@ def test_neighbours_of_different_topics_share_the_load_of_a_run() -> None:
     times[:] = np.stack([rng.permutation(topics), topics + rng.permutation(topics)], axis=1)
     state = np.repeat(rng.normal(size=16), 10)
     values = state[times.astype(int)] + 0.3 * rng.normal(size=times.shape)
-    found = trials_in_time(values, times)
+    found = time_dependence(values, times)
     assert found.across
     assert found.p <= 0.002
     assert "whatever their topic" in found.note
@@ -78,20 +78,20 @@ def test_neighbours_of_different_topics_share_the_load_of_a_run() -> None:
 def test_topics_that_differ_are_no_drift() -> None:
     values = np.repeat(np.linspace(0, 1, 10)[:, None], 6, axis=1) + 0.01 * np.random.default_rng(5).random((10, 6))
     times = np.arange(60, dtype=float).reshape(10, 6)  # topic after topic
-    found = trials_in_time(values, times)
+    found = time_dependence(values, times)
     assert found.p > 0.01
     assert found.drift_p > 0.01
 
 
 @pytest.mark.parametrize("values", [np.ones((3, 4)), np.full((3, 4), np.nan), np.ones((5, 1)), np.zeros((0, 0))])
 def test_where_nothing_varies_nothing_is_said(values: Floats) -> None:
-    found = trials_in_time(values)
+    found = time_dependence(values)
     assert (found.p, found.inflation, found.note) == (1.0, 1.0, "")
 
 
 def test_the_same_values_give_the_same_p() -> None:
     values = np.random.default_rng(6).random((5, 8))
-    assert trials_in_time(values) == trials_in_time(values.copy())
+    assert time_dependence(values) == time_dependence(values.copy())
 
 
 def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
@@ -101,7 +101,7 @@ def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
     state = np.zeros(1500)
     for at in range(1, 1500):
         state[at] = 0.8 * state[at - 1] + 0.6 * rng.normal()
-    found = trials_in_time(state[None])
+    found = time_dependence(state[None])
     assert found.lag == pytest.approx(0.8, abs=0.04)
     assert found.inflation == pytest.approx((1 + 0.8) / (1 - 0.8), rel=0.15)
     assert found.p <= 0.002
@@ -109,4 +109,4 @@ def test_lag_and_share_are_those_of_an_ar_process_written_out() -> None:
 
 def test_times_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\(topics, trials\)"):
-        trials_in_time(np.ones((2, 3)), np.ones((3, 2)))
+        time_dependence(np.ones((2, 3)), np.ones((3, 2)))

@@ -5,7 +5,7 @@ import pytest
 
 from scoring.comparison.pairs import Pair, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import losses_matter, with_losses
+from scoring.inference.losses import fill_losses, losses_matter
 from tests.support.compared_worlds import lost_whole
 
 TOPICS = [f"T{row:02}" for row in range(45)]
@@ -30,8 +30,8 @@ def compared(useful: dict[str, np.ndarray], kept: dict[str, np.ndarray]) -> Pair
 
     def extreme(low: str, high: str) -> Aligned:
         ends = {
-            low: with_losses(cells[low], lost[low], high=False),
-            high: with_losses(cells[high], lost[high], high=True),
+            low: fill_losses(cells[low], lost[low], high=False),
+            high: fill_losses(cells[high], lost[high], high=True),
         }
         return align(TOPICS, list(useful), ends, pooled=False)
 
@@ -66,7 +66,7 @@ def test_a_system_that_loses_half_of_its_failures_does_not_win() -> None:
     assert pair.bounds is not None
     assert min(pair.bounds) <= pair.value <= max(pair.bounds)
     assert pair.interval.low < min(pair.bounds) < max(pair.bounds) < pair.interval.high
-    assert pair.interval.holds(0)
+    assert pair.interval.contains(0)
 
 
 def test_a_difference_that_no_loss_could_turn_round_is_still_found() -> None:

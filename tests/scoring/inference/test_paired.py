@@ -14,7 +14,7 @@ from scoring.inference.needed import needed
 from scoring.inference.paired import Estimand, compare_like_these, compare_these, linear_values, residual_variance
 from scoring.inference.sides import compare_sides
 from scoring.statistics.beta import student_tails
-from scoring.statistics.exchange import fewest_units, least_p
+from scoring.statistics.exchange import fewest_units, smallest_p
 from tests.support.compared_worlds import allowed_errors, drawn_shares, drawn_systems
 
 RNG = np.random.default_rng(1)
@@ -131,7 +131,7 @@ def coverage(
                 }
             aligned = align([f"T{row}" for row in range(topics)], ["S0", "S1"], cells, pooled=True)
         found = compare_sides(aligned, 0, 1, rng, estimand=of, level=0.95, reach=1.0)
-        held += found.interval.holds(truth)
+        held += found.interval.contains(truth)
     return held
 
 
@@ -162,4 +162,4 @@ def test_no_number_of_trials_is_promised_where_so_few_topics_can_show_nothing(to
     found = needed(each, noise, np.full((topics, 2), 4), alpha=0.05, estimand="like-these", reach=1.0)
     assert found.topics >= fewest_units(0.05) == 6
     assert math.isinf(found.trials) == (topics < 6)
-    assert least_p(5) > 0.05 >= least_p(6)
+    assert smallest_p(5) > 0.05 >= smallest_p(6)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.prediction_powered import Compared, Corrected, corrected_mean
+from scoring.inference.prediction_powered import ComparedItems, CorrectedMean, corrected_mean
 from tests.support.rare_worlds import JUDGES as KINDS_OF_JUDGE
 from tests.support.rare_worlds import QUALITIES, corrected_judge
 
@@ -31,7 +31,7 @@ ITEMS = {50: (25, 2), 100: (25, 4), 200: (50, 4)}
 """People's items: topics, items of each."""
 
 
-def _world(rng: np.random.Generator, topics: int, asked: int, judge: str) -> list[Compared]:
+def _world(rng: np.random.Generator, topics: int, asked: int, judge: str) -> list[ComparedItems]:
     """Topics differ in quality; lengths differ by topic, and good answers are longer."""
     sensitivity, specificity, length = JUDGES[judge]
     shape = (topics, TRIALS)
@@ -41,10 +41,12 @@ def _world(rng: np.random.Generator, topics: int, asked: int, judge: str) -> lis
     says = rng.random(shape) < 1 / (1 + np.exp(-np.log(right / (1 - right)) - length * longer))
     drawn = rng.random(shape).argsort(axis=1) < asked
     people = np.where(drawn, good, math.nan)
-    return [Compared(model, own, np.ones(TRIALS)) for model, own in zip(says.astype(np.float64), people, strict=True)]
+    return [
+        ComparedItems(model, own, np.ones(TRIALS)) for model, own in zip(says.astype(np.float64), people, strict=True)
+    ]
 
 
-def _width(found: Corrected) -> tuple[float, float]:
+def _width(found: CorrectedMean) -> tuple[float, float]:
     own, alone = found.interval, found.people_interval
     return own.high - own.low, alone.high - alone.low
 
@@ -83,11 +85,11 @@ def test_a_perfect_judge_counts_wholly_and_a_constant_one_not_at_all() -> None:
     world = _world(rng, 12, 4, "good")
     truth = [np.where(np.isnan(one.people), one.judge, one.people) for one in world]
     perfect = corrected_mean(
-        [Compared(own, one.people, one.weights) for own, one in zip(truth, world, strict=True)], level=0.95
+        [ComparedItems(own, one.people, one.weights) for own, one in zip(truth, world, strict=True)], level=0.95
     )
     assert perfect.power == pytest.approx(1)
     assert perfect.value == pytest.approx(perfect.judge)
-    constant = [Compared(np.full(TRIALS, 0.3), one.people, one.weights) for one in world]
+    constant = [ComparedItems(np.full(TRIALS, 0.3), one.people, one.weights) for one in world]
     for found in (corrected_mean(constant, level=0.95), corrected_mean(world, level=0.95, tuned=False)):
         assert found.power == 0
         assert found.value == found.people
@@ -100,7 +102,7 @@ def test_weights_only_matter_in_proportion_and_the_order_of_items_and_topics_not
 ) -> None:
     rng = np.random.default_rng(seed)
     world = [
-        Compared(
+        ComparedItems(
             np.where(rng.random(9) < 0.3 * missing, math.nan, rng.random(9)),
             np.where(np.arange(9) < 3, rng.random(9), math.nan),
             rng.random(9) + 0.1,
@@ -110,7 +112,8 @@ def test_weights_only_matter_in_proportion_and_the_order_of_items_and_topics_not
     found = corrected_mean(world, level=0.9)
     order = rng.permutation(9)
     other = corrected_mean(
-        [Compared(one.judge[order], one.people[order], 7 * one.weights[order]) for one in reversed(world)], level=0.9
+        [ComparedItems(one.judge[order], one.people[order], 7 * one.weights[order]) for one in reversed(world)],
+        level=0.9,
     )
     assert other.value == pytest.approx(found.value)
     assert other.interval.low == pytest.approx(found.interval.low)
@@ -125,11 +128,11 @@ def test_few_topics_have_a_value_and_no_interval_and_too_few_items_are_refused()
     found = corrected_mean(world, level=0.95)
     assert 0 <= found.value <= 1
     assert (math.isnan(found.interval.low), found.interval.note) == (True, "3 topics: too few to resample")
-    one = Compared(np.ones(3), np.array([1.0, math.nan, math.nan]), np.ones(3))
+    one = ComparedItems(np.ones(3), np.array([1.0, math.nan, math.nan]), np.ones(3))
     with pytest.raises(ValueError, match="two items of each topic"):
         corrected_mean([*world, one], level=0.95)
     assert math.isnan(corrected_mean([], level=0.95).value)
-    same = [Compared(np.ones(3), np.array([1.0, 1.0, math.nan]), np.ones(3)) for _ in range(5)]
+    same = [ComparedItems(np.ones(3), np.array([1.0, 1.0, math.nan]), np.ones(3)) for _ in range(5)]
     agreed = corrected_mean(same, level=0.95).interval
     assert (agreed.low, agreed.high) == pytest.approx((0.025**0.2, 1)), "five topics say no more of a sixth"
 
@@ -167,7 +170,7 @@ def test_the_corrected_interval_covers_where_few_topics_are_bad(case: tuple[str,
         found = corrected_mean(compared, level=0.95)
         own, alone = _width(found)
         assert own <= alone + 1e-9
-        held += found.interval.holds(truth)
+        held += found.interval.contains(truth)
         moved.append(found.value - found.people)
     assert held / worlds >= 0.93 - (3 if case in QUICK else 1) * math.sqrt(0.05 * 0.95 / worlds)
     assert abs(np.mean(moved)) <= 0.01 + 3 * np.std(moved) / math.sqrt(worlds)
@@ -185,10 +188,10 @@ def test_wordings_of_one_question_are_one_unit(sizes: tuple[int, ...]) -> None:
         for cluster in clusters:
             said = (rng.random(20) < quality[cluster]).astype(float)
             judged = np.where(rng.random(20) < 0.15, 1 - said, said)
-            world.append(Compared(judged, np.where(np.arange(20) < 3, said, math.nan), np.ones(20)))
+            world.append(ComparedItems(judged, np.where(np.arange(20) < 3, said, math.nan), np.ones(20)))
         found = corrected_mean(world, level=0.95, clusters=clusters)
         assert _width(found)[0] <= _width(found)[1] + 1e-9
-        held["clusters"] += found.interval.holds(2 / 3)
-        held["topics"] += corrected_mean(world, level=0.95).interval.holds(2 / 3)
+        held["clusters"] += found.interval.contains(2 / 3)
+        held["topics"] += corrected_mean(world, level=0.95).interval.contains(2 / 3)
     assert held["clusters"] / worlds >= 0.93 - 2 * math.sqrt(0.05 * 0.95 / worlds)
     assert held["topics"] / worlds < 0.9

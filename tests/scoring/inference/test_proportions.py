@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pytest
 from scipy import special, stats
 
-from scoring.inference.proportions import clopper_pearson, highest_rate_after_none, jeffreys, wilson
+from scoring.inference.proportions import clopper_pearson_ends, highest_rate_without_events, jeffreys_ends, wilson_ends
 from scoring.statistics.beta import beta_cdf, beta_quantile, normal_cdf, normal_quantile, student_quantile
 
-METHODS = (wilson, jeffreys, clopper_pearson)
+METHODS = (wilson_ends, jeffreys_ends, clopper_pearson_ends)
 
 
 def test_the_incomplete_beta_function_agrees_with_scipy() -> None:
@@ -45,13 +45,13 @@ def test_student_and_normal_quantiles_agree_with_scipy() -> None:
 def test_intervals_agree_with_scipy_for_every_count_up_to_40() -> None:
     for n in (1, 2, 7, 40):
         k = np.arange(n + 1)
-        exact, score = clopper_pearson(k, n), wilson(k, n)
+        exact, score = clopper_pearson_ends(k, n), wilson_ends(k, n)
         for count in k:
             theirs = stats.binomtest(int(count), n)
             ours = [(exact, theirs.proportion_ci(method="exact")), (score, theirs.proportion_ci(method="wilson"))]
             for (low, high), interval in ours:
                 assert (low[count], high[count]) == pytest.approx((interval.low, interval.high), abs=1e-9)
-        low, high = jeffreys(k, n)
+        low, high = jeffreys_ends(k, n)
         np.testing.assert_allclose(low[1:], stats.beta.ppf(0.025, k[1:] + 0.5, n - k[1:] + 0.5), atol=1e-10)
         np.testing.assert_allclose(high[:-1], stats.beta.ppf(0.975, k[:-1] + 0.5, n - k[:-1] + 0.5), atol=1e-10)
         assert (low[0], high[-1]) == (0.0, 1.0)
@@ -88,7 +88,7 @@ def test_nothing_observed_gives_nothing_known() -> None:
 
 def test_the_exact_interval_covers_at_least_its_level_for_every_rate() -> None:
     n = 23
-    low, high = clopper_pearson(np.arange(n + 1), n)
+    low, high = clopper_pearson_ends(np.arange(n + 1), n)
     for rate in np.linspace(0.001, 0.999, 400):
         covered = stats.binom.pmf(np.arange(n + 1), n, rate)[(low <= rate) & (rate <= high)].sum()
         assert covered >= 0.95 - 1e-9
@@ -109,6 +109,6 @@ def test_a_level_outside_0_and_1_is_refused(level: float) -> None:
 
 
 def test_fifty_nine_clean_trials_exclude_a_failure_rate_of_five_percent() -> None:
-    assert highest_rate_after_none(58) > 0.05 > highest_rate_after_none(59)
-    assert highest_rate_after_none(59) == pytest.approx(1 - 0.05 ** (1 / 59))
-    assert math.isnan(highest_rate_after_none(0))
+    assert highest_rate_without_events(58) > 0.05 > highest_rate_without_events(59)
+    assert highest_rate_without_events(59) == pytest.approx(1 - 0.05 ** (1 / 59))
+    assert math.isnan(highest_rate_without_events(0))

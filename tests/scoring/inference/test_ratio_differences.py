@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring.inference.ratio_differences import exact_ratios, mover, ratios_like_these
+from scoring.inference.ratio_differences import exact_ratios, mover_ends, ratios_like_these
 
 
 def test_the_interval_is_newcombes_where_both_sides_have_wilsons() -> None:
@@ -19,7 +19,7 @@ def test_the_interval_is_newcombes_where_both_sides_have_wilsons() -> None:
         return centre - half, centre + half
 
     sides = np.array([wilson(56, 70), wilson(48, 80)])
-    low, high = mover(np.array([56 / 70, 48 / 80]), sides[:, 0], sides[:, 1])
+    low, high = mover_ends(np.array([56 / 70, 48 / 80]), sides[:, 0], sides[:, 1])
     assert (round(float(low), 4), round(float(high), 4)) == (0.0524, 0.3339)
 
 
@@ -46,7 +46,7 @@ def test_few_turns_are_never_told_apart_sooner_than_by_fishers_test(sums: tuple[
 
 def test_a_side_without_a_failed_turn_has_no_ratio() -> None:
     interval, p = exact_ratios([0, 3], [0, 5], level=0.95)
-    assert not interval.printed
+    assert not interval.is_defined
     assert math.isnan(p)
 
 
@@ -61,7 +61,7 @@ def test_systems_that_recover_alike_are_seldom_told_apart_however_seldom_one_fai
         below = np.stack([rng.binomial(5, rng.beta(2 * rate, 2 * (1 - rate), 25)) for rate in failing], axis=1)
         interval, p = ratios_like_these(rng.binomial(below, recovering[:, None]), below, level=0.95)
         wrong += p <= 0.05
-        printed += interval.printed
-        held += interval.holds(0.0)
+        printed += interval.is_defined
+        held += interval.contains(0.0)
     assert wrong <= stats.binom.ppf(0.9999, 120, 0.06)
     assert printed == 0 or held >= stats.binom.ppf(0.0001, printed, 0.93)

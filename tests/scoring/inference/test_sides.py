@@ -108,5 +108,5 @@ def test_what_all_topics_share_in_time_leaves_no_winner_unless_both_systems_shar
             "M", None, aligned, rng, estimand="like-these", level=0.95, good="high", reach=1.0
         ).pairs
         refused += "alike whatever the topic" in pair.why
-        assert pair.found is False or not pair.why
+        assert pair.is_distinguished is False or not pair.why
     assert refused >= 8 if withheld else refused <= 1

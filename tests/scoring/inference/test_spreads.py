@@ -50,7 +50,7 @@ def held(world: SpreadWorld, topics: int, trials: int, times: int) -> dict[str, 
         values, truth = world.draw(rng, topics, trials)
         split = within_system(values, level=0.95, within=range_of(world))
         for name, one in (("topic", split.topic), ("trial", split.trial), ("icc", split.icc)):
-            if one.interval.printed:
+            if one.interval.is_defined:
                 inside = one.interval.low - 1e-12 <= truth[name] <= one.interval.high + 1e-12
                 found.setdefault(name, []).append(inside)
     return found
@@ -100,7 +100,7 @@ THOROUGH = [
 @pytest.mark.parametrize(("world", "size"), THOROUGH)
 def test_spreads_of_one_system_thoroughly(world: SpreadWorld, size: tuple[int, int]) -> None:
     found = held(world, *size, 500)
-    assert found or (not range_of(world).ends and size[0] < FEWEST_WITHOUT_TOP)
+    assert found or (not range_of(world).is_bounded and size[0] < FEWEST_WITHOUT_TOP)
     check(found)
 
 
@@ -133,7 +133,7 @@ def test_topics_that_all_have_one_success_of_two_say_nothing_of_what_lies_betwee
     """Whatever the topics are, the noise of two trials hides it: 0 to 0 would be a claim that they are alike."""
     found = within_system(np.tile([1.0, 0.0], (topics, 1)), level=0.95, within=SHARES)
     for one in (found.topic, found.icc):
-        assert not one.interval.printed
+        assert not one.interval.is_defined
         assert one.interval.note == "trials of a topic differ by so much that nothing can be seen between topics"
 
 
@@ -144,12 +144,12 @@ def test_without_a_top_a_spread_asks_for_45_topics_and_says_why() -> None:
         assert few.topic.interval.note == (
             "44 topics: where a measure has no top, a spread asks for 45, since a few topics far out decide it"
         )
-        assert not few.icc.interval.printed
-        assert many.icc.interval.printed
+        assert not few.icc.interval.is_defined
+        assert many.icc.interval.is_defined
         assert "rare and far beyond" in many.topic.interval.assumes
     table = 10 + rng.normal(size=(3, 20, 5))
-    assert not across_systems(table, level=0.95).system.interval.printed
-    assert across_systems(table / 20, level=0.95, within=SHARES).system.interval.printed
+    assert not across_systems(table, level=0.95).system.interval.is_defined
+    assert across_systems(table / 20, level=0.95, within=SHARES).system.interval.is_defined
 
 
 def test_topics_with_one_trial_do_not_count_as_topics_that_show_how_trials_vary() -> None:
@@ -222,10 +222,10 @@ def test_systems_that_are_alike_lie_apart_by_0_and_those_far_apart_do_not() -> N
 
 def test_an_interval_starts_at_0_where_a_test_found_nothing() -> None:
     found = Component(0.02, Interval(0.01, 0.05, "some", "topics"))
-    assert found.from_0_unless(True) is found
-    assert (found.from_0_unless(False).interval.low, found.from_0_unless(False).interval.high) == (0, 0.05)
+    assert found.agree_with_test(True) is found
+    assert (found.agree_with_test(False).interval.low, found.agree_with_test(False).interval.high) == (0, 0.05)
     none = Component(0.02, no_interval("few"))
-    assert none.from_0_unless(False) is none
+    assert none.agree_with_test(False) is none
 
 
 def test_the_intervals_of_ordinary_worlds_stay_narrow() -> None:

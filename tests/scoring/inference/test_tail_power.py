@@ -47,7 +47,7 @@ def test_holes_of_a_pilot_are_no_scores_and_one_topic_shows_nothing() -> None:
 @pytest.mark.parametrize("kind", ["cvar", "quantile"])
 def test_stated_components_come_out_of_the_model(kind: TailKind) -> None:
     one = Components("bounded", 0.6, 0.03, 0.01, 0.05)
-    flat, weights = stated_tail_model(one).flat
+    flat, weights = stated_tail_model(one).weighted_scores
     mean = float(np.average(flat, weights=weights))
     assert mean == pytest.approx(0.6, abs=0.003)
     assert float(np.average((flat - mean) ** 2, weights=weights)) == pytest.approx(0.09, rel=0.04)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.inference.proportions import clopper_pearson, highest_rate_after_none
+from scoring.inference.proportions import clopper_pearson_ends, highest_rate_without_events
 from scoring.inference.tails import (
     Tail,
     Worst,
@@ -171,7 +171,7 @@ def test_an_interval_asks_for_four_topics_in_the_worst_share(topics: int, beta: 
 def test_a_quantile_needs_four_topics_at_the_end_it_is_asked_at(beta: float, fewest: int) -> None:
     for topics in (fewest - 1, fewest):
         found = pooled_tail(names(topics), world(rng(1), topics, 3), beta, rng(), replications=200)
-        assert found.quantile_interval.printed == (topics == fewest)
+        assert found.quantile_interval.is_defined == (topics == fewest)
     assert units_needed("quantile", beta) == fewest
 
 
@@ -240,8 +240,8 @@ def test_the_mean_of_the_slowest_needs_150_topics_where_no_topic_can_be_the_slow
         "needs fewer"
     )
     assert few.note == note
-    assert enough.printed
-    assert tail(40, 0.9).quantile_interval.printed
+    assert enough.is_defined
+    assert tail(40, 0.9).quantile_interval.is_defined
 
 
 CELLS = [
@@ -271,8 +271,8 @@ def test_quantiles_of_slow_and_heavy_tailed_waits_hold_the_truth(case: tuple[str
         found = pooled_tail(
             names(topics), values, beta, random, replications=200, top=math.inf, worst="high"
         ).quantile_interval
-        assert found.printed or found.note.startswith("no interval: nearly all")
-        held += not found.printed or found.holds(truth)
+        assert found.is_defined or found.note.startswith("no interval: nearly all")
+        held += not found.is_defined or found.contains(truth)
     assert held / studies >= 0.93 - (3 if case in QUICK else 1) * math.sqrt(0.05 * 0.95 / studies)
 
 
@@ -289,7 +289,7 @@ def test_the_mean_of_the_slowest_holds_the_truth_where_it_is_printed(
         found = pooled_tail(
             names(size[0]), values, beta, random, replications=200, top=math.inf, worst="high"
         ).cvar_interval
-        held += found.holds(truth)
+        held += found.contains(truth)
     assert held / 400 >= 0.93 - 0.011
 
 
@@ -354,8 +354,8 @@ def test_worst_cases_of_scores_with_zeros_hold_the_truth_where_they_are_printed(
     for _ in range(150):
         values = scores_with_zeros(random, *size, zeros=zeros, by_topic=by_topic)
         found = pooled_tail(names(size[0]), values, beta, random, replications=200).cvar_interval
-        printed += found.printed
-        held += found.printed and found.low - 1e-9 <= truth <= found.high
+        printed += found.is_defined
+        held += found.is_defined and found.low - 1e-9 <= truth <= found.high
     assert held >= (0.93 - 3 * math.sqrt(0.05 * 0.95 / 150)) * printed
 
 
@@ -455,21 +455,21 @@ def test_a_threshold_is_missed_at_a_rate_with_an_interval_over_topics() -> None:
 
 def test_59_clean_trials_exclude_a_failure_rate_of_5_percent() -> None:
     clean = rate_of(["a"], np.zeros((1, 59)))
-    assert clean.highest == highest_rate_after_none(59) < 0.05
+    assert clean.highest == highest_rate_without_events(59) < 0.05
     assert rate_of(["a"], np.zeros((1, 58))).highest > 0.05
     assert clean.units == 59
 
 
 def test_clean_trials_of_few_topics_say_little_of_another_topic() -> None:
     found = rate_of(names(5), np.zeros((5, 100)))
-    assert (found.units, found.highest) == (5, highest_rate_after_none(5))
+    assert (found.units, found.highest) == (5, highest_rate_without_events(5))
 
 
 @pytest.mark.parametrize("topics", [1, 3, 5, 45])
 def test_what_was_never_or_always_seen_has_the_exact_interval_which_its_one_sided_bound_is_within(topics: int) -> None:
     never, always = (rate_of(names(topics), np.full((topics, 3), seen)) for seen in (0.0, 1.0))
     units = 3 if topics == 1 else topics
-    high = float(clopper_pearson(0, units)[1])
+    high = float(clopper_pearson_ends(0, units)[1])
     assert high == pytest.approx(1 - 0.025 ** (1 / units))
     assert (never.share.interval.low, never.share.interval.high) == (0, high)
     assert never.highest < high

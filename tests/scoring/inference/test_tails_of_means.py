@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.unseen_topic import least_reach, share_ends, unseen_distance
+from scoring.inference.unseen_topic import share_ends, smallest_reach, unseen_distance
 from tests.support.dependence_worlds import levels, never_recovering
 
 
@@ -18,10 +18,10 @@ def covered(name: str, topics: int, trials: int, studies: int) -> tuple[float, f
     drawn = Resampler(np.random.default_rng(0), replications=600)
     names = [f"T{number}" for number in range(topics)]
     found = drawn.means(names, np.moveaxis(here.values, 0, -1), top=math.inf)
-    printed = [one for one in found if one.printed]
+    printed = [one for one in found if one.is_defined]
     seen = here.values.mean(axis=(1, 2))
-    wide = [one.high / mean for one, mean in zip(found, seen, strict=True) if one.printed]
-    return float(np.mean([one.holds(here.like_these) for one in printed])), float(np.median(wide))
+    wide = [one.high / mean for one, mean in zip(found, seen, strict=True) if one.is_defined]
+    return float(np.mean([one.contains(here.like_these) for one in printed])), float(np.median(wide))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_levels_without_a_long_tail_are_not_given_one(topics: int, most: float) 
 
 
 def test_topics_that_are_all_alike_lie_as_far_as_before() -> None:
-    assert unseen_distance(np.full((9, 1), 0.5)) == pytest.approx(max(least_reach(9), 2.0) * 0.5)
+    assert unseen_distance(np.full((9, 1), 0.5)) == pytest.approx(max(smallest_reach(9), 2.0) * 0.5)
     assert unseen_distance(np.zeros((9, 1))) == pytest.approx(0.0)
 
 

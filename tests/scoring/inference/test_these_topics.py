@@ -51,8 +51,8 @@ def test_recovery_in_these_topics_is_held(topics: int, trials: int) -> None:
     held = []
     for recovered, failed, true in zip(here.values, here.below, here.these, strict=True):
         found = these_interval(recovered, failed, level=0.95)
-        if found.printed:
-            held.append(found.holds(true))
+        if found.is_defined:
+            held.append(found.contains(true))
     assert len(held) > 100
     assert np.mean(held) >= LEAST
 
@@ -85,7 +85,7 @@ def test_few_trials_and_no_value_are_refused() -> None:
     assert "3 trials: too few" in these_interval(np.ones((1, 3)), np.ones((1, 3)), level=0.95).note
     assert these_interval(np.full((2, 3), np.nan), np.full((2, 3), np.nan), level=0.95).note == "no value"
     constant = np.full((4, 5), 0.2)
-    assert not these_interval(0 * constant, constant, level=0.95, top=math.inf).printed
+    assert not these_interval(0 * constant, constant, level=0.95, top=math.inf).is_defined
 
 
 def test_a_trial_that_is_missing_leaves_the_mean_over_topics() -> None:
@@ -94,7 +94,7 @@ def test_a_trial_that_is_missing_leaves_the_mean_over_topics() -> None:
     below = np.where(np.isnan(values), np.nan, 1.0)
     found = share(list("abcd"), values, below, lost, level=0.95, pooled=False, design=Design(estimand="these"))
     assert found.value == pytest.approx((0.5 + 2 / 3 + 1 + 2 / 3) / 4)
-    assert found.interval.holds(found.value)
+    assert found.interval.contains(found.value)
     assert (found.units, found.interval.resampled) == (9, "trials of topics")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scoring.inference.matched import level_together
+from scoring.inference.matched import simultaneous_level
 from scoring.statistics.beta import student_quantile
 from tests.support.compared_worlds import allowed_errors
 
@@ -34,7 +34,7 @@ def covered(replications: int, topics: int, arms: int, kind: str) -> tuple[int, 
         each = differences(rng, topics, arms, kind)
         worst = int(each.mean(axis=0).argmin())
         own = each[:, worst]
-        wide = student_quantile(0.5 + level_together(each, rng, level=0.95) / 2, topics - 1) / math.sqrt(topics)
+        wide = student_quantile(0.5 + simultaneous_level(each, rng, level=0.95) / 2, topics - 1) / math.sqrt(topics)
         together += abs(own.mean()) <= wide * own.std(ddof=1)
         alone += abs(own.mean()) <= reach * own.std(ddof=1)
     return together, alone
@@ -60,20 +60,20 @@ def test_whichever_arm_is_worst_its_interval_holds(topics: int, arms: int, kind:
 def test_the_level_lies_between_one_arm_and_bonferroni(topics: int, arms: int, seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
     each = rng.normal(size=(topics, arms))
-    found = level_together(each, rng, level=level)
+    found = simultaneous_level(each, rng, level=level)
     assert level - 1e-12 <= found <= 1 - (1 - level) / arms + 1e-12
 
 
 def test_arms_that_are_the_same_cost_nothing() -> None:
     rng = np.random.default_rng(1)
     own = rng.normal(size=(20, 1))
-    same = level_together(np.repeat(own, 6, axis=1), rng, level=0.95)
-    unlike = level_together(rng.normal(size=(20, 6)), rng, level=0.95)
+    same = simultaneous_level(np.repeat(own, 6, axis=1), rng, level=0.95)
+    unlike = simultaneous_level(rng.normal(size=(20, 6)), rng, level=0.95)
     assert same == pytest.approx(0.95, abs=0.01)
     assert unlike > 0.985
 
 
 def test_one_arm_has_a_level_of_its_own_and_few_topics_bonferronis() -> None:
     rng = np.random.default_rng(2)
-    assert level_together(rng.normal(size=(9, 1)), rng, level=0.95) == pytest.approx(0.95)
-    assert level_together(rng.normal(size=(2, 5)), rng, level=0.95) == pytest.approx(0.99)
+    assert simultaneous_level(rng.normal(size=(9, 1)), rng, level=0.95) == pytest.approx(0.95)
+    assert simultaneous_level(rng.normal(size=(2, 5)), rng, level=0.95) == pytest.approx(0.99)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.inference.proportions import wilson
+from scoring.inference.proportions import wilson_ends
 from scoring.inference.unseen import unseen_mass
 from tests.benchmarks import unseen as unseen_bench
 from tests.support.checkout import DOCS
@@ -23,7 +23,7 @@ def test_the_estimate_is_the_kinds_seen_once_over_the_trials() -> None:
 
 def test_the_upper_end_is_beyond_wilsons_even_without_kinds_seen_twice() -> None:
     for once, n in ((0, 1), (0, 59), (4, 20), (19, 20)):
-        assert float(wilson(once, n)[1]) < float(unseen_mass(once, 0, n).high) <= 1
+        assert float(wilson_ends(once, n)[1]) < float(unseen_mass(once, 0, n).high) <= 1
     assert float(unseen_mass(20, 0, 20).high) == 1
 
 

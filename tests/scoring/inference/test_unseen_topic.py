@@ -13,8 +13,8 @@ from scipy import stats
 
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import METHOD, Interval
-from scoring.inference.proportions import clopper_pearson
-from scoring.inference.unseen_topic import answer_ends, ends, highest_low_end, least_reach, share_ends
+from scoring.inference.proportions import clopper_pearson_ends
+from scoring.inference.unseen_topic import answer_ends, highest_low_end, interval_ends, share_ends, smallest_reach
 from scoring.measures.usefulness import share
 
 Floats = npt.NDArray[np.float64]
@@ -46,7 +46,7 @@ def test_ends_are_the_quantiles_of_numpy_to_the_last_bit(
         low, high = low.round(1), high.round(1)
     tail = (1 - level) / 2
     wanted = np.quantile(low, tail, axis=1), np.quantile(high, 1 - tail, axis=1)
-    for mine, theirs in zip(ends(low, high, level), wanted, strict=True):
+    for mine, theirs in zip(interval_ends(low, high, level), wanted, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -122,7 +122,7 @@ def test_topics_that_are_all_good_or_all_bad_give_the_quantiles_of_a_beta(good: 
 @pytest.mark.parametrize("topics", [4, 15, 45])
 def test_where_nothing_goes_wrong_the_interval_is_the_exact_one_of_the_topics(topics: int) -> None:
     found = of([4] * topics, 4)
-    assert (found.low, found.high) == pytest.approx((float(clopper_pearson(topics, topics)[0]), 1), abs=1e-9)
+    assert (found.low, found.high) == pytest.approx((float(clopper_pearson_ends(topics, topics)[0]), 1), abs=1e-9)
     assert highest_low_end(1000, 0.95) == pytest.approx(1000 / (1000 + Z * Z))
 
 
@@ -156,8 +156,8 @@ def test_a_measure_without_a_top_has_room_above_the_best_that_was_seen() -> None
         Resampler(np.random.default_rng(0)).means(names(5), scores, top=top)[0] for top in (1.0, math.inf)
     )
     assert topless.low == bounded.low < 0.0136 < topless.high < bounded.high
-    assert topless.high < least_reach(5) * 0.02
-    assert [round(least_reach(count), 2) for count in (4, 16, 45)] == [3, 2, 1.6]
+    assert topless.high < smallest_reach(5) * 0.02
+    assert [round(smallest_reach(count), 2) for count in (4, 16, 45)] == [3, 2, 1.6]
 
 
 def test_scores_beyond_their_range_are_refused() -> None:

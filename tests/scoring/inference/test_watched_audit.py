@@ -46,7 +46,7 @@ def test_what_is_near_is_the_same_or_cannot_be_told() -> None:
 def test_with_few_blessed_runs_a_fall_is_one_of_these_runs() -> None:
     few = Baseline(FLAT.means, FLAT.variances, FLAT.counts, FLAT.runs[:1])
     found = judge(WatchState(), few, trials(10), RULES, at=0.0)
-    assert not found.difference.interval.printed
+    assert not found.difference.interval.is_defined
     assert found.seen.high < -MATTERS
     assert found.verdict == "cannot tell"
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.foretold import Weighted, effective_number, weighted_ratio
+from scoring.inference.foretold import WeightedMean, effective_number, weighted_ratio
 from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
@@ -74,7 +74,7 @@ WORLDS = {
 }
 
 
-def figures(world: World, seed: int) -> Iterator[tuple[str, float, Weighted]]:
+def figures(world: World, seed: int) -> Iterator[tuple[str, float, WeightedMean]]:
     """Of one study: what a figure is of, the truth, and the figure."""
     rng = generator(seed, "weighted", repr(world))
     values, second, factor = world.study(rng)
@@ -105,8 +105,8 @@ def test_intervals_hold_the_truth_in_hostile_worlds(name: str) -> None:
     values: dict[str, list[float]] = {}
     for seed in range(STUDIES):
         for of, truth, found in figures(WORLDS[name], seed):
-            if found.interval.printed:
-                held.setdefault(of, []).append(found.interval.holds(truth))
+            if found.interval.is_defined:
+                held.setdefault(of, []).append(found.interval.contains(truth))
             if found.n:
                 values.setdefault(of, []).append(found.value - truth)
     for of, each in held.items():
@@ -133,7 +133,7 @@ def test_what_has_no_weight_is_nowhere() -> None:
     weights = np.array([[1.0, 0.0]] * 3 + [[0.0, 0.0]] * 3)
     found = weighted_ratio(list("abcdef"), values, np.ones_like(values), weights, Resampler(generator(1, "x")))
     assert (found.value, found.n, found.topics) == (1.0, 3, 3)
-    assert (found.interval.printed, found.interval.note) == (False, "3 topics: too few to resample")
+    assert (found.interval.is_defined, found.interval.note) == (False, "3 topics: too few to resample")
     nothing = weighted_ratio(list("abcdef"), values, np.ones_like(values), 0 * weights, Resampler(generator(1, "x")))
     assert math.isnan(nothing.value)
     assert (nothing.n, nothing.effective, nothing.interval.note) == (0, 0.0, "no value")

@@ -11,7 +11,7 @@ import pytest
 from recordings.conversations.conversation import Conversation
 from scoring.conversations import figure
 from scoring.figure import Figure
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measures.relevance import hard_normaliser
 from scoring.measures.u_measure import m_measure
 from scoring.notation import parse
@@ -41,7 +41,7 @@ GOLD = GoldTable(
 
 
 def of(text: str, talk: Conversation = TALK, gold: GoldTable | None = GOLD, topic: Topic = M002) -> Figure:
-    (measure,) = understand(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
+    (measure,) = read_term(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
     material = seen(talk, topic, gold).under(measure.settings)
     found = figure(material, measure)
     assert found is not None

@@ -13,7 +13,7 @@ import pytest
 from recordings.conversations.conversation import Conversation
 from scoring.conversations import figure
 from scoring.figure import Figure
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measures.latency import load_notes
 from scoring.notation import parse
 from scoring.scores import score
@@ -38,7 +38,7 @@ def talk(*replies: Mapping[str, Any] | None) -> Conversation:
 
 
 def of(text: str, one: Conversation, **settings: Any) -> Figure:
-    (measure,) = understand(parse(text), Settings(**settings), topic_set(M002), load_schema("sakai-2023"))
+    (measure,) = read_term(parse(text), Settings(**settings), topic_set(M002), load_schema("sakai-2023"))
     found = figure(seen(one, M002, None).under(measure.settings), measure)
     assert found is not None
     return found
@@ -139,10 +139,10 @@ def test_the_slow_end_of_a_quantile_is_guarded_and_named() -> None:
 @pytest.mark.parametrize("base", ["latency", "TTFT", "tokens_in", "tokens_out", "cost"])
 def test_what_a_refusal_advises_is_not_refused(base: str) -> None:
     with pytest.raises(InputError) as refused:
-        understand(parse(f"min({base})"), Settings(), topic_set(M002), load_schema("sakai-2023"))
+        read_term(parse(f"min({base})"), Settings(), topic_set(M002), load_schema("sakai-2023"))
     assert f"max({base}), the worst value that was observed" in str(refused.value)
     for text in (f"max({base})", f"CVaR({base}, beta=0.1)", f"Q({base}, beta=0.9)"):
-        assert understand(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
+        assert read_term(parse(text), Settings(), topic_set(M002), load_schema("sakai-2023"))
 
 
 def test_the_worst_latency_that_was_observed_is_the_greatest() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Outcome, TrialKey
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.proportions import clopper_pearson, wilson
+from scoring.inference.proportions import clopper_pearson_ends, wilson_ends
 from scoring.inference.unseen_topic import answer_ends
 from scoring.measures.usefulness import Share, labels, recovery_cells, share, useful_cells
 from scoring.scores import score
@@ -219,13 +219,13 @@ def test_trials_of_one_topic_that_always_agree_count_as_one_answer() -> None:
     assert repeated.interval.low < alone.interval.low + 0.01
     assert repeated.interval.high > alone.interval.high - 0.01
     assert repeated.interval.note == "effective n = 20.0"
-    naive = [float(end) for end in wilson(60, 100)]
+    naive = [float(end) for end in wilson_ends(60, 100)]
     assert repeated.interval.high - repeated.interval.low > 1.8 * (naive[1] - naive[0])
 
 
 def test_topics_that_differ_by_chance_alone_leave_nearly_all_answers_independent() -> None:
     above = (np.random.default_rng(2).random((60, 5)) < 0.5).astype(float)
-    low, high = (float(end) for end in wilson(above.sum(), above.size))
+    low, high = (float(end) for end in wilson_ends(above.sum(), above.size))
     found = shared(above).interval
     assert 0.8 * (high - low) < found.high - found.low < 1.3 * (high - low)
     assert float(found.note.removeprefix("effective n = ")) > 200
@@ -237,7 +237,7 @@ def test_where_every_answer_is_the_same_the_interval_admits_ignorance_of_other_t
     assert by_formula.value == 1.0
     assert by_formula.interval.high == 1.0
     # 75 answers say no more than 15 topics, of which the exact interval is taken: Wilson's claims more.
-    assert by_formula.interval.low == pytest.approx(float(clopper_pearson(15, 15)[0]))
+    assert by_formula.interval.low == pytest.approx(float(clopper_pearson_ends(15, 15)[0]))
     assert by_formula.interval.low == shared(every[:, :1]).interval.low
     by_bootstrap = shared(every, resampler=Resampler(np.random.default_rng(0)))
     assert (by_bootstrap.interval.method, by_bootstrap.interval.resampled) == (by_formula.interval.method, "topics")

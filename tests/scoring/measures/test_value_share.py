@@ -14,7 +14,7 @@ from recordings.files.errors import RunError
 from recordings.formats.dialeval import read_helpdesk
 from recordings.formats.importers import make_topics
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.material import Judged
 from scoring.notation import parse, parse_all
 from scoring.scores import score
@@ -128,13 +128,13 @@ def test_how_it_is_written(written: str, what: str) -> None:
     topics = TopicSet("none", (), {})
     if what:
         with pytest.raises(InputError, match=what):
-            understand(parse(written), Settings(), topics, SCHEMA)
+            read_term(parse(written), Settings(), topics, SCHEMA)
     else:
-        assert [one.name for one in understand(parse(written), Settings(), topics, SCHEMA)] == [
+        assert [one.name for one in read_term(parse(written), Settings(), topics, SCHEMA)] == [
             "share_of(Helpdesk_nugget, HNUG*)"
         ]
 
 
 def test_a_criterion_with_scores_has_no_shares() -> None:
     with pytest.raises(InputError, match="has scores, not values"):
-        understand(parse("share_of(Fluency)"), Settings(), TopicSet("none", (), {}), load_schema())
+        read_term(parse("share_of(Fluency)"), Settings(), TopicSet("none", (), {}), load_schema())

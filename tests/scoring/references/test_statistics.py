@@ -12,12 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.proportions import highest_rate_after_none, jeffreys, wilson
+from scoring.inference.proportions import highest_rate_without_events, jeffreys_ends, wilson_ends
 from scoring.inference.tails import cvar, lower_quantile, probability_below, within_topics
 from scoring.inference.unseen import unseen_mass
 from scoring.measures.usefulness import share
-from scoring.statistics.exchange import false_discovery
-from scoring.stochastic.chain import chain, codes, persistence
+from scoring.statistics.exchange import benjamini_hochberg
+from scoring.stochastic.chain import chain, label_codes, persistence
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.paths import enumerate_paths
 from tests.support import reference_statistics as ref
@@ -34,20 +34,20 @@ def counts(draw: st.DrawFn, most: int = 60) -> tuple[int, int]:
 
 @given(counts(), LEVELS)
 def test_wilson_holds_the_rates_a_score_test_keeps(case: tuple[int, int], level: float) -> None:
-    low, high = wilson(*case, level)
+    low, high = wilson_ends(*case, level)
     assert (float(low), float(high)) == pytest.approx(ref.wilson(*case, level), abs=1e-9)
 
 
 @given(counts(most=30), LEVELS)
 def test_jeffreys_is_the_middle_of_its_beta_distribution(case: tuple[int, int], level: float) -> None:
-    low, high = jeffreys(*case, level)
+    low, high = jeffreys_ends(*case, level)
     assert (float(low), float(high)) == pytest.approx(ref.jeffreys(*case, level), abs=1e-7)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 def test_the_bound_after_no_failure_is_the_rate_that_passes_n_times_with_the_missing_probability(level: float) -> None:
     for n in (1, 5, 58, 59, 300):
-        assert (1 - highest_rate_after_none(n, level)) ** n == pytest.approx(1 - level)
+        assert (1 - highest_rate_without_events(n, level)) ** n == pytest.approx(1 - level)
 
 
 @given(st.text("abcdefghijkl", min_size=1, max_size=25), LEVELS)
@@ -117,9 +117,9 @@ def test_the_test_of_persistence_is_what_dealing_out_the_next_labels_in_every_wa
     rows = [row for rows in grid[0] for row in rows]
     topics = [f"T{number}" for number, rows in enumerate(grid[0]) for _ in rows]
     trials = max(map(len, grid[0]))
-    labels = np.full((len(grid[0]), trials, len(rows[0])), codes(["?" * len(rows[0])])[0, 0])
+    labels = np.full((len(grid[0]), trials, len(rows[0])), label_codes(["?" * len(rows[0])])[0, 0])
     for number, here in enumerate(grid[0]):
-        labels[number, : len(here)] = codes(here)
+        labels[number, : len(here)] = label_codes(here)
     names = [f"T{number}" for number in range(len(grid[0]))]
     found = persistence(labels, names)
     difference, odds = ref.mantel_haenszel(rows, topics)
@@ -150,9 +150,9 @@ def test_a_transition_is_how_often_it_was_taken_over_how_often_its_source_was_le
 ) -> None:
     (turns,) = grid[1]
     trials = max(map(len, grid[0]))
-    labels = np.full((len(grid[0]), trials, turns), codes(["?" * turns])[0, 0])
+    labels = np.full((len(grid[0]), trials, turns), label_codes(["?" * turns])[0, 0])
     for number, here in enumerate(grid[0]):
-        labels[number, : len(here)] = codes(here)
+        labels[number, : len(here)] = label_codes(here)
     rows = ["s" + row for rows in grid[0] for row in rows]
     for step in (None, *range(1, turns + 1)):
         for edge in chain(labels, [f"T{number}" for number in range(len(grid[0]))], step=step):
@@ -293,7 +293,7 @@ def test_the_law_of_total_variance_turn_by_turn(tree: tuple[list[int], list[Frac
 def test_false_discovery_rates_are_those_of_statsmodels(p: list[float]) -> None:
     from statsmodels.stats import multitest  # late: it takes a second
 
-    found = false_discovery(p)
+    found = benjamini_hochberg(p)
     assert [math.isnan(one) for one in found] == [math.isnan(one) for one in p]
     known = [one for one in p if not math.isnan(one)]
     if known:

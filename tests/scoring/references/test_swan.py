@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scoring.divergences import jsd
 from scoring.stochastic.expectation import fairness, mean, path_scores, ratio, swan_readings
-from scoring.swan.item import Item, Scored, Source
+from scoring.swan.item import Item, ScoredItem, Source
 from scoring.swan.wan import mean_per_session, pool_wans, swan, wan
 from scoring.swan.weighting import parse_weighting
 from tests.scoring.references.test_measures import distribution, floats
@@ -50,9 +50,9 @@ def conversation(draw: st.DrawFn) -> tuple[ref.Nugget, ...]:
     return tuple(one for one, keep in zip(found, kept, strict=True) if keep)
 
 
-def items(nuggets: tuple[ref.Nugget, ...]) -> list[Scored]:
+def items(nuggets: tuple[ref.Nugget, ...]) -> list[ScoredItem]:
     return [
-        Scored(
+        ScoredItem(
             Item(2 if one.final else 1, one.position, one.position + 1, "F", one.position, one.seen, one.final),
             s,
             HUMAN,

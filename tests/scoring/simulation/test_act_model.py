@@ -21,11 +21,11 @@ from scoring.simulation.act_model import (
     Smoothing,
     UniformModel,
     acts_in,
+    assign_folds,
     decision_bits,
     decisions_of,
     fit_acts,
-    folds_of,
-    held_out,
+    held_out_bits,
 )
 from simulators.act_table import ANY
 from tests.support.simulated_dialogues import iard
@@ -139,7 +139,7 @@ def test_the_uniform_floor_costs_the_log_of_the_number_of_outcomes() -> None:
 
 def test_folds_keep_the_dialogues_of_one_person_together() -> None:
     dialogues = [dialogue("ab", name=str(n), person=str(n % 7)) for n in range(40)]
-    folds = folds_of(dialogues, 5, np.random.default_rng(1))
+    folds = assign_folds(dialogues, 5, np.random.default_rng(1))
     for person in range(7):
         assert len({int(fold) for one, fold in zip(dialogues, folds) if one.person == str(person)}) == 1
     assert set(folds.tolist()) == set(range(5))
@@ -154,7 +154,7 @@ def test_every_decision_is_foreseen_once_by_a_model_that_has_not_seen_its_person
         seen.extend(decision for one in training for decision in decisions_of(one))
         return UniformModel(("a", "b"))
 
-    found = held_out(dialogues, {"uniform": watching}, np.random.default_rng(1), folds=6)["uniform"]
+    found = held_out_bits(dialogues, {"uniform": watching}, np.random.default_rng(1), folds=6)["uniform"]
     assert found.n == 60
     assert len(seen) == 5 * 60  # each person is left out of one of six folds
     assert found.units == 6
@@ -167,9 +167,9 @@ def test_a_model_of_what_users_really_do_beats_the_floor_and_one_of_noise_does_n
     regular = [dialogue("abc" * int(rng.integers(1, 4)), name=str(n)) for n in range(60)]
     noise = [dialogue("".join(rng.choice(list("abc"), size=6)), name=str(n), ended=False) for n in range(60)]
     models: dict[str, Fit] = {"uniform": lambda _: UniformModel(ACTS), "order 1": lambda t: fit_acts(t, acts=ACTS)}
-    good = held_out(regular, models, rng)["order 1"]
+    good = held_out_bits(regular, models, rng)["order 1"]
     assert good.low > 1
-    empty = held_out(noise, models | {"order 2": lambda t: fit_acts(t, acts=ACTS, order=2)}, rng)
+    empty = held_out_bits(noise, models | {"order 2": lambda t: fit_acts(t, acts=ACTS, order=2)}, rng)
     assert empty["order 2"].bits >= empty["order 1"].bits  # what is fitted to noise costs
 
 
@@ -180,14 +180,14 @@ def test_a_model_that_rules_out_what_was_done_costs_without_bound() -> None:
 
     dialogues = [dialogue("ab", name=str(n)) for n in range(4)]
     models: dict[str, Fit] = {"uniform": lambda _: UniformModel(("a", "b")), "never": lambda _: Never(("a", "b"))}
-    found = held_out(dialogues, models, np.random.default_rng(1))
+    found = held_out_bits(dialogues, models, np.random.default_rng(1))
     assert math.isinf(found["never"].bits)
     assert math.isnan(found["never"].low)
 
 
 def test_on_iard_the_fitted_user_beats_the_random_floor_and_the_acts_alone_on_other_people() -> None:
     acts = acts_in(iard())
-    found = held_out(
+    found = held_out_bits(
         iard(),
         {
             "uniform": lambda _: UniformModel(acts),

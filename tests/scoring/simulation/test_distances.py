@@ -13,7 +13,7 @@ from scipy import stats
 
 from recordings.acts.dialogue import ActTurn, Dialogue
 from scoring.simulation.act_model import UniformModel, fit_acts
-from scoring.simulation.lengths import length_gap, survival, to_horizon
+from scoring.simulation.lengths import cut_at_horizon, length_gap, survival
 from scoring.simulation.realism import (
     act_divergence,
     cramer_von_mises,
@@ -84,7 +84,7 @@ def test_survival_is_that_of_kaplan_and_meier(observed: list[tuple[int, bool]]) 
         right=[n for n, (_, ended) in zip(times, observed) if not ended],
     )
     expected = stats.ecdf(censored).sf
-    for t in range(curve.known + 1):
+    for t in range(curve.last_known_turn + 1):
         assert curve.share[t] == pytest.approx(float(expected.evaluate(t)), abs=1e-12)
 
 
@@ -98,7 +98,7 @@ def test_a_user_who_was_cut_off_does_not_count_as_one_who_left() -> None:
 
 def test_the_curve_says_nothing_where_nobody_was_seen_to_decide() -> None:
     curve = survival([long(2, ended=False), long(1)])
-    assert curve.known == 1
+    assert curve.last_known_turn == 1
     assert math.isnan(curve.share[2])
     assert math.isnan(curve.median) is False  # half had left after one turn
     gap = length_gap([long(3, ended=False)], [long(3), long(2)])
@@ -120,7 +120,7 @@ def test_cut_to_their_common_horizon_groups_have_the_curves_they_had(
     a: list[tuple[int, bool]], b: list[tuple[int, bool]], c: list[tuple[int, bool]]
 ) -> None:
     groups = [[long(n, ended=ended) for n, ended in side] for side in (a, b, c)]
-    cut = to_horizon(groups)
+    cut = cut_at_horizon(groups)
     gaps = [length_gap(first, second) for first, second in ((cut[0], cut[1]), (cut[0], cut[2]))]
     turns = min(gap.horizon for gap in gaps)  # a pair of which all have left is known for good
     for before, after in zip(groups, cut):

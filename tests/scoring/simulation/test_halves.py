@@ -10,7 +10,7 @@ import pytest
 
 from recordings.acts.dialogue import Dialogue
 from scoring.simulation.halves import FEWEST, noise_floor, random_halves
-from scoring.simulation.lengths import to_horizon
+from scoring.simulation.lengths import cut_at_horizon
 from scoring.simulation.realism import BEHAVIOUR, act_divergence, distances, realism
 from tests.scoring.simulation.test_act_model import dialogue
 from tests.support.simulated_dialogues import fitted_markov, iard, quickly_drawn
@@ -144,11 +144,11 @@ def test_floor_and_matched_lengths_are_over_the_same_turns() -> None:
     cut = [dialogue("aaaa", name=str(n), ended=False) for n in range(60)]
     far, near = (
         noise_floor(real, cut, {"W1": distances()["W1(length)"]}, rng, splits=20, views=views)["W1"].floor.high
-        for views in ({}, {"W1": to_horizon})
+        for views in ({}, {"W1": cut_at_horizon})
     )
     assert far > 0
     assert near == 0
-    assert [max(one.length for one in group) for group in to_horizon([real, cut])] == [4, 4]
+    assert [max(one.length for one in group) for group in cut_at_horizon([real, cut])] == [4, 4]
 
 
 def test_a_person_with_most_of_the_dialogues_leaves_smaller_groups_to_compare() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recordings.acts.dialogue import ActTurn, Dialogue
-from scoring.inference.relabelled import Relabelled, Statistic, relabel
+from scoring.inference.relabelled import RelabellingTest, Statistic, compare_with_relabelled
 from scoring.simulation import relabelled_users
 from scoring.simulation.realism import cramer_von_mises, distances, realism
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
@@ -33,7 +33,7 @@ def test_p_is_the_share_of_all_deals_that_are_as_far_apart() -> None:
         abs(values[list(some)].mean() - np.delete(values, list(some)).mean()) >= seen - 1e-12
         for some in itertools.combinations(range(7), 3)
     ]
-    found = relabel(rows[:3], rows[3:], difference, np.random.default_rng(1), draws=4999)
+    found = compare_with_relabelled(rows[:3], rows[3:], difference, np.random.default_rng(1), draws=4999)
     assert found.p[0] == pytest.approx(np.mean(far), abs=0.01)
     assert found.together == found.p[0]
     assert found.users == (3, 4)
@@ -43,10 +43,14 @@ def test_users_are_dealt_within_their_strata_only_and_not_at_all_where_strata_ha
     """Everybody of a stratum has one value: within strata there is no difference, and pooled the strata are one."""
     names = ["low"] * 8 + ["high"], ["low"] + ["high"] * 8
     first, second = (np.array([[5.0 * (name == "high"), 1.0] for name in side]) for side in names)
-    assert relabel(first, second, difference, np.random.default_rng(1), strata=names, draws=999).p[0] == 1
-    assert relabel(first, second, difference, np.random.default_rng(1), draws=999).p[0] < 0.02
+    assert (
+        compare_with_relabelled(first, second, difference, np.random.default_rng(1), strata=names, draws=999).p[0] == 1
+    )
+    assert compare_with_relabelled(first, second, difference, np.random.default_rng(1), draws=999).p[0] < 0.02
     apart = ["low"] * 9, ["high"] * 9
-    assert math.isnan(relabel(first, second, difference, np.random.default_rng(1), strata=apart, draws=99).together)
+    assert math.isnan(
+        compare_with_relabelled(first, second, difference, np.random.default_rng(1), strata=apart, draws=99).together
+    )
 
 
 def test_a_measure_without_a_value_has_no_p_and_does_not_count_among_the_others() -> None:
@@ -54,7 +58,7 @@ def test_a_measure_without_a_value_has_no_p_and_does_not_count_among_the_others(
         return np.concatenate([difference(first, second), np.full((len(first), 1), np.nan)], axis=1)
 
     rows = np.stack([np.arange(12.0), np.ones(12)], axis=1)
-    found = relabel(rows[:6], rows[6:], two, np.random.default_rng(1), draws=999)
+    found = compare_with_relabelled(rows[:6], rows[6:], two, np.random.default_rng(1), draws=999)
     assert math.isnan(found.p[1])
     assert found.together == found.p[0] < 0.01
 
@@ -65,9 +69,9 @@ def test_the_statistics_are_the_distances_of_the_table(monkeypatch: pytest.Monke
 
     def watched(first: Floats, second: Floats, statistic: Statistic, *rest: object, **named: object) -> object:
         seen["values"] = statistic(first.sum(axis=0, keepdims=True), second.sum(axis=0, keepdims=True))
-        return relabel(first, second, statistic, *rest, **named)  # type: ignore[arg-type]
+        return compare_with_relabelled(first, second, statistic, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(relabelled_users, "relabel", watched)
+    monkeypatch.setattr(relabelled_users, "compare_with_relabelled", watched)
     real = list(iard()[:150])
     simulated = [
         replace(one, turns=one.turns[:longest], ended=False) if one.length > longest else one for one in iard()[150:]
@@ -203,7 +207,7 @@ def test_one_system_or_no_score_has_no_ranking_and_scores_without_a_common_syste
     real, simulated = people(rng, 20, (0.5,), "a"), people(rng, 20, (0.5,), "b")
     assert ranking_floor(real, simulated, rng) is None
     elsewhere = [replace(one, system="other") for one in simulated]
-    nothing: Relabelled = scores_test(real, elsewhere, rng, draws=19)
+    nothing: RelabellingTest = scores_test(real, elsewhere, rng, draws=19)
     assert math.isnan(nothing.p[0])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.statistics.exchange import exchange_p
-from scoring.statistics.tukey import letters, tukey_p, undistinguished
+from scoring.statistics.tukey import group_letters, tukey_p, undistinguished_sets
 from tests.support.compared_worlds import allowed_errors, drawn_shares, drawn_systems
 
 
@@ -59,14 +59,14 @@ def test_more_than_six_systems_are_tested_together() -> None:
 def test_systems_that_cannot_be_told_apart_share_a_letter_and_others_none() -> None:
     p = np.ones((4, 4))
     p[0, 3] = p[3, 0] = p[0, 2] = p[2, 0] = 0.01
-    sets = undistinguished(p, 0.05)
+    sets = undistinguished_sets(p, 0.05)
     assert sets == ((0, 1), (1, 2, 3))
-    assert letters(sets, [3, 2, 1, 0]) == ["b", "ab", "a", "a"]
-    assert undistinguished(np.full((2, 2), np.nan), 0.05) == ((0, 1),)
+    assert group_letters(sets, [3, 2, 1, 0]) == ["b", "ab", "a", "a"]
+    assert undistinguished_sets(np.full((2, 2), np.nan), 0.05) == ((0, 1),)
     for seed in range(20):
         drawn = np.random.default_rng(seed).random((6, 6))
         drawn = np.maximum(drawn, drawn.T)
-        names = letters(undistinguished(drawn, 0.6), list(range(6)))
+        names = group_letters(undistinguished_sets(drawn, 0.6), list(range(6)))
         for one in range(6):
             for other in range(one):
                 assert bool(set(names[one]) & set(names[other])) == (drawn[one, other] > 0.6)

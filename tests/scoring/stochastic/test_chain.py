@@ -12,12 +12,21 @@ from hypothesis import strategies as st
 
 from recordings.trees.builder import LABEL, TreeBuilder
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.proportions import clopper_pearson
+from scoring.inference.proportions import clopper_pearson_ends
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
 from scoring.scores import score
 from scoring.settings import Settings
-from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, Transition, chain, codes, persistence, steps
+from scoring.stochastic.chain import (
+    ABSENT,
+    STATES,
+    TRANSITIONS,
+    Transition,
+    chain,
+    count_transitions,
+    label_codes,
+    persistence,
+)
 from tests.support.scoring_examples import grid, grid_topics
 
 Labels = npt.NDArray[np.int8]
@@ -25,7 +34,7 @@ Labels = npt.NDArray[np.int8]
 
 def cube(*trials: list[str]) -> Labels:
     """(topics, trials, turns) from a list of rows for each trial."""
-    return np.stack([codes(rows) for rows in trials], axis=1)
+    return np.stack([label_codes(rows) for rows in trials], axis=1)
 
 
 def names(count: int) -> list[str]:
@@ -131,7 +140,7 @@ def test_within_one_topic_the_trials_are_the_units() -> None:
 def test_of_fewer_than_four_answers_the_interval_is_the_exact_one() -> None:
     found = of(chain(cube(["xo"], ["xx"], ["oo"], ["xo"]), ["T01"]), "x", "o").share
     assert (found.n, found.interval.method) == (3, "Clopper-Pearson, exact")
-    low, high = clopper_pearson(2, 3)
+    low, high = clopper_pearson_ends(2, 3)
     assert (found.interval.low, found.interval.high) == (float(low), float(high))
 
 
@@ -163,7 +172,7 @@ def test_intervals_can_be_drawn_with_the_draws_of_a_run() -> None:
 
 @given(st.lists(longer, min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_permuting_the_trials_of_a_topic_changes_nothing(seen: list[str], random: object) -> None:
-    cells = codes(seen)[None]
+    cells = label_codes(seen)[None]
     order = list(range(len(seen)))
     random.shuffle(order)  # type: ignore[attr-defined]
     one, two = chain(cells, ["T01"]), chain(cells[:, order], ["T01"])
@@ -173,7 +182,7 @@ def test_permuting_the_trials_of_a_topic_changes_nothing(seen: list[str], random
 
 def test_counts_by_step_add_up_to_the_chain() -> None:
     cells = cube(["oxo", "xxo", "x--"], ["oox", "xo-", "xxx"])
-    counts = steps(cells, names(3))
+    counts = count_transitions(cells, names(3))
     assert counts.sum(axis=(0, 1)).tolist() == [
         round(each.share.value * each.share.n) if each.share.n else 0 for each in chain(cells, names(3))
     ]
@@ -181,7 +190,7 @@ def test_counts_by_step_add_up_to_the_chain() -> None:
 
 
 def test_a_turn_that_was_not_asked_is_in_no_transition_and_the_protocols_own_end_is_no_failure() -> None:
-    cells = codes(["o··", "x··", "x--", "xo·"])[None]
+    cells = label_codes(["o··", "x··", "x--", "xo·"])[None]
     found = chain(cells, names(1))
     assert (of(found, "x", "-").share.value, of(found, "x", "-").share.n) == (0.5, 2)
     assert (of(found, "x", "o").share.value, of(found, "x", "o").share.n) == (1.0, 1)
@@ -191,7 +200,7 @@ def test_a_turn_that_was_not_asked_is_in_no_transition_and_the_protocols_own_end
 
 
 def test_a_turn_the_protocol_does_not_take_on_a_topic_is_in_no_transition() -> None:
-    cells = codes(["oo", "oo"])[:, None]
+    cells = label_codes(["oo", "oo"])[:, None]
     cells[1, 0, 1] = ABSENT
     found = of(chain(cells, names(2)), "o", "o").share
     assert (found.value, found.n) == (1.0, 1)
@@ -199,18 +208,18 @@ def test_a_turn_the_protocol_does_not_take_on_a_topic_is_in_no_transition() -> N
 
 def test_codes_are_those_of_recorded_labels() -> None:
     (conversation,) = grid(["x-"])
-    assert codes([labels(conversation, 3)]).tolist() == [[1, 2, 4]]
-    assert codes(["ox-?"]).tolist() == [[0, 1, 2, 3]]
+    assert label_codes([labels(conversation, 3)]).tolist() == [[1, 2, 4]]
+    assert label_codes(["ox-?"]).tolist() == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: codes(["oy"]), "labels must be o, x, -"),
-        (lambda: chain(codes(["ox"]), names(1)), "1 topics, trials, turns"),
+        (lambda: label_codes(["oy"]), "labels must be o, x, -"),
+        (lambda: chain(label_codes(["ox"]), names(1)), "1 topics, trials, turns"),
         (lambda: chain(np.full((1, 1, 1), 9), names(1)), "codes"),
         (lambda: chain(cube(["ox"]), names(1), step=3), "no step 3"),
-        (lambda: persistence(codes(["ox"]), names(1)), "1 topics, trials, turns"),
+        (lambda: persistence(label_codes(["ox"]), names(1)), "1 topics, trials, turns"),
     ],
 )
 def test_what_are_no_labels_is_refused(call: object, message: str) -> None:
@@ -240,9 +249,9 @@ def coins(rng: np.random.Generator, topics: int, trials: int, turns: int = 10) -
     over = np.cumsum(refused, axis=2)
     before = np.concatenate((np.zeros((topics, trials, 1), dtype=int), over[:, :, :-1]), axis=2)
     cells = useless.astype(np.int8)
-    cells[before > 0] = codes("·")[0, 0]
+    cells[before > 0] = label_codes("·")[0, 0]
     first = (before > 0) & (np.cumsum(before > 0, axis=2) == 1)
-    cells[first] = codes("-")[0, 0]
+    cells[first] = label_codes("-")[0, 0]
     return cells
 
 
@@ -349,6 +358,6 @@ def test_where_no_topic_has_both_kinds_of_trials_nothing_is_claimed() -> None:
 
 
 def test_one_transition_alone_is_what_it_is_among_all() -> None:
-    labels = np.stack([codes(["xo", "xx", "oo"]), codes(["x-", "ox", "oo"])])
+    labels = np.stack([label_codes(["xo", "xx", "oo"]), label_codes(["x-", "ox", "oo"])])
     for edge in chain(labels, ["a", "b"]):
         assert chain(labels, ["a", "b"], only=(edge.source, edge.target)) == (edge,)

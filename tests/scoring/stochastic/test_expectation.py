@@ -23,7 +23,7 @@ from scoring.stochastic.paths import (
     accumulate_along,
     enumerate_paths,
     equal_paths,
-    reach,
+    reach_probabilities,
     stop_probabilities,
     sum_below,
 )
@@ -291,4 +291,4 @@ def test_what_makes_no_expectation_is_refused(call: object, message: str) -> Non
 def test_a_chain_of_a_hundred_thousand_turns_is_one_case_like_any_other() -> None:
     parent = np.arange(-1, 99_999)
     assert accumulate_along(parent, np.ones(100_000))[-1] == 100_000
-    assert reach(parent, np.ones(100_000))[-1] == 1
+    assert reach_probabilities(parent, np.ones(100_000))[-1] == 1

@@ -14,7 +14,7 @@ from scipy import stats
 
 from recordings.trees.builder import fold
 from recordings.trees.tree import Symbol
-from scoring.stochastic.node_permutation import node_p, whole_p
+from scoring.stochastic.node_permutation import node_tests, whole_tree_test
 from scoring.stochastic.parting import BothSides
 from tests.benchmarks.parting import APART, PLANTED, SAME, World, errors, findings
 from topics.errors import InputError
@@ -27,19 +27,19 @@ def answers(*topics: tuple[str, str]) -> BothSides:
     rows = [(letter, side, topic) for topic, pair in enumerate(topics) for side in (0, 1) for letter in pair[side]]
     paths = np.array([["ox?".index(letter)] for letter, _, _ in rows])
     names = tuple(f"T{number}" for number in range(len(topics)))
-    return BothSides.counted(fold(paths, SYMBOLS), [row[1] for row in rows], [row[2] for row in rows], names)
+    return BothSides.count_trials(fold(paths, SYMBOLS), [row[1] for row in rows], [row[2] for row in rows], names)
 
 
 def test_of_one_topic_and_two_ways_on_p_is_that_of_the_hypergeometric_law() -> None:
     both = answers(("o" * 8 + "x" * 2, "o" * 3 + "x" * 7))
     law = stats.hypergeom(20, 11, 10)
     likely = sum(law.pmf(count) for count in range(11) if abs(count - 5.5) >= 2.5)
-    tests = node_p(both, np.random.default_rng(1), draws=19_999)
+    tests = node_tests(both, np.random.default_rng(1), draws=19_999)
     assert tests.p[0] == pytest.approx(likely, abs=0.01)
     assert tests.z[0] == pytest.approx(2.5 / np.sqrt(10 * 10 * 11 * 9 / (20**2 * 19)))
     assert (tests.family, tests.out, tests.topics) == (1, 0, 1)
     # Whole conversations are single answers here, and both statistics order tables alike.
-    assert whole_p(both, np.random.default_rng(2), draws=19_999).p == pytest.approx(likely, abs=0.01)
+    assert whole_tree_test(both, np.random.default_rng(2), draws=19_999).p == pytest.approx(likely, abs=0.01)
 
 
 @pytest.mark.parametrize("ends", [("breakdown", "user-stopped"), ("user-stopped (satisfied)", "turn-limit")])
@@ -50,24 +50,24 @@ def test_ends_of_two_kinds_are_tested_like_two_branches(ends: tuple[str, str]) -
     how = [ends["ox".index(letter)] for letter, _, _ in rows]
     tree = fold(np.full((len(rows), 1), 1), SYMBOLS)
     sides, topics = [row[1] for row in rows], [row[2] for row in rows]
-    both = BothSides.counted(tree, sides, topics, ("T0", "T1"), how=how)
+    both = BothSides.count_trials(tree, sides, topics, ("T0", "T1"), how=how)
     branched = answers(*letters)
-    tests, known = (node_p(one, np.random.default_rng(1), draws=19_999) for one in (both, branched))
+    tests, known = (node_tests(one, np.random.default_rng(1), draws=19_999) for one in (both, branched))
     assert tests.z[1] == pytest.approx(known.z[0])
     assert tests.p[1] == pytest.approx(known.p[0], abs=0.01)
     assert (tests.family, tests.out) == (known.family, known.out) == (1, 0)
-    whole, other = (whole_p(one, np.random.default_rng(2), draws=9_999) for one in (both, branched))
+    whole, other = (whole_tree_test(one, np.random.default_rng(2), draws=9_999) for one in (both, branched))
     assert (whole.p, whole.by_chance) == pytest.approx((other.p, other.by_chance), abs=0.01)
-    alike = BothSides.counted(tree, sides, topics, ("T0", "T1"), how=["breakdown"] * len(rows))
-    assert whole_p(alike, np.random.default_rng(2)).p == 1
+    alike = BothSides.count_trials(tree, sides, topics, ("T0", "T1"), how=["breakdown"] * len(rows))
+    assert whole_tree_test(alike, np.random.default_rng(2)).p == 1
 
 
 def test_an_easy_and_a_hard_topic_make_no_difference() -> None:
     apart = answers(("o" * 36 + "x" * 4, "o" * 9 + "x"), ("o" + "x" * 9, "o" * 4 + "x" * 36))
     together = answers(("o" * 37 + "x" * 13, "o" * 13 + "x" * 37))
-    tests = node_p(apart, np.random.default_rng(1), draws=199)
+    tests = node_tests(apart, np.random.default_rng(1), draws=199)
     assert (tests.z[0], tests.p[0]) == pytest.approx((0, 1))
-    assert node_p(together, np.random.default_rng(1), draws=199).p[0] < 0.01
+    assert node_tests(together, np.random.default_rng(1), draws=199).p[0] < 0.01
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_an_easy_and_a_hard_topic_make_no_difference() -> None:
 )
 def test_few_ways_to_deal_are_all_taken_and_the_seed_says_nothing(topics: tuple[tuple[str, str], ...]) -> None:
     both = answers(*topics)
-    seen = [node_p(both, np.random.default_rng(seed), draws=19, level=0.5) for seed in range(4)]
-    whole = [whole_p(both, np.random.default_rng(seed), draws=19) for seed in range(4)]
+    seen = [node_tests(both, np.random.default_rng(seed), draws=19, level=0.5) for seed in range(4)]
+    whole = [whole_tree_test(both, np.random.default_rng(seed), draws=19) for seed in range(4)]
     assert len({one.p[0] for one in seen}) == 1
     assert len({(one.p, one.by_chance) for one in whole}) == 1
     # By hand: every choice of which trials are of the second side.
@@ -103,16 +103,16 @@ def test_a_node_that_no_deal_can_make_significant_is_not_tested_whatever_the_see
     topics: tuple[tuple[str, str], ...],
 ) -> None:
     for seed in range(40):
-        tests = node_p(answers(*topics), np.random.default_rng(seed), draws=19)
+        tests = node_tests(answers(*topics), np.random.default_rng(seed), draws=19)
         assert (tests.family, tests.out) == (0, 1)
         assert np.isnan(tests.p[0])
 
 
 def test_few_and_many_ways_to_deal_give_the_same_p_within_what_draws_can_tell() -> None:
     both = answers(("ooooxx", "xxxxxo"), ("ooo", "oxx"))
-    exact, all_deals = node_p(both, np.random.default_rng(1)), whole_p(both, np.random.default_rng(1))
-    drawn = node_p(both, np.random.default_rng(1), enumerated=0)
-    some = whole_p(both, np.random.default_rng(1), enumerated=0)
+    exact, all_deals = node_tests(both, np.random.default_rng(1)), whole_tree_test(both, np.random.default_rng(1))
+    drawn = node_tests(both, np.random.default_rng(1), enumerated=0)
+    some = whole_tree_test(both, np.random.default_rng(1), enumerated=0)
     assert drawn.p[0] == pytest.approx(exact.p[0], abs=0.02)
     assert some.p == pytest.approx(all_deals.p, abs=0.03)
     assert some.by_chance == pytest.approx(all_deals.by_chance, abs=0.01)
@@ -120,7 +120,7 @@ def test_few_and_many_ways_to_deal_give_the_same_p_within_what_draws_can_tell() 
 
 def test_the_same_seed_gives_the_same_p() -> None:
     both = answers(("ooxo", "xxox"), ("ooo?", "x?xx"))
-    one, other = (node_p(both, np.random.default_rng(3), draws=199) for _ in range(2))
+    one, other = (node_tests(both, np.random.default_rng(3), draws=199) for _ in range(2))
     np.testing.assert_array_equal(one.p, other.p)
 
 
@@ -131,36 +131,36 @@ def test_nodes_that_cannot_reach_the_level_leave_the_family_and_others_pay_nothi
     rows = [(path, side) for side in (0, 1) for path, count in letters[side].items() for _ in range(count)]
     paths = np.array([["ox".index(letter) for letter in path] for path, _ in rows])
     tree = fold(paths, SYMBOLS[:2])
-    both = BothSides.counted(tree, [side for _, side in rows], [0] * len(rows), ("T0",))
-    tests = node_p(both, np.random.default_rng(1))
+    both = BothSides.count_trials(tree, [side for _, side in rows], [0] * len(rows), ("T0",))
+    tests = node_tests(both, np.random.default_rng(1))
     useful, failed = (tree.child(0, "system", key) or 0 for key in "ox")
     assert (tests.family, tests.out) == (1, 2)
     assert np.isnan(tests.p[[0, failed]]).all()
     assert tests.z[failed] == pytest.approx(np.sqrt(3))
-    alone = node_p(answers(("o" * 9 + "x", "o" + "x" * 9)), np.random.default_rng(1))
+    alone = node_tests(answers(("o" * 9 + "x", "o" + "x" * 9)), np.random.default_rng(1))
     assert tests.p[useful] == pytest.approx(alone.p[0], abs=0.002)
 
 
 def test_sides_that_never_met_at_a_node_give_no_p() -> None:
-    tests = node_p(answers(("ooxx", "ox"), ("oo", "oo")), np.random.default_rng(1), draws=19)
+    tests = node_tests(answers(("ooxx", "ox"), ("oo", "oo")), np.random.default_rng(1), draws=19)
     assert tests.z[0] == 0
-    none = node_p(answers(("oo", "oo"), ("x", "xx")), np.random.default_rng(1), draws=19)
+    none = node_tests(answers(("oo", "oo"), ("x", "xx")), np.random.default_rng(1), draws=19)
     assert np.isnan(none.z).all()
     assert none.family == none.out == 0
-    assert whole_p(answers(("oo", "oo")), np.random.default_rng(1)).p == 1
+    assert whole_tree_test(answers(("oo", "oo")), np.random.default_rng(1)).p == 1
 
 
 def test_one_trial_of_each_topic_on_either_side_is_refused_and_a_topic_of_them_left_out() -> None:
     with pytest.raises(InputError, match="one trial on either side"):
-        node_p(answers(("o", "x"), ("x", "x")), np.random.default_rng(1))
-    assert node_p(answers(("o", "x"), ("oooo", "xxxx")), np.random.default_rng(1)).topics == 1
-    assert node_p(answers(("oo", "x")), np.random.default_rng(1)).topics == 1
+        node_tests(answers(("o", "x"), ("x", "x")), np.random.default_rng(1))
+    assert node_tests(answers(("o", "x"), ("oooo", "xxxx")), np.random.default_rng(1)).topics == 1
+    assert node_tests(answers(("oo", "x")), np.random.default_rng(1)).topics == 1
 
 
 @pytest.mark.parametrize(("draws", "level"), [(0, 0.05), (18, 0.05), (999, 0.0), (99, 0.001)])
 def test_too_few_draws_for_the_level_are_refused(draws: int, level: float) -> None:
     with pytest.raises(InputError, match="give no p below"):
-        node_p(answers(("oo", "xx")), np.random.default_rng(1), draws=draws, level=level)
+        node_tests(answers(("oo", "xx")), np.random.default_rng(1), draws=draws, level=level)
 
 
 def too_many(count: float, simulations: int, share: float = 0.05) -> bool:

@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
-from scoring.stochastic.node_permutation import node_p
+from scoring.stochastic.node_permutation import node_tests
 from scoring.stochastic.node_power import NodeModel, drawn_studies, largest_z, node_model, node_power
 from scoring.stochastic.parting import BothSides, find_ends
 from topics.errors import InputError
@@ -86,8 +86,8 @@ def test_the_statistic_is_that_of_the_test_and_a_node_is_named_where_it_exceeds_
 ) -> None:
     node, named = int(model.nodes[model.way]), 0
     for one in drawn_studies(model, 12, 4, 30, np.random.default_rng(2)):
-        tests = node_p(one, np.random.default_rng(3), draws=199)
-        (z,) = largest_z(one.through[None, :, :, node], one.taken[None][..., one.nodes == node])
+        tests = node_tests(one, np.random.default_rng(3), draws=199)
+        (z,) = largest_z(one.through[None, :, :, node], one.way_counts[None][..., one.nodes == node])
         assert z == pytest.approx(tests.z[node])
         tested = np.flatnonzero(~np.isnan(tests.p))
         assert ((tests.z[tested] > tests.critical + 1e-9) == (tests.p[tested] <= 0.05)).all()
@@ -99,14 +99,14 @@ def test_simulated_shares_are_the_pilots_on_one_side_and_changed_on_the_other_an
     model: NodeModel,
 ) -> None:
     (study,) = drawn_studies(model, 40_000, 4, 1, np.random.default_rng(4))
-    taken = study.taken.sum(axis=1)
+    taken = study.way_counts.sum(axis=1)
     came = np.stack([np.bincount(model.nodes, side, len(model.tree)) for side in taken])[:, model.nodes]
     expected = np.tile(model.share, (2, 1))
     expected[1, model.way] = model.changed
     other = (model.nodes == model.nodes[model.way]) & (np.arange(len(model.ways)) != model.way)
     expected[1, other] = 1 - model.changed
     assert taken / came == pytest.approx(expected, abs=0.01)
-    assert came[0, model.way] / study.trials[0].sum() == pytest.approx(model.reach, abs=0.01)
+    assert came[0, model.way] / study.trials[0].sum() == pytest.approx(model.share_of_visits, abs=0.01)
 
 
 @pytest.mark.parametrize("alike", [1.0, 5.0, 40.0])
@@ -127,11 +127,11 @@ def test_ends_of_two_kinds_are_simulated_like_two_branches() -> None:
     known = modelled(counts_of(200, 6), "o", 0.4 - float((counts[:, 0] / 6).mean()))
     assert found.titles[found.way] == "breakdown"
     assert (found.share[found.way], found.spread) == pytest.approx((known.share[known.way], known.spread))
-    assert found.reach == 1
+    assert found.share_of_visits == 1
     powers = [node_power(one, 12, 6, rng(2), studies=200).found for one in (found, known)]
     assert powers[0] == pytest.approx(powers[1], abs=0.1)
     (study,) = drawn_studies(found, 20_000, 4, 1, rng(3))
-    taken = study.taken.sum(axis=1)[:, [place for place, title in enumerate(study.titles) if title == "breakdown"]]
+    taken = study.way_counts.sum(axis=1)[:, [place for place, title in enumerate(study.titles) if title == "breakdown"]]
     assert (taken[:, 0] / 80_000).tolist() == pytest.approx([float(found.share[found.way]), 0.4], abs=0.01)
     with pytest.raises(ValueError, match="no trial took"):
         node_model(tree, ended, through, own, 1, 1, 0.4, rng(1), ends=ends, end="turn-limit")
@@ -155,7 +155,7 @@ def test_a_way_that_all_took_is_refused() -> None:
 def test_single_trials_have_no_test_and_so_no_power(model: NodeModel) -> None:
     none = node_power(model, 45, 1, np.random.default_rng(1))
     assert np.isnan([none.found, none.found_error, none.critical]).all()
-    assert none.come == pytest.approx(45 * model.reach)
+    assert none.come == pytest.approx(45 * model.share_of_visits)
     assert np.isnan(node_power(model, 1, 2, np.random.default_rng(1)).found), "no node could reach the level"
 
 
@@ -168,7 +168,7 @@ def test_the_power_is_that_of_the_test(model: NodeModel) -> None:
     node, rng = int(model.nodes[model.way]), np.random.default_rng(7)
     promised = node_power(model, 15, 6, rng, studies=200)
     studies = drawn_studies(model, 15, 6, 200, rng)
-    named = sum(bool(node_p(one, rng, draws=99).p[node] <= 0.05) for one in studies)
+    named = sum(bool(node_tests(one, rng, draws=99).p[node] <= 0.05) for one in studies)
     assert binom.ppf(0.001, 200, promised.found - 0.05) <= named <= binom.ppf(0.999, 200, promised.found + 0.05)
     assert node_power(model, 30, 6, rng, studies=100).found > promised.found + 0.1
 
@@ -237,7 +237,7 @@ def found_by_the_test(promise: Promise, studies: int, rng: np.random.Generator) 
         shape = (2, promise.topics, len(tree))
         both = BothSides(tree, ("0", "1"), names, ended.reshape(shape), through.reshape(shape))
         branch = nodes.get(promise.place)
-        tests = node_p(both, rng, draws=499)
+        tests = node_tests(both, rng, draws=499)
         found += branch is not None and bool(tests.p[tree.parent[branch]] <= 0.05)
     return found / studies
 

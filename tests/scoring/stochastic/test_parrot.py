@@ -20,11 +20,11 @@ from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation
 from recordings.trees.builder import LABEL, TreeBuilder
 from recordings.trees.tree import ConversationTree
-from scoring.inference.proportions import wilson
+from scoring.inference.proportions import wilson_ends
 from scoring.inference.tails import cvar
 from scoring.measures.usefulness import labels
 from scoring.nuggets import position_weight
-from scoring.stochastic.chain import chain, codes
+from scoring.stochastic.chain import chain, label_codes
 from scoring.stochastic.decomposition import spread
 from scoring.stochastic.expectation import mean, ratio
 from scoring.stochastic.paths import enumerate_paths, stop_probabilities
@@ -119,7 +119,7 @@ def test_edge_probabilities_lie_in_their_intervals_95_times_in_100(
                 if prefix in at:
                     low, high = found.low[at[prefix]], found.high[at[prefix]]
                 else:  # a branch that no trial took
-                    low, high = wilson(0, tree.visits[at[prefix[:-1]]])
+                    low, high = wilson_ends(0, tree.visits[at[prefix[:-1]]])
                 held.setdefault(name, []).append(bool(low <= known.probability[node] <= high))
             if 0 < stops[node] < 1 and prefix in at:
                 low, high = found.stop_low[at[prefix]], found.stop_high[at[prefix]]
@@ -182,7 +182,7 @@ def test_the_exact_expectation_of_r_is_the_same_by_paths_and_in_the_truth() -> N
 
 def test_the_chain_of_a_parrot_is_the_one_of_its_profile() -> None:
     rows = [labels(one, 2) for one in played("format-breaking", 9, trials=400)]
-    found = {(each.source, each.target): each.share for each in chain(codes(rows)[None], [TOPIC.id])}
+    found = {(each.source, each.target): each.share for each in chain(label_codes(rows)[None], [TOPIC.id])}
     for edge, true in {("start", "o"): 0.25, ("o", "o"): 0.55, ("x", "o"): 0.75, ("x", "-"): 0.0}.items():
         interval = found[edge].interval
         assert interval.low <= true <= interval.high, edge

@@ -173,13 +173,13 @@ def test_sides_that_end_in_other_ways_after_the_same_labels_part_there(one: str,
     assert (int(found.branch[last]), found.end[last]) == (last, min(one, other))
     assert sorted(found.portion[:, last].tolist()) == [0, 1]
     assert pairs_behind(both, last, last, other) == (Pair("M1", 1, 1),)
-    assert both.tells_ends
+    assert both.distinguishes_ends
 
 
 def test_where_the_end_of_one_trial_is_not_known_ends_are_not_told_apart() -> None:
     both = ended({"M1": [("x", "breakdown"), ("x", "")]}, {"M1": [("x", "completed")]})
     assert split_divergence(both).divergence == 0
-    assert not both.tells_ends
+    assert not both.distinguishes_ends
     others = ended({"M1": [("x", "breakdown")], "M2": [("x", "")]}, {"M1": [("x", "completed")]})
     assert split_divergence(others).divergence == 1, "an end of a topic that is left out says nothing"
 
@@ -247,6 +247,6 @@ def test_a_tree_of_exact_words_is_refused_with_the_reason() -> None:
 def test_a_side_without_a_trial_of_a_topic_is_refused() -> None:
     tree = tree_of(talks("A", {"M1": ["o", "x"], "M2": ["o"]}), LABEL)
     with pytest.raises(ValueError, match="a trial of each topic"):
-        BothSides.counted(tree, [0, 1, 0], [0, 0, 1], ("M1", "M2"))
+        BothSides.count_trials(tree, [0, 1, 0], [0, 0, 1], ("M1", "M2"))
     with pytest.raises(ValueError, match="compared with itself"):
         both_sides(tree, "A", "A")

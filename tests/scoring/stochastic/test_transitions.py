@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recordings.trees.builder import EXACT, LABEL, TreeBuilder
 from recordings.trees.tree import ConversationTree
-from scoring.inference.proportions import jeffreys, wilson
+from scoring.inference.proportions import jeffreys_ends, wilson_ends
 from scoring.stochastic.transitions import Transitions, transitions, unseen_paths
 from tests.support.scoring_examples import grid
 from topics.errors import InputError
@@ -57,8 +57,8 @@ def test_a_small_tree_has_the_probabilities_that_counting_by_hand_gives() -> Non
     assert found.unseen.estimate.tolist() == pytest.approx([0.1, 1 / 7, 0, 0, 0, 0])
     assert found.unseen.n.tolist() == [10, 7, 4, 1, 2, 1]
     assert found.unseen.once.tolist() == [1, 1, 0, 0, 0, 0]
-    assert (found.low[1], found.high[1]) == pytest.approx(tuple(map(float, wilson(7, 10))))
-    assert (found.stop_low[1], found.stop_high[1]) == pytest.approx(tuple(map(float, wilson(2, 7))))
+    assert (found.low[1], found.high[1]) == pytest.approx(tuple(map(float, wilson_ends(7, 10))))
+    assert (found.stop_low[1], found.stop_high[1]) == pytest.approx(tuple(map(float, wilson_ends(2, 7))))
     assert math.isnan(found.low[0])
     assert math.isnan(found.high[0])
 
@@ -66,7 +66,7 @@ def test_a_small_tree_has_the_probabilities_that_counting_by_hand_gives() -> Non
 def test_jeffreys_intervals_are_offered_beside_wilsons() -> None:
     tree = tree_of([["a"]] * 3 + [["b"]])
     found = transitions(tree, interval="jeffreys", level=0.9)
-    assert (found.low[1], found.high[1]) == pytest.approx(tuple(map(float, jeffreys(3, 4, 0.9))))
+    assert (found.low[1], found.high[1]) == pytest.approx(tuple(map(float, jeffreys_ends(3, 4, 0.9))))
     assert (found.interval, found.level) == ("jeffreys", 0.9)
 
 

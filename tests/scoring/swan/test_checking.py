@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.inference.prediction_powered import Compared, corrected_mean
+from scoring.inference.prediction_powered import ComparedItems, corrected_mean
 from scoring.material import Judged
 from scoring.notation import parse_all
 from scoring.scores import score
@@ -64,7 +64,7 @@ def expected(people: dict[Target, object]) -> tuple[float, float, float]:
     for topic in dict.fromkeys(topic for topic, _ in TURNS):
         own = [target for name, target in TURNS if name == topic]
         compared.append(
-            Compared(
+            ComparedItems(
                 np.array([SAYS[target] for target in own]),
                 np.array([float(people.get(target, math.nan)) for target in own]),  # type: ignore[arg-type]
                 np.ones(len(own)),

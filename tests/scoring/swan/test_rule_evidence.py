@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Turn
 from scoring.swan.assessment import TopicData, assess
-from scoring.swan.item import Scored, nugget_items, turn_items
-from scoring.swan.rules.asked_count import given as things_given
+from scoring.swan.item import ScoredItem, nugget_items, turn_items
+from scoring.swan.rules.asked_count import count_given_items as things_given
 from scoring.swan.rules.asked_count import requested_count
 from scoring.swan.rules.asked_length import requested_limit
-from scoring.swan.rules.own_words import own_words
+from scoring.swan.rules.own_words import blank_quotations
 from scoring.swan.rules.registry import RULES, parse_rule
 from scoring.swan.rules.rule import SetRule, SetSight
-from scoring.swan.rules.sourced import sourced
+from scoring.swan.rules.sourced import sourced_rule
 from scoring.swan.schema import load_schema
 from scoring.swan.wan import wan
 from tests.support.scoring_examples import conversation
@@ -26,7 +26,7 @@ from tests.support.scoring_examples import conversation
 SCHEMA = load_schema("sakai-2023-rules")
 
 
-def scores(criterion: str, *exchanges: tuple[str, str]) -> list[Scored]:
+def scores(criterion: str, *exchanges: tuple[str, str]) -> list[ScoredItem]:
     return list(assess(conversation(*exchanges, labels="?" * len(exchanges)), SCHEMA).scored[criterion])
 
 
@@ -40,7 +40,7 @@ def test_a_score_stands_with_its_reason_and_the_words_it_rests_on() -> None:
 def test_nothing_to_look_at_is_undefined_and_says_why() -> None:
     assert scores("Sufficiency", ("Who wrote Emma?", "Jane Austen.")) == []
     assert math.isnan(wan([], "Sufficiency", SCHEMA["Sufficiency"].weighting).value)
-    assert "asked_count: the user turn asks for no number of things" in SCHEMA["Sufficiency"].silences
+    assert "asked_count: the user turn asks for no number of things" in SCHEMA["Sufficiency"].reasons_without_score
 
 
 def test_the_first_rule_with_a_say_gives_the_score() -> None:
@@ -53,9 +53,9 @@ def test_the_first_rule_with_a_say_gives_the_score() -> None:
 
 def test_quotations_code_and_addresses_are_not_a_speakers_own_words() -> None:
     text = 'He said "name three" and `two` at https://three.example/four.'
-    assert own_words(text).split() == ["He", "said", "and", "at"]
-    assert len(own_words(text)) == len(text)
-    assert own_words("It's Anna’s") == "It's Anna's"
+    assert blank_quotations(text).split() == ["He", "said", "and", "at"]
+    assert len(blank_quotations(text)) == len(text)
+    assert blank_quotations("It's Anna’s") == "It's Anna's"
 
 
 def test_of_a_range_the_lower_end_is_asked_for_and_a_bound_is_no_request() -> None:
@@ -96,9 +96,9 @@ def test_a_link_is_opened_only_by_a_fetcher_that_is_handed_in() -> None:
     talk = conversation(("Rivers?", "Elbe (https://a.test/1).\n\nOder (https://b.test/2).\n\nIsar (https://c.test/3)."))
     sight = TopicData().sight(talk, None, None)
     sight = replace(sight, items=nugget_items(talk, sight.nuggets))
-    assert [one.value for one in sourced().judge(sight)] == [1, 1, 1]
+    assert [one.value for one in sourced_rule().judge(sight)] == [1, 1, 1]
     assert opened == []
-    assert [one.value for one in sourced(fetch).judge(sight)] == [1, 0], "nobody can tell of the third"
+    assert [one.value for one in sourced_rule(fetch).judge(sight)] == [1, 0], "nobody can tell of the third"
     assert opened == ["https://a.test/1", "https://b.test/2", "https://c.test/3"]
 
 

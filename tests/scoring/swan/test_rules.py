@@ -17,11 +17,11 @@ from scoring.conversations import default_figures
 from scoring.swan.assessment import TopicData, assess
 from scoring.swan.item import nugget_items, turn_items
 from scoring.swan.rules.breakdown import BREAKDOWN
-from scoring.swan.rules.brevity import brevity
+from scoring.swan.rules.brevity import brevity_rule
 from scoring.swan.rules.fair_exposure import FAIR_EXPOSURE, fairness_score
-from scoring.swan.rules.hedging import has_hedge, hedging
+from scoring.swan.rules.hedging import has_hedge, hedging_rule
 from scoring.swan.rules.label import LABEL
-from scoring.swan.rules.recovery import is_dissatisfied, recovery
+from scoring.swan.rules.recovery import is_dissatisfied, recovery_rule
 from scoring.swan.rules.repetition import REPETITION
 from scoring.swan.rules.rule import Rule, Sight
 from scoring.swan.schema import load_schema
@@ -60,7 +60,7 @@ def test_label_is_1_for_o_0_for_x_and_silent_without_a_label() -> None:
 
 def test_brevity_is_1_up_to_its_words_then_falls_as_bleus_penalty_and_silent_on_nothing() -> None:
     talk = conversation(("a", filler(250)), ("a", filler(500)), ("a", " "))
-    assert given_by(brevity(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
+    assert given_by(brevity_rule(250), talk) == {1: 1.0, 2: pytest.approx(math.exp(-1))}
 
 
 def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of_a_possible_one() -> None:
@@ -76,11 +76,11 @@ def test_breakdown_is_what_the_detector_leaves_over_for_no_breakdown_and_half_of
 
 def test_recovery_by_label_scores_only_turns_after_an_x() -> None:
     talk = conversation(*[("a", "b")] * 5, labels="oxxo?")
-    assert given_by(recovery(), talk) == {3: 0.0, 4: 1.0}
+    assert given_by(recovery_rule(), talk) == {3: 0.0, 4: 1.0}
 
 
 def test_recovery_by_the_user_follows_section_4_11_and_is_silent_where_the_protocol_ended_it() -> None:
-    rule = recovery("user")
+    rule = recovery_rule("user")
     bad = ("That is not what I asked.", "Sorry. Here.")
     assert given_by(rule, conversation(("a", "b"), bad, ("Great, thanks.", "Bye."))) == {2: 1.0}
     assert given_by(rule, conversation(("a", "b"), bad, ("Still useless.", "Oh."))) == {2: 0.0}
@@ -97,11 +97,11 @@ def test_dissatisfaction_is_told_by_words() -> None:
 
 def test_hedging_needs_correctness_and_punishes_flat_falsehood_and_needless_doubt() -> None:
     talk = conversation(("a", "It is old. It may be red. It was built in May 1985."))
-    seen = sight(talk, hedging())
-    assert list(hedging().judge(seen)) == []
+    seen = sight(talk, hedging_rule())
+    assert list(hedging_rule().judge(seen)) == []
     flat, doubtful, month = seen.items
     known = {flat: 0.0, doubtful: 1.0, month: 1.0}
-    found = {one.item: one.value for one in hedging().judge(replace(seen, known={"Correctness": known}))}
+    found = {one.item: one.value for one in hedging_rule().judge(replace(seen, known={"Correctness": known}))}
     assert found == {flat: 0.0, doubtful: 0.5, month: 1.0}
     assert not has_hedge("It opened on May 4.")
 

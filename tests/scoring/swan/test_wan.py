@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.swan.item import Scored
+from scoring.swan.item import ScoredItem
 from scoring.swan.wan import Wan, mean_per_session, pool_wans, swan, wan, wans
 from scoring.swan.weighting import (
     Anchored,
@@ -34,7 +34,7 @@ WEIGHTINGS: tuple[Weighting, ...] = (
 )
 
 ITEMS = st.builds(item, st.integers(1, 2000), seen=st.integers(0, 300), final=st.booleans(), turn=st.integers(1, 9))
-SCORED = st.lists(st.builds(Scored, ITEMS, st.floats(0, 1), st.just(HUMAN)), max_size=30)
+SCORED = st.lists(st.builds(ScoredItem, ITEMS, st.floats(0, 1), st.just(HUMAN)), max_size=30)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_weights_lie_in_0_to_1_one_for_each_item_whatever_their_order(weighting:
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
 @given(found=SCORED)
 def test_wan_lies_between_the_lowest_and_the_highest_score_and_order_changes_nothing(
-    weighting: Weighting, found: list[Scored]
+    weighting: Weighting, found: list[ScoredItem]
 ) -> None:
     value = wan(found, "c", weighting).value
     if not math.isnan(value):
@@ -164,20 +164,20 @@ def test_wan_lies_between_the_lowest_and_the_highest_score_and_order_changes_not
 
 
 @given(st.lists(SCORED, min_size=1, max_size=5))
-def test_pooled_is_wan_over_all_items_at_once(sessions: list[list[Scored]]) -> None:
+def test_pooled_is_wan_over_all_items_at_once(sessions: list[list[ScoredItem]]) -> None:
     together = wan([one for session in sessions for one in session], "c", Linear(1250))
     apart = pool_wans(wan(session, "c", Linear(1250)) for session in sessions)
     assert (apart.n, apart.items) == (together.n, together.items)
     assert apart.value == pytest.approx(together.value, nan_ok=True, abs=1e-12)
 
 
-SHARED = st.builds(Scored, ITEMS, st.floats(0, 1), st.just(HUMAN), share=st.floats(0.01, 1))
+SHARED = st.builds(ScoredItem, ITEMS, st.floats(0, 1), st.just(HUMAN), share=st.floats(0.01, 1))
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS, ids=str)
 @given(sessions=st.lists(st.lists(SHARED, max_size=12), max_size=8))
 def test_wans_of_many_conversations_are_those_of_each_to_the_last_bit(
-    weighting: Weighting, sessions: list[list[Scored]]
+    weighting: Weighting, sessions: list[list[ScoredItem]]
 ) -> None:
     items = [len(session) + 1 for session in sessions]
     each = [wan(session, "c", weighting, items=asked) for session, asked in zip(sessions, items, strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 from scoring.comparison import pairs
 from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
-from scoring.inference.losses import Lost, with_losses
+from scoring.inference.losses import LostTrials, fill_losses
 from scoring.inference.paired import Estimand, Guard
 from tests.support.compared_worlds import lost_whole
 from tests.support.torture.cells import Engine, Said, Size, winner
@@ -71,7 +71,7 @@ def cells_of(study: Study, system: int) -> dict[Trial, Cell]:
     return found
 
 
-def lost_of(study: Study, system: int, ends: tuple[float, float]) -> Lost:
+def lost_of(study: Study, system: int, ends: tuple[float, float]) -> LostTrials:
     """What one system lost, and the ends between which each lost value could have been."""
     gone = np.isnan(study.values[system]).sum(axis=1)
     topics = names(len(gone), "T")
@@ -125,8 +125,8 @@ def compared(study: Study, *, estimand: Estimand, guard: Guard = "unseen", tople
         return aligned(
             {
                 **cells,
-                low: with_losses(cells[low], lost[low], high=False),
-                high: with_losses(cells[high], lost[high], high=True),
+                low: fill_losses(cells[low], lost[low], high=False),
+                high: fill_losses(cells[high], lost[high], high=True),
             }
         )
 
@@ -150,9 +150,9 @@ def compared(study: Study, *, estimand: Estimand, guard: Guard = "unseen", tople
 
 def said_of(pair: Pair, truth: float, reference: float, warning: str) -> Said:
     """What is printed of one pair. warning: that is printed beside it."""
-    low, high = (pair.interval.low, pair.interval.high) if pair.interval.printed else (math.nan, math.nan)
-    said = Said(truth, low, high, warning if pair.interval.printed else pair.interval.note, reference)
-    return winner(said, pair.found, 1.0 if pair.verdict in ("better", "higher") else -1.0)
+    low, high = (pair.interval.low, pair.interval.high) if pair.interval.is_defined else (math.nan, math.nan)
+    said = Said(truth, low, high, warning if pair.interval.is_defined else pair.interval.note, reference)
+    return winner(said, pair.is_distinguished, 1.0 if pair.verdict in ("better", "higher") else -1.0)
 
 
 def differences(world: World, study: Study, estimand: Estimand, guard: Guard = "unseen") -> list[Said]:

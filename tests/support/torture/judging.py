@@ -8,10 +8,10 @@ from scoring.annotations.agreement import agreement
 from scoring.inference.interval import Interval
 from scoring.inference.prediction_powered import (
     FEWEST_OF_PEOPLE,
-    Compared,
+    ComparedItems,
     compare_with_half,
     corrected_mean,
-    is_beyond_half,
+    is_side_preferred,
 )
 from tests.support.torture.cells import Engine, Said, Size
 from tests.support.torture.classical import student, topic_means
@@ -27,8 +27,8 @@ CORRECTED: tuple[Size, ...] = ((8, 5, 2), (15, 5, 2), (45, 5, 2))
 
 def said_of(interval: Interval, truth: float, reference: float = math.nan) -> Said:
     """A figure without a verdict."""
-    low, high = (interval.low, interval.high) if interval.printed else (math.nan, math.nan)
-    return Said(truth, low, high, "" if interval.printed else interval.note, reference)
+    low, high = (interval.low, interval.high) if interval.is_defined else (math.nan, math.nan)
+    return Said(truth, low, high, "" if interval.is_defined else interval.note, reference)
 
 
 def preferred(world: World, study: Study) -> list[Said]:
@@ -40,7 +40,7 @@ def preferred(world: World, study: Study) -> list[Said]:
     found = compare_with_half(means, generator(0, "preferences"), level=LEVEL, clusters=clusters)
     low, high = student(means)
     said = said_of(found.interval, true, high - low)
-    told = is_beyond_half(found.interval, found.p, level=LEVEL)
+    told = is_side_preferred(found.interval, found.p, level=LEVEL)
     wrong = told and (abs(true - 0.5) < 1e-9 or (found.value - 0.5) * (true - 0.5) < 0)
     return [Said(said.truth, said.low, said.high, said.reason, said.reference, told, wrong)]
 
@@ -59,7 +59,7 @@ def corrected(world: World, study: Study) -> list[Said]:
     true = math.nan if truth is None else float(truth[0])
     people, judge = study.values
     topics = [
-        Compared(own, said, np.ones(len(own)))
+        ComparedItems(own, said, np.ones(len(own)))
         for own, said in zip(judge, people, strict=True)
         if np.isfinite(said).any()
     ]

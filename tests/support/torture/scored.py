@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design, Estimand
-from scoring.inference.in_time import trials_in_time
+from scoring.inference.in_time import time_dependence
 from scoring.inference.interval import Interval, no_interval
 from scoring.measures.usefulness import FEWEST_FAILED, share
 from tests.support.torture.cells import Engine, Said
@@ -43,7 +43,7 @@ GROUPS = frozenset(
 def design_of(study: Study, system: int, estimand: Estimand) -> tuple[Design, str]:
     """What a run would declare and its times would show, and the sentence that is printed of them."""
     clusters = {} if study.clusters is None else {f"T{at:03d}": str(one) for at, one in enumerate(study.clusters)}
-    found = None if study.times is None else trials_in_time(study.values[system], study.times[system])
+    found = None if study.times is None else time_dependence(study.values[system], study.times[system])
     inflation = found.inflation if found is not None and found.p <= ALIKE else 1.0
     design = Design(clusters, study.continued, estimand, inflation)
     return design, "" if found is None else found.note
@@ -58,7 +58,7 @@ def interval_of(study: Study, system: int, kind: Kind, design: Design) -> Interv
         failed = np.where(lost, np.nan, values == 0)
         recovered = np.where(failed == 1, study.second[system], np.where(lost, np.nan, 0.0))
         found = share(topics, recovered, failed, lost, level=LEVEL, pooled=True, design=design)
-        if 0 < found.units < FEWEST_FAILED and found.interval.printed:
+        if 0 < found.units < FEWEST_FAILED and found.interval.is_defined:
             return no_interval(f"{pluralize(found.units, 'topic')} with a first turn that failed, too few")
         return found.interval
     if kind is Kind.SHARE:
@@ -79,9 +79,9 @@ def scored(world: World, study: Study, estimand: Estimand) -> list[Said]:
         found = interval_of(study, system, world.kind, design)
         low, high = student(means[system])
         reference = high - low if estimand == "like-these" and not pooled else math.nan
-        ends = (found.low, found.high) if found.printed else (math.nan, math.nan)
+        ends = (found.low, found.high) if found.is_defined else (math.nan, math.nan)
         true = math.nan if truth is None else float(truth[system])
-        said.append(Said(true, *ends, warning if found.printed else found.note, reference))
+        said.append(Said(true, *ends, warning if found.is_defined else found.note, reference))
     return said
 
 

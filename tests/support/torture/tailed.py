@@ -41,9 +41,9 @@ def tail(estimand: str) -> Callable[[World, Study], list[Said]]:
             rng = generator(0, "torture")
             found = pooled_tail(topics, values, beta, rng, level=LEVEL, replications=1000, top=top, worst=worst)
             interval = found.quantile_interval if name == "quantile" else found.cvar_interval
-            low, high = (interval.low, interval.high) if interval.printed else (math.nan, math.nan)
+            low, high = (interval.low, interval.high) if interval.is_defined else (math.nan, math.nan)
             true = math.nan if truth is None else float(truth[system])
-            said.append(Said(true, low, high, "" if interval.printed else interval.note))
+            said.append(Said(true, low, high, "" if interval.is_defined else interval.note))
         return said
 
     return says

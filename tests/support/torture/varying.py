@@ -7,7 +7,7 @@ import numpy as np
 
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.components import Nested, within_system
-from scoring.inference.instability import all_pass
+from scoring.inference.instability import chance_of_all
 from scoring.inference.interval import Interval
 from scoring.inference.spreads import Range
 from tests.support.torture.cells import Engine, Said, Size
@@ -42,8 +42,8 @@ def within(kind: Kind) -> Range:
 
 def said_of(interval: Interval, truth: float) -> Said:
     """A figure without a verdict."""
-    low, high = (interval.low, interval.high) if interval.printed else (math.nan, math.nan)
-    return Said(truth, low, high, "" if interval.printed else interval.note)
+    low, high = (interval.low, interval.high) if interval.is_defined else (math.nan, math.nan)
+    return Said(truth, low, high, "" if interval.is_defined else interval.note)
 
 
 def component(estimand: str, of: Callable[[Nested], Interval]) -> Callable[[World, Study], list[Said]]:
@@ -67,7 +67,7 @@ def passes(world: World, study: Study) -> list[Said]:
     resampler, topics = Resampler(generator(0, "torture"), level=LEVEL), [str(at) for at in range(len(study.means[0]))]
     found = []
     for values, true in zip(study.values, truth, strict=True):
-        each = all_pass(values, 3)
+        each = chance_of_all(values, 3)
         (interval,) = resampler.means(topics, np.asarray(each)[:, None, None])
         found.append(said_of(interval, float(true)))
     return found

@@ -31,9 +31,9 @@ def changed(world: World, study: Study) -> list[Said]:
     truth = float(study.means[-1].mean() - study.means[0].mean())
     found = difference(baseline_of(study), list(study.values[-1]), matters=MATTERS, level=LEVEL)
     interval = found.interval
-    low, high = (interval.low, interval.high) if interval.printed else (math.nan, math.nan)
+    low, high = (interval.low, interval.high) if interval.is_defined else (math.nan, math.nan)
     wrong = found.same and abs(truth) >= MATTERS - 1e-9
-    return [Said(truth, low, high, "" if interval.printed else interval.note, math.nan, found.same, wrong)]
+    return [Said(truth, low, high, "" if interval.is_defined else interval.note, math.nan, found.same, wrong)]
 
 
 ENGINES = (Engine("reaudit, difference and same", frozenset({Kind.WATCH}), changed, SIZES),)

@@ -168,7 +168,7 @@ def test_a_difference_that_failing_users_may_have_made_is_attributed_to_nobody(
     (part,) = study.systems
     said, first = part.each["ave%useful", None], part.each[KEY]
     assert first.intervals == whole.each[KEY].intervals, "every first answer is known"
-    assert not any(one.printed for one in said.intervals.values())
+    assert not any(one.is_defined for one in said.intervals.values())
     assert _sentence(said, ("ave%useful", None)).endswith("No part of it can be told from what was lost.")
     told = " ".join(str(one) for one in attribution_tables(study))
     assert "now 45 of 75 conversations were cut short by a failure of the user (no-words x 45)" in told

@@ -25,7 +25,7 @@ from harvest.studies.variance.figures import sentences
 from harvest.studies.variance.variance import study_variance
 from recordings.conversations.conversation import Conversation, Outcome, TrialKey, Turn
 from recordings.log.run_folder import Run
-from scoring.inference.losses import End, Lost, WithLost
+from scoring.inference.losses import End, LostTrials, SideWithLosses
 from scoring.inference.matched import Difference, difference, within_bounds
 from tests.benchmarks import selection as worlds
 from tests.harvest.voices.test_endpoint import completion, played
@@ -39,7 +39,7 @@ from topics.errors import InputError
 @pytest.mark.parametrize("policy", POLICIES)
 def test_alike_systems_are_not_told_apart_whatever_the_model_does(policy: str, model: str) -> None:
     material = study(7, policy, MODELS[model], topics=6, trials=3)
-    assert not any(pair.found for pair in pairs(material))
+    assert not any(pair.is_distinguished for pair in pairs(material))
     if policy != "free":
         assert all(one.valid and one.attempt == 1 for one in material.conversations), "there are always words to say"
     if model == "obedient":
@@ -120,23 +120,23 @@ def test_a_difference_is_bounded_by_what_both_sides_lost() -> None:
     worse = dict.fromkeys(cells, (0.0, 1.0))
     gone = [(topic, 1) for topic in topics[:8]]
 
-    def bounded(lost: Lost) -> Difference:
-        below, above = WithLost(cells, lost), WithLost(worse)
+    def bounded(lost: LostTrials) -> Difference:
+        below, above = SideWithLosses(cells, lost), SideWithLosses(worse)
 
         def between(end: End) -> Difference:
-            base, other = below.at(end, against=True), above.at(end)
+            base, other = below.cells_at(end, against=True), above.cells_at(end)
             return difference(topics, base, other, np.random.default_rng(1), level=0.95)
 
         return within_bounds(between, (below, above))
 
-    kept = bounded(Lost({}, {}))
+    kept = bounded(LostTrials({}, {}))
     assert (kept.p < 0.05, kept.bounds) == (True, None)
-    known = bounded(Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (0.0, 1.0)), depends=True))
+    known = bounded(LostTrials(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (0.0, 1.0)), depends=True))
     assert np.isnan([known.p, known.outside]).all(), "no side is found to be better, however far apart they are"
     assert known.withheld == "whether trials were lost depended on what the system had answered"
-    seen = bounded(Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0))))
+    seen = bounded(LostTrials(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0))))
     assert (seen.withheld, kept.p <= seen.p <= 1.0) == ("", True), "many were lost, whatever they depend on"
-    lost = bounded(Lost(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0)), depends=True))
+    lost = bounded(LostTrials(dict.fromkeys(gone, (0.0, 1.0)), dict.fromkeys(gone, (1.0, 1.0)), depends=True))
     assert lost.bounds is not None
     assert lost.value == kept.value
     wide = lost.interval
@@ -237,16 +237,16 @@ async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_
     found = study_variance([run])
     assert any("answers labelled x were the last before the trial was lost" in note for note in found.notes)
     first, mean = found.each.values()
-    assert all(one.split.icc.interval.printed for one in first), "every first answer is known"
+    assert all(one.split.icc.interval.is_defined for one in first), "every first answer is known"
     whole, cut = mean
     why = "whether trials were lost depended on what the system had answered"
-    assert whole.split.topic.interval.printed
+    assert whole.split.topic.interval.is_defined
     assert not np.isnan([cut.split.topic.value, cut.disagree.value]).any()
     spreads = [cut.split.topic.interval, cut.split.trial.interval, cut.disagree.interval, cut.pairs.interval]
-    assert all((one.printed, one.note) == (False, why) for one in spreads)
+    assert all((one.is_defined, one.note) == (False, why) for one in spreads)
     assert np.isnan(cut.whole_trials.p)
     ((_, between),) = found.between["ave%useful", None]
-    assert (between.system.interval.printed, between.system.interval.note) == (False, why)
+    assert (between.system.interval.is_defined, between.system.interval.note) == (False, why)
     assert any(why in sentence for sentence in sentences(cut, 0.95))
     audit = load_audit(str(tmp_path / "audit.yaml"))
     with pytest.raises(InputError, match="labelled x were the last before the trial was lost"):
@@ -280,8 +280,8 @@ def test_alike_systems_are_rarely_told_apart_in_many_studies(policy: str, model:
     studies = 80
     for seed in range(studies):
         found = list(pairs(study(seed, policy, MODELS[model])))
-        wrong += any(pair.found for pair in found)
-        told = [pair.interval for pair in found if pair.interval.printed]
+        wrong += any(pair.is_distinguished for pair in found)
+        told = [pair.interval for pair in found if pair.interval.is_defined]
         printed += len(told)
         held += sum(one.low - 1e-9 <= 0 <= one.high + 1e-9 for one in told)
     assert wrong <= 0.05 * studies + 3 * (0.05 * 0.95 * studies) ** 0.5

@@ -24,10 +24,10 @@ from protocols.library import load_protocol
 from recordings.log.run_folder import read
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.interval import no_interval
-from scoring.inference.matched import Difference, compare, difference
+from scoring.inference.matched import Difference, compare_family, difference
 from scoring.measures.usefulness import labels
 from scoring.notation import parse_all
-from scoring.statistics.exchange import exchange_p, holm, least_p
+from scoring.statistics.exchange import exchange_p, holm_correction, smallest_p
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from simulators.user import Scenario, State, Streams
@@ -53,8 +53,8 @@ def test_the_p_of_exchanges_is_counted_by_hand_where_topics_are_few() -> None:
     assert exchange_p([0.0, 0.0], rng) == 1.0
     assert math.isnan(exchange_p([0.4], rng))
     assert math.isnan(exchange_p([], rng))
-    assert [least_p(n) for n in (2, 6)] == [0.5, 2 / 64]
-    assert math.isnan(least_p(1))
+    assert [smallest_p(n) for n in (2, 6)] == [0.5, 2 / 64]
+    assert math.isnan(smallest_p(1))
 
 
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=7))
@@ -65,7 +65,7 @@ def test_the_p_of_exchanges_is_that_of_the_definition(values: list[int]) -> None
     wanted = sum(one >= seen for one in signed) / len(signed)
     assert exchange_p(np.array(values) / 3, np.random.default_rng(1)) == pytest.approx(wanted)
     assert exchange_p(-np.array(values) / 3, np.random.default_rng(1)) == pytest.approx(wanted)
-    assert wanted >= least_p(len(values))
+    assert wanted >= smallest_p(len(values))
 
 
 def test_where_topics_are_many_exchanges_are_drawn_and_come_near_to_all_of_them() -> None:
@@ -78,10 +78,10 @@ def test_where_topics_are_many_exchanges_are_drawn_and_come_near_to_all_of_them(
 
 def test_holms_correction_is_that_of_the_paper() -> None:
     # R 4.3, p.adjust(c(.01, .04, .03, .005), "holm")
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
-    with_nan = holm([0.01, math.nan, 0.04])
+    assert holm_correction([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm_correction([0.6, 0.7]) == [1.0, 1.0]
+    assert holm_correction([]) == []
+    with_nan = holm_correction([0.01, math.nan, 0.04])
     assert with_nan[::2] == pytest.approx([0.02, 0.04]), "what is undefined is no comparison"
     assert math.isnan(with_nan[1])
 
@@ -119,11 +119,11 @@ def test_a_share_is_of_the_answers_of_a_topic() -> None:
 
 def test_what_lies_beyond_needs_p_and_a_distance_above_the_null_pairs() -> None:
     def one(value: float, p: float, topics: int = 20) -> Difference:
-        least = least_p(topics)
+        least = smallest_p(topics)
         return Difference(value, topics, topics, 0, 0, 0, no_interval(), p, outside=p, least=least)
 
     def said(differences: list[Difference], nulls: list[float]) -> list[bool | None]:
-        return [found.beyond for found in compare(differences, nulls, level=0.95)]
+        return [found.beyond for found in compare_family(differences, nulls, level=0.95)]
 
     assert said([one(0.3, 0.01)], [0.1]) == [True]
     assert said([one(-0.3, 0.01)], [0.1]) == [True]
@@ -151,7 +151,9 @@ def test_groups_that_are_treated_alike_differ_as_often_as_the_level_says() -> No
     smooth = useful + rng.normal(0, 0.3, useful.shape)
     single = [exchange_p(one[:, 1] - one[:, 0], rng) for one in smooth]
     assert abs(float(np.mean(np.array(single) <= 0.05)) - 0.05) <= 3 * spread
-    family = [min(holm([exchange_p(one[:, group] - one[:, 0], rng) for group in (1, 2, 3)])) for one in smooth]
+    family = [
+        min(holm_correction([exchange_p(one[:, group] - one[:, 0], rng) for group in (1, 2, 3)])) for one in smooth
+    ]
     assert float(np.mean(np.array(family) <= 0.05)) <= 0.05 + 3 * spread, "of any of three groups"
 
 
@@ -194,11 +196,11 @@ def test_a_difference_between_sessions_is_found_and_its_value_is_that_of_topics(
     assert (found.value, found.n, found.invalid) == (plain.value, 143, 1)
     assert (found.topics, found.sessions) == (12, 12)
     assert found.interval.low < plain.interval.low < found.value < found.interval.high < 0
-    assert compare([found], [math.nan], level=0.95)[0].beyond is True
+    assert compare_family([found], [math.nan], level=0.95)[0].beyond is True
     first = {trial: cell for trial, cell in base.items() if trial[1] < 3}
     few = difference(_NAMES, first, worse, rng, level=0.95, continued=True)
     assert few.interval.note == "3 sessions: too few to compare"
-    assert compare([few], [math.nan], level=0.95)[0].beyond is None, "three sessions can never say so"
+    assert compare_family([few], [math.nan], level=0.95)[0].beyond is None, "three sessions can never say so"
 
 
 ONE_TURN = """
@@ -272,7 +274,7 @@ def _audits(folder: Path, profile: Profile, audits: int) -> list[tuple[Differenc
         null, one = (
             difference(names, values["older"], values[group], rng, level=0.95) for group in ("older-again", "younger")
         )
-        found.append((null, compare([one], [abs(null.value)], level=0.95)[0]))
+        found.append((null, compare_family([one], [abs(null.value)], level=0.95)[0]))
     return found
 
 

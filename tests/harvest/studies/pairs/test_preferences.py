@@ -247,8 +247,8 @@ def test_preferences_that_few_topics_turn_hold_the_truth_and_name_no_wrong_one(
         values, clusters, truth = preferred_system(rng, topics, trials, world=world, cluster=cluster)
         named = {f"T{topic}": str(one) for topic, one in enumerate(clusters)}
         (one,) = preferences(key, said_of(values), clusters=named).systems
-        printed += one.interval.printed
-        held += one.interval.holds(truth)
+        printed += one.interval.is_defined
+        held += one.interval.contains(truth)
         wrong += one.told and (truth == 0.5 or (one.value > 0.5) != (truth > 0.5))
     assert printed == studies
     noise = math.sqrt(0.05 * 0.95 / studies)
@@ -262,7 +262,7 @@ def test_a_small_p_is_no_verdict_where_a_topic_unlike_the_others_could_turn_it()
     values[:, :2] = 1.0
     (one,) = preferences(key_of(12, 40), said_of(values)).systems
     assert one.p_corrected == pytest.approx(2 / 2**12)
-    assert one.interval.holds(0.5)
+    assert one.interval.contains(0.5)
     assert not one.told
     shown = words(preferences(key_of(12, 40), said_of(values)))
     assert "A and B: cannot tell which is preferred: p is small, but the interval contains 50%" in shown

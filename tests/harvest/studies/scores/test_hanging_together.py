@@ -303,7 +303,7 @@ def test_how_often_all_trials_pass_has_the_units_of_score_where_topics_are_in_cl
         run = played(tmp_path / ("clusters" if clusters else "topics"), labels, clusters=clusters)
         found = study_variance([run], measures=[parse("%useful S1")], ks=[1])
         ((one,),) = found.each.values()
-        assert one.split.icc.interval.printed == (clusters is None)
+        assert one.split.icc.interval.is_defined == (clusters is None)
         assert ("cluster" in one.split.topic.interval.note) == (clusters is not None)
         passes = one.passes
         assert passes is not None

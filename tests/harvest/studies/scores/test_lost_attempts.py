@@ -22,9 +22,9 @@ from harvest.studies.watch import watch as watching
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.words import system_sentence
 from recordings.conversations.conversation import Conversation, Outcome
-from scoring.inference.losses import WITHIN, End, Lost, WithLost, why_withheld
-from scoring.inference.matched import Difference, compare, difference, within_bounds
-from scoring.library import understand
+from scoring.inference.losses import WITHIN, End, LostTrials, SideWithLosses, reasons_withheld
+from scoring.inference.matched import Difference, compare_family, difference, within_bounds
+from scoring.library import read_term
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
@@ -65,7 +65,7 @@ def test_arms_and_groups_are_bounded_by_what_failing_users_lost(loss: str, monke
         assert one.bounds[0] < 0 < one.bounds[1]
         assert one.interval.method.endswith(WITHIN)
         assert one.interval.low <= one.value <= one.interval.high
-    assert not found.spread.interval.printed
+    assert not found.spread.interval.is_defined
     assert "what was lost" in found.spread.interval.note
 
 
@@ -75,23 +75,23 @@ def test_a_large_difference_is_found_within_the_bounds_of_few_losses() -> None:
     low, high = ({at: (float(share > at[1] / 4), 1.0) for at in trials} for share in (0.2, 0.9))
     lost = dict.fromkeys(trials[::12], (0.0, 1.0)), dict.fromkeys(trials[::12], (1.0, 1.0))
 
-    def found(gone: Lost) -> Difference:
-        below, above = WithLost(low), WithLost(high, gone)
+    def found(gone: LostTrials) -> Difference:
+        below, above = SideWithLosses(low), SideWithLosses(high, gone)
 
         def between(end: End) -> Difference:
-            base, other = below.at(end, against=True), above.at(end)
+            base, other = below.cells_at(end, against=True), above.cells_at(end)
             return difference(topics, base, other, np.random.default_rng(2), level=0.95)
 
-        (one,) = compare([within_bounds(between, (below, above))], [0.0], level=0.95)
+        (one,) = compare_family([within_bounds(between, (below, above))], [0.0], level=0.95)
         return one
 
-    whole, part = found(Lost({}, {})), found(Lost(*lost))
+    whole, part = found(LostTrials({}, {})), found(LostTrials(*lost))
     assert (whole.beyond, whole.bounds) == (True, None)
     assert (part.beyond, part.value) == (True, whole.value)
     assert part.bounds is not None
     assert part.bounds[0] < part.value
     assert part.interval.low < whole.interval.low
-    withheld = found(Lost(*lost, depends=True))
+    withheld = found(LostTrials(*lost, depends=True))
     assert (withheld.beyond, withheld.bounds) == (None, part.bounds)
     assert "depended on what the system had answered" in withheld.withheld
 
@@ -229,9 +229,9 @@ def test_a_figure_that_is_only_shown_says_nothing_where_it_was_cut_short(monkeyp
     found = watched([only(world, name) for name in systems[:-1]], only(world, "SYSB"), monkeypatch)
     (one,) = found.systems
     shown = {figure.name: figure for figure in one.figures}
-    assert (one.incomparable, shown["ave%useful"].difference.interval.printed) == ("", True)
+    assert (one.incomparable, shown["ave%useful"].difference.interval.is_defined) == ("", True)
     moved = shown["%recovery"]
-    assert not moved.difference.interval.printed
+    assert not moved.difference.interval.is_defined
     assert moved.verdict == "cannot tell"
     assert moved.noted().these is None
     console = Console(file=io.StringIO(), width=160)
@@ -245,10 +245,10 @@ def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
     assert {one.system for one in material.concentrations} == {"SYSB"}
     topics = [topic.id for topic in material.topics.topics]
     values = {name: share_values(name, material) for name in material.systems}
-    (measure,) = understand(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))
+    (measure,) = read_term(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))
 
-    def lost() -> Lost:
-        return lost_attempts(KEY, measure, "SYSB", values, material, topics).beside("SYSA")
+    def lost() -> LostTrials:
+        return lost_attempts(KEY, measure, "SYSB", values, material, topics).losses_in_comparison("SYSA")
 
     alone = lost()
     whole = [one.key for one in material.finished if one.key.system == "SYSB" and len(one.turns) == 3]
@@ -260,7 +260,7 @@ def test_two_reasons_at_once_are_both_said_and_both_bound() -> None:
     assert alone.low.keys() < both.low.keys()
     assert {(key.topic, key.trial) for key in whole} <= both.low.keys()
     assert all(both.low[at][0] <= alone.low[at][0] and both.high[at][0] >= alone.high[at][0] for at in alone.low)
-    assert why_withheld([both]) == f"{why_withheld([alone])}, and {UNLIKE_USERS}"
+    assert reasons_withheld([both]) == f"{reasons_withheld([alone])}, and {UNLIKE_USERS}"
 
 
 def test_what_was_lost_is_counted_with_its_reasons() -> None:
@@ -278,14 +278,14 @@ def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_wa
     material = leaving_world(3, after)
     assert {one.rate for one in material.user_card.withholding} == {LEFT}
     first, second, mean = pairs(material)
-    assert (first.bounds, first.found) == (None, False)
+    assert (first.bounds, first.is_distinguished) == (None, False)
     for pair in (second, mean):
         assert pair.bounds is not None
         assert pair.bounds[0] < 0 < pair.bounds[1]
         assert (pair.verdict, pair.why) == ("cannot tell", f"{UNLIKE_USERS}: see the bounds")
     topics = [topic.id for topic in material.topics.topics]
     values = {name: share_values(name, material) for name in material.systems}
-    (measure,) = understand(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))
+    (measure,) = read_term(Term(KEY[0]), Settings(), material.topics, load_schema(SHIPPED))
     lost = lost_attempts(KEY, measure, "SYSB", values, material, topics)
     left = {one.key: one for one in material.finished if one.key.system == "SYSB" and len(one.turns) < TURNS}
     assert lost.low.keys() == {(key.topic, key.trial) for key in left}
@@ -300,7 +300,7 @@ def test_what_would_have_followed_is_lost_where_users_left_and_no_answer_that_wa
 def test_users_who_left_more_often_mislead_in_no_study(after: str) -> None:
     for seed in range(6):
         material = leaving_world(seed, after, rate=(0.2, 0.5, 0.8)[seed % 3], later=(0.3, 1.0)[seed % 2])
-        assert not any(pair.found for pair in pairs(material))
+        assert not any(pair.is_distinguished for pair in pairs(material))
 
 
 @pytest.mark.soak
@@ -316,8 +316,8 @@ def test_in_many_studies_nothing_is_found_and_intervals_hold_the_truth(
         wrong += any(one.beyond for one in each)
         intervals = [(one.interval, 0.0) for one in each]
         intervals += [(one.found.interval, TRUTH) for one in population_figures(as_population(material), seed)]
-        printed += sum(one.printed for one, _ in intervals)
-        held += sum(one.printed and holds(one, truth) for one, truth in intervals)
+        printed += sum(one.is_defined for one, _ in intervals)
+        held += sum(one.is_defined and holds(one, truth) for one, truth in intervals)
         wrong += threshold(material, "SYSB", at_least=TRUTH + 0.05).verdict == "kept"
     assert wrong <= 0.05 * studies + 3 * (0.05 * 0.95 * studies) ** 0.5
     assert held >= 0.95 * printed - 3 * (0.95 * 0.05 * printed) ** 0.5

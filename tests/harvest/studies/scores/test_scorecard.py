@@ -18,7 +18,7 @@ from recordings.conversations.conversation import INVALID, Outcome
 from recordings.formats.imports import record
 from recordings.log.header import make_header
 from recordings.log.run_folder import Run, read
-from scoring.table import Late, ScoreRow, ScoreTable
+from scoring.table import DeferredRows, ScoreRow, ScoreTable
 from tests.support.command_line import harvest
 from tests.support.scoring_examples import MOVIE, conversation, topic_set
 from topics.errors import InputError
@@ -42,7 +42,7 @@ def test_scores_are_written_row_by_row_and_none_is_kept(tmp_path: Path) -> None:
     run = played(tmp_path / "run", at(1), at(2), at(3))
     table = score_material(gather_runs(run).material)
     path = write_scores(tmp_path / "run", table)
-    late = [one for one in table.parts if isinstance(one, Late)]
+    late = [one for one in table.parts if isinstance(one, DeferredRows)]
     assert late
     assert ["rows" in vars(one) for one in (table, *late)] == [False] * (len(late) + 1)
     text = path.read_text(encoding="utf-8")

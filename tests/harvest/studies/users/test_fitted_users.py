@@ -22,9 +22,9 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.acts.dialogue import ActTurn, Dialogue
 from recordings.acts.reading import read_dialogues, write_act_lines
-from scoring.inference.proportions import jeffreys
+from scoring.inference.proportions import jeffreys_ends
 from scoring.simulation.act_model import fit_acts
-from scoring.simulation.halves import Floor, Spread
+from scoring.simulation.halves import NoiseFloor, Spread
 from scoring.simulation.realism import matrix_divergence, realism
 from simulators import fitted, markov
 from simulators.fitted import Share, read_user
@@ -186,7 +186,7 @@ def test_every_share_of_every_row_has_the_interval_of_jeffreys_where_every_dialo
         assert sum(share.k for share in row.next.values()) == row.n
         assert sum(share.p for share in row.next.values()) == pytest.approx(1, abs=1e-5)
         for share in row.next.values():
-            low, high = jeffreys(share.k, row.n)
+            low, high = jeffreys_ends(share.k, row.n)
             assert (share.low, share.high) == pytest.approx((float(low), float(high)), abs=1e-6)
 
 
@@ -628,11 +628,11 @@ def test_a_user_file_of_format_1_is_read_and_played_as_before(tmp_path: Path) ->
 
 
 def test_p_and_floor_of_the_scores_are_one_verdict() -> None:
-    def floor(verdict: str) -> Floor:
+    def floor(verdict: str) -> NoiseFloor:
         most = {"within": 1.0, "beyond": 0.001, "undecided": 1.0}[verdict]
         spread = Spread(0.001, 0.0, most, 0.0, most, 200)
         users = 5 if verdict == "undecided" else 60
-        found = Floor(spread, Spread(0.0076, 0.0, 1.0, 0.0, 1.0, 200), users, users)
+        found = NoiseFloor(spread, Spread(0.0076, 0.0, 1.0, 0.0, 1.0, 200), users, users)
         assert found.verdict == verdict
         return found
 

@@ -20,7 +20,7 @@ from protocols.reading import read_protocol
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
 from recordings.log.run_folder import read
 from scoring.inference.bootstrap import Resampler
-from scoring.library import understand
+from scoring.library import read_term
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.scores import SHIPPED
@@ -125,7 +125,7 @@ def study(seed: int, *, topics: int, trials: int, lost: Mapping[str, float]) -> 
     return Material(chosen, ("A",), tuple(found), turns, frozenset(one.key for one in found), None, {}, (), ())
 
 
-MEASURE = understand(parse(MEAN_USEFUL.name), Settings(), TOPICS, load_schema(SHIPPED))[0]
+MEASURE = read_term(parse(MEAN_USEFUL.name), Settings(), TOPICS, load_schema(SHIPPED))[0]
 KEY = (MEAN_USEFUL.name, None)
 
 
@@ -154,8 +154,8 @@ def test_the_figure_is_the_sum_of_share_times_exact_tree(topics: int, trials: in
         for name, one in figures(study(seed, topics=topics, trials=trials, lost=lost), seed, turned).items():
             if one.found.n:
                 off[name].append(one.found.value - truth[name])
-            given[name] += one.found.interval.printed
-            held[name] += one.found.interval.holds(truth[name])
+            given[name] += one.found.interval.is_defined
+            held[name] += one.found.interval.contains(truth[name])
     for name in truth:
         assert held[name] >= 0.93 * given[name] - 2 * np.sqrt(0.065 * max(1, given[name])), (name, held, given)
         assert abs(np.mean(off[name])) < 3.5 * np.std(off[name]) / np.sqrt(len(off[name])), (name, np.mean(off[name]))

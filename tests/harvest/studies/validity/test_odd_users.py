@@ -124,4 +124,6 @@ def test_signs_and_orders_in_answers_move_no_conversation(policy: str, hint: str
 def test_signs_and_orders_in_answers_move_no_conversation_of_a_thousand(policy: str) -> None:
     for seed, hint in enumerate(HINTS):
         assert _injected(policy, seed, hint, 25, 4) == 0
-        assert not any(pair.found for pair in pairs(played(seed, policy, _obeys, topics=25, trials=4, hint=hint)))
+        assert not any(
+            pair.is_distinguished for pair in pairs(played(seed, policy, _obeys, topics=25, trials=4, hint=hint))
+        )

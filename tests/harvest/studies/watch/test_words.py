@@ -18,7 +18,7 @@ from harvest.studies.watch.words import figure_sentence, over_words
 from recordings.log.run_folder import read
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
-from scoring.inference.watch_state import Seen, WatchState
+from scoring.inference.watch_state import AuditResult, WatchState
 from scoring.inference.watched_audit import Judged
 from tests.harvest.notices.test_verdicts import figure, system, watched
 from tests.harvest.studies.runs.test_side_by_side import made
@@ -33,9 +33,9 @@ def moved(value: float, low: float, high: float) -> Difference:
 
 
 def sentence(found: Difference, state: WatchState, before: WatchState | None = None, **of: Any) -> str:
-    seen = Seen(START, found.value, *found.shown, 0.001, None)
+    seen = AuditResult(START, found.value, *found.printed_ends, 0.001, None)
     judged = Judged(found, seen, before or state, state, (-0.15, -0.2, -0.1, 3))
-    one = replace(figure(judged.verdict), difference=found, judged=judged, alarm=state.waits, **of)
+    one = replace(figure(judged.verdict), difference=found, judged=judged, alarm=state.awaits_confirmation, **of)
     return figure_sentence(one, watched(system(one)))
 
 
