@@ -1,4 +1,4 @@
-"""Conversations reduced to the acts of their users: what the users do, and when they leave."""
+"""Conversations reduced to dialogue acts: what each user did, and when the user left."""
 
 import math
 from collections import Counter
@@ -15,9 +15,9 @@ _PERSON_USER = "human"  # the name of a person at the terminal in recordings (`s
 
 @dataclass(frozen=True, slots=True)
 class ActTurn:
-    """One user turn. `act` is what the user did. `answer` is the system's next turn as the user sees it: a label (`o`
-    or `x`) or a system act, and None if there was no answer or it is unknown. `said` is the user's text, "" if unknown;
-    it is ignored in comparisons."""
+    """One user turn. `act` is what the user did, and `said` the user's text, "" if unknown; comparisons ignore `said`.
+    `answer` is the system's next turn as the user sees it: a label (`o` or `x`) or a system act. It is None if there
+    was no answer or if the answer is unknown."""
 
     act: str
     answer: str | None = None
@@ -26,13 +26,13 @@ class ActTurn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The acts of one user in one conversation, in order; there is at least one turn.
+    """The acts of one user in one conversation, in order, with at least one turn.
 
-    `ended` is True if the user left after the last turn. It is False if the dialogue was cut off there by a turn limit,
-    by the system or by the end of the log, so that nobody knows how the user would have continued (a censored end).
-    `person` is whoever acted as the user, "" if unknown; dialogues of one person are not independent. `draws` names the
-    random streams of a simulated user; dialogues with equal draws come from one user that was played several times.
-    `system` and `topic` are "" if there is none. `score` rates the whole dialogue; it is NaN if there is no score.
+    `ended` is True if the user left after the last turn. It is False if a turn limit, the system or the end of the log
+    cut off the dialogue, so that nobody knows how the user would have continued (a censored end). `person` is whoever
+    acted as the user, "" if unknown; dialogues of one person are not independent. `draws` names the random streams of a
+    simulated user, and equal draws mean that one user was played several times. `system` and `topic` are "" if there is
+    none. `score` rates the whole dialogue; it is NaN if there is no score.
     """
 
     id: str
@@ -46,8 +46,7 @@ class Dialogue:
 
     @property
     def unit(self) -> str:
-        """The unit of resampling and splitting: the person if known, else a simulated user's draws, else the
-        dialogue."""
+        """Unit of resampling and splitting: the person, or the draws of a simulated user, or else the dialogue."""
         if self.person:
             return f"person {self.person}"
         return f"draws {self.draws}" if self.draws else f"dialogue {self.id}"
@@ -70,11 +69,11 @@ def extract_dialogue(conversation: Conversation, seed: int | None = None) -> Dia
     """Return the acts in a recorded conversation, or None if it is invalid or has no user turn.
 
     The act of a turn is the act of the protocol's simulated user if there was one, else the protocol state of the turn.
-    The answer is the label of the turn, or None if no rule judged it. The user left if the outcome is `user-stopped`,
-    `completed` or `breakdown`. Every other end is censored, and so is a stop at which a simulated user had no choice,
-    such as `no-branch`. The score is the share of `o` among the labelled answers. `seed` is the seed of a played run;
-    it is None for imports and chats, in which the users are people. The draws of a simulated user depend on the seed,
-    user, topic and trial, but never on the system.
+    The answer is the label of the turn, or None if no rule judged the turn. The user left if the outcome is
+    `user-stopped`, `completed` or `breakdown`. Every other end is censored, and so is a stop at which a simulated user
+    had no choice, such as `no-branch`. The score is the share of `o` among the labelled answers. `seed` is the seed of
+    a played run; it is None for imports and chats, in which the users are people. The draws of a simulated user depend
+    on the seed, user, topic and trial, but never on the system.
     """
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):
@@ -96,8 +95,8 @@ def extract_dialogue(conversation: Conversation, seed: int | None = None) -> Dia
 
 
 def extract_dialogues(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
-    """Return one dialogue for each trial. If a trial has several attempts, the first valid one is used, or without one
-    the last that was cut off. `seed` is passed on to `extract_dialogue`."""
+    """Return one dialogue for each trial, from its first valid attempt. If no attempt is valid, the last attempt that
+    was cut off is used. `seed` is passed on to `extract_dialogue`."""
     best: dict[TrialKey, Dialogue] = {}
     lost: dict[TrialKey, str] = {}
     finished: set[TrialKey] = set()

@@ -34,12 +34,12 @@ def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialo
             "S1": {"role": "seeker", "worker_id": 1, "top-level intent/action": ["AskForRec"], …}, …}}}
 
     The seeker is read as the user. An utterance may have several intents, but gets a single act. At the level `top`,
-    the act is the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other
-    talk) is left out if there is another intent. At the level `sub`, the act is the first sub-intent other than OTH.
-    Answers are the recommender's top-level actions, joined in the same way. Utterances of the recommender before the
-    seeker's first one are left out, because the user of a system opens the conversation. Every dialogue counts as
-    ended by the seeker, because the file does not say who closed it. The person is the seeker's `worker_id`; without
-    one, the person is unknown. The score is 1 if a recommendation was accepted, else 0.
+    the act is the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other talk)
+    is left out if there is another intent. At the level `sub`, the act is the first sub-intent other than OTH. Answers
+    are the recommender's top-level actions, joined in the same way. Utterances of the recommender before the seeker's
+    first utterance are left out, because the user of a system opens the conversation. Every dialogue counts as ended by
+    the seeker, because the file does not say who closed the dialogue. The person is the seeker's `worker_id`, and is
+    unknown if the file gives none. The score is 1 if a recommendation was accepted, else 0.
 
     Source: W. Cai, L. Chen, "Predicting User Intents and Satisfaction with Dialogue-based Conversational
     Recommendations", UMAP 2020.
@@ -131,7 +131,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
-    """Write the dialogues to a new file of acts, whose first line names their sources. Raises FileExistsError."""
+    """Write the dialogues to a new file of acts. The first line names the sources. Raises FileExistsError."""
     data = [line({"format": FORMAT, "source": source})]
     for dialogue in dialogues:
         row: dict[str, Json] = {
@@ -237,8 +237,8 @@ _WORD = re.compile(r"\w+")
 
 
 def query_act(query: str, before: str | None) -> str:
-    """Return the act of a search query, judged by how its words differ from those of the previous query, `before`. The
-    act is `query` if there is no previous one."""
+    """Classify a search query by comparing its words with `before`, the previous query. Returns `query` if there is
+    none."""
     if before is None:
         return "query"
     now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))
@@ -263,8 +263,7 @@ def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
-    """Return the search sessions in the JSON value of their file. Raises InputError for another form or an empty
-    session."""
+    """Return the search sessions in a parsed file. Raises InputError if the form is wrong or a session is empty."""
     if not isinstance(value, dict) or not is_queries(value):
         raise InputError("this file has no search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())

@@ -2,9 +2,8 @@
 
 There are three kinds of findings. A *fault* is something that was changed after it was written. A *gap* is something
 that should be protected but is not, such as a file whose chain is missing, or a listed layer that is missing. A *note*
-is something that was never protected, such as the last lines of a killed process. The hashes have no key, so they prove
-nothing against people who can write to the folder and want to deceive. A copy of the recording's hash that is kept or
-signed elsewhere proves more.
+is something that was never protected, such as the last lines of a killed process. The hashes have no key, so somebody
+who can write to the folder can forge them. To detect that, keep or sign a copy of the recording's hash elsewhere.
 """
 
 import hashlib
@@ -41,10 +40,10 @@ _EARLIER_INVENTORY_LOST = (
 
 @dataclass(slots=True)
 class RecordingFindings:
-    """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of it cannot be
-    read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later file
-    protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are explained
-    in the module's docstring. `gone` lists missing files, each of which also has a sentence in `gaps`."""
+    """The findings on a recording. `hash` identifies the recording (32 hex digits); it is "" if part of the recording
+    cannot be read. `lines` is the number of lines of events, and `chained` the number of lines that a chain or a later
+    file protects. `evidence` and `layers` count the files that match their names. `faults`, `gaps` and `notes` are
+    explained in the module's docstring. `gone` lists missing files; each missing file also has a sentence in `gaps`."""
 
     hash: str
     lines: int = 0
@@ -57,8 +56,8 @@ class RecordingFindings:
     gone: list[str] = field(default_factory=list)
 
     def for_new_header(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[NotedFinding]:
-        """Yield all findings, and the additional `faults` and `notes`, for the header of a run that is made from this
-        recording. `run` is the folder of this recording."""
+        """Yield all findings and the additional `faults` and `notes`, for the header of a run that is made from this
+        recording in the folder `run`."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
             yield NotedFinding(self.hash, _without_folder(what, run))
         for what in (*map(str, self.notes), *notes):
@@ -71,7 +70,7 @@ class RecordingFindings:
             self.notes += one.notes
 
     def add_missing(self, chains: Iterable[Path]) -> list[ChainedFile]:
-        """Record the missing files that left a chain, and return what their chains show."""
+        """Record the missing files whose chains remain, and return the findings of those chains."""
         gone = [
             check_gone(chain.with_suffix(".jsonl"))
             for chain in sorted(chains)
@@ -194,8 +193,8 @@ def _without_folder(what: str, run: Path) -> str:
 
 
 def recording_hash(run: Path) -> str:
-    """Hash `run.json` and every file of events. The events name the evidence by its content, so it is covered as well.
-    Judgments are not included, because they may be added later. Raises OSError."""
+    """Hash `run.json` and every file of events. The events name the evidence by its content, so the hash covers the
+    evidence too. Judgments are not included, because they may be added later. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-run")
     for file in (run / "run.json", *event_files(run)):
         digest.update(f"{file.name} {content_digest(file)}\n".encode())
@@ -203,7 +202,7 @@ def recording_hash(run: Path) -> str:
 
 
 def check_recording(run: Path) -> RecordingFindings:
-    """Check every file of the run folder `run`, even if it cannot be read as a run. Raises OSError."""
+    """Check every file of the run folder `run`, even if the folder cannot be read as a run. Raises OSError."""
     paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
     for folder in ("judgments", DECISIONS):
         for pattern in ("*.jsonl", "*.chain"):
@@ -237,8 +236,8 @@ def check_recording(run: Path) -> RecordingFindings:
 
 
 def check_written(run: Path) -> RecordingFindings:
-    """Check a run folder without its exhibits, which the caller checks while copying them, and without the findings
-    that its header notes about earlier recordings. Raises OSError."""
+    """Check a run folder except its exhibits, which the caller checks while copying, and except findings on earlier
+    recordings in the header. Raises OSError."""
     return _check_journal(run)[0]
 
 

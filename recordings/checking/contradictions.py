@@ -4,8 +4,8 @@ A reader accepts every recording of format 1, and some contain less than Harvest
 routes nor answers. A conversation that Harvest played is always written in the same way, so a missing or changed line
 often contradicts other lines. A trial is identified by the hash of its protocol, topic, system and number. Every answer
 is routed by the state that asked for it, and the route leads to the next state that asks, or to the end. A valid
-attempt has an answer to every turn and no failure except one of the simulated user. An invalid attempt has a recorded
-failure.
+attempt has an answer to every turn, and the only failures in it are failures of the simulated user. An invalid attempt
+has a recorded failure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ from topics.identity import content_hash
 
 class Contradictions:
     """Finds contradictions in the run that `header` describes. `played` is True if Harvest recorded all conversations
-    as they happened and none was imported."""
+    live, without any import."""
 
     def __init__(self, header: Header) -> None:
         self._hashes = header.hashes
@@ -58,7 +58,7 @@ class Contradictions:
         return ""
 
     def contradiction_within(self, attempt: Attempt, event: Event) -> str:
-        """Return a sentence on the contradiction between `attempt` and its next event, or "" if there is none."""
+        """Return a sentence on the contradiction between `attempt` and its next event, or "" if they agree."""
         return next(self._within(attempt, event), "") if self.played else ""
 
     def _within(self, attempt: Attempt, event: Event) -> Iterator[str]:
@@ -104,7 +104,7 @@ class Contradictions:
             yield f"{then}, but the answer to turn {last.number} has no route"
 
     def _check_target(self, last: Turn, to: str, then: str) -> Iterator[str]:
-        """Check that the attempt goes on in the state `to`, as its last route says, unless the user leaves instead."""
+        """Check that the attempt continues in the state `to`, the target of its last route, unless the user leaves."""
         if not self._by_protocol or self._reread or last.route is None:
             return
         target = last.route.target

@@ -1,9 +1,9 @@
 """Recovery of the undamaged parts of a damaged run.
 
-The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt to which
-it may have belonged is cut there: the lines before it become an interrupted attempt, which is never scored and can be
-resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
-file is kept. Hashes are not checked: a changed character in a text, or a removed line that causes no contradiction
+The content of an unreadable line is lost, and the line may have belonged to any of several attempts. So each of these
+attempts is cut there: the lines before the cut become an interrupted attempt, which is never scored and can be resumed.
+An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged file is
+kept. Hashes are not checked: a changed character in a text, or a removed line that causes no contradiction
 (`recordings.checking.contradictions`), goes unnoticed. An attempt that is both in a file and in a copy of the file is
 used once. If the two versions differ, only the lines before the first difference are trusted.
 """
@@ -33,7 +33,7 @@ from topics.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A damaged file of events, or the chain of a lost one. `told` has sentences on the damage and its effects."""
+    """A damaged file of events, or the chain of a lost file. `told` has sentences on the damage and its effects."""
 
     path: Path
     told: tuple[str, ...]
@@ -81,7 +81,7 @@ def _unite_attempts(files: Sequence[_Trusted]) -> list[Attempt]:
 
 
 def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
-    """Join two records of one attempt by the same process. If one record begins with the other, the longer one is
+    """Join two records of one attempt by the same process. If one record begins with the other, the longer record is
     returned; otherwise the attempt is cut before the first difference."""
     both = list(zip(one.rows, two.rows, strict=False))
     same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
@@ -129,7 +129,7 @@ class _Trusted(Attempts):
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
         """Return True if one process may have written both `attempt`, in this file, and `known`, in the other file. The
-        first line of a file names its process; a file without that line may be from any process."""
+        first line of a file names its process; a file without a first line may be from any process."""
         one, two = self._writer(attempt), other._writer(known)
         return one is None or two is None or one == two
 

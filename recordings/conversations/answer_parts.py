@@ -1,4 +1,4 @@
-"""Parts of recorded lines other than text: the parts of an answer, and the choice of a simulated user."""
+"""The parts of an answer other than its text, and the choice of a simulated user, as written in recorded lines."""
 
 from dataclasses import fields
 from typing import Any
@@ -8,7 +8,7 @@ from protocols.route import Choice
 
 
 def parts_row(answer: Answer) -> dict[str, Any]:
-    """Return the parts of an answer other than its text, by their keys in a recorded line. Empty parts have no key."""
+    """Return the parts of an answer other than its text, by their keys in a recorded line. Empty parts are left out."""
     row: dict[str, Any] = {}
     if answer.sources:
         row["sources"] = [_without_defaults(source, "href") for source in answer.sources]
@@ -28,7 +28,7 @@ def parts_row(answer: Answer) -> dict[str, Any]:
 
 
 def choice_row(choice: Choice) -> dict[str, Any]:
-    """Return the choice of a simulated user, by its keys in a recorded line. Unknown values have no key."""
+    """Return the choice of a simulated user, by its keys in a recorded line. Unknown values are left out."""
     row: dict[str, Any] = {}
     if choice.probability is not None:
         row["probability"] = choice.probability

@@ -1,4 +1,4 @@
-"""Values of a recorded conversation, which is one attempt at one trial. They neither read nor write files."""
+"""Values of a recorded conversation, which is one attempt at one trial. This module neither reads nor writes files."""
 
 import re
 from collections.abc import Mapping
@@ -60,16 +60,16 @@ class TrialKey:
 class SystemTurn:
     """The system's reply to one user turn.
 
-    `asked_at` is the time of sending in UTC, as ISO 8601 with microseconds; it is "" in imports that do not know it.
-    `first_seconds` and `seconds` are the times from sending to the first and to the last piece; None if unknown.
+    `asked_at` is the time of sending in UTC, as ISO 8601 with microseconds; it is "" in imports that do not give the
+    time. `first_seconds` and `seconds` are the times from sending to the first and to the last piece; None if unknown.
     `finish` is the system's own finish reason (`stop`, `length`, …); "" if unknown. `tokens` has the counts that the
     system reported (`prompt`, `completion`, …). `pieces` lists, for streams, the seconds since sending and the number
     of characters received so far. `evidence` has addresses in the run's `evidence/` folder, by kind. `ended` is True if
     the system closed the conversation with this turn. `sends` counts how often the turn was sent; it is more than 1
     only if the system never received an earlier sending, or if the system keeps no state. `sent_as` is the user's text
-    as it was sent if a page changed it, else "". `model` is the system's name for the model that answered, with its
-    fingerprint if it has one; "" if unknown. `notes` are sentences on how the reply came, for readers of the figures;
-    the same cause always has the same sentence.
+    as it was sent if a page changed the text, else "". `model` is the system's name for the model that answered, with
+    the model's fingerprint if there is one; "" if unknown. `notes` are sentences on how the reply was obtained, for
+    readers of the figures; the same cause always has the same sentence.
     """
 
     answer: Answer
@@ -97,10 +97,10 @@ class Turn:
     """One user turn (numbered from 1, said in the protocol state `state`), its reply, and the route taken after it.
 
     `reply` is None if no complete answer came. `route` is None if no decision was recorded. `user` and `act` name the
-    protocol's simulated user that spoke and its act; both are "" if the text is the protocol's own. If a user plays
-    without a protocol, `state` is its act. `worded` is as in `protocols.route.Say`. `choice` has the options of the
-    simulated user; it is None if no simulated user spoke or if the options were not recorded. `session` names the
-    system's session that begins with this turn because the user came back; it is "" if the session continues.
+    protocol's simulated user that spoke and its act; `user` and `act` are "" if the text is the protocol's own. If a
+    user plays without a protocol, `state` is the user's act. `worded` is as in `protocols.route.Say`. `choice` has the
+    options of the simulated user; it is None if no simulated user spoke or if the options were not recorded. `session`
+    names the system's session that begins with this turn because the user came back; it is "" if the session continues.
     """
 
     number: int
@@ -155,7 +155,7 @@ class Conversation:
     `trial_id` is the identity of the trial, a hash of its content that is the same in every attempt and on every
     machine. `session` names the system's session. `place` is 1 in a fresh session, else the position among the
     conversations of the session. `outcome` is None if the recording breaks off (an interrupted attempt). `member` is
-    the member of the population that was drawn for the trial; "" for none.
+    the member of the population that was drawn for the trial; "" if there is no population.
     """
 
     key: TrialKey
@@ -189,8 +189,7 @@ class Conversation:
         )
 
     def label(self, turn_number: int) -> str:
-        """Return the label of user turn `turn_number` (from 1), `o` or `x`, or `-` if there is no such turn or
-        label."""
+        """Return the label of user turn `turn_number` (from 1), `o` or `x`; `-` if there is no such turn or label."""
         for turn in self.turns:
             if turn.number == turn_number and turn.label:
                 return turn.label

@@ -3,7 +3,7 @@
 A conversation that ended badly is charged with the turns that would have followed, if its protocol makes their number
 certain (`recordings.formats.imports`). If no protocol is known, as for most imports, only the next turn is charged. A
 turn that was asked and never answered counts as that next turn. Nothing is charged if the user left, whatever the
-reason is called: how soon a user leaves is a trait of the user, and the name was chosen by the user's author.
+recorded reason: how soon a user leaves is a trait of the user, and the user's author chose the name of the reason.
 """
 
 from collections import Counter
@@ -28,9 +28,9 @@ NO_REPLY = "no-reply"
 
 
 def end_name(outcome: Outcome) -> str:
-    """Return the name under which a tree counts an end. It is the kind of end, and for a user who left also the reason,
-    because users leave for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of other
-    kinds name the rule or state of a protocol that led there, so they are not separate ends."""
+    """Return the name under which a tree counts an end: the kind of end, and for a user who left also the reason,
+    because users leave for opposite reasons (`user-stopped (satisfied)`, `user-stopped (frustrated)`). For other kinds
+    the reason is left out, because it only names the rule or state of a protocol that led to the end."""
     if outcome.kind == "user-stopped" and outcome.reason and is_end_stated(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind
@@ -42,7 +42,7 @@ def is_end_stated(outcome: Outcome) -> bool:
 
 
 def describe_inferred_ends(conversations: Iterable[Conversation]) -> str:
-    """Return a sentence on the ends that an import inferred from the shape of conversations. It is "" if the files
+    """Return a sentence on the ends that an import inferred from the shape of conversations. Returns "" if the files
     state every end, or if every inferred end is an answer."""
     counted = Counter(filter(None, map(_shape, conversations)))
     told = [f"{count} {_SHAPES[shape][count != 1]}" for shape, count in counted.most_common()]
@@ -80,8 +80,8 @@ def _shape(conversation: Conversation) -> str:
 
 
 def ended_badly(outcome: Outcome | None) -> bool:
-    """Return True if the end counts against the system: a breakdown, no matching route, or an end by the system. The
-    protocol's own end, its turn limit, a user who left and an unknown end do not count."""
+    """Return True if the end counts against the system: a breakdown, no matching route, or an end by the system. An end
+    by the protocol, its turn limit or the user does not count, nor does an unknown end."""
     return outcome is not None and outcome.kind in _BAD_KINDS
 
 

@@ -51,10 +51,10 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
     `run` is the name of the run in each row. The columns are run (None if not given), system, topic, trial, attempt,
     valid, turn (from 1), state, act, said, answer (None if no complete answer came), label (`o`, `x`, or None if no
-    decision was recorded), links (their number; None without an answer), sources, calls, offers and attachments (their
-    numbers), thoughts (text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if unknown), language (a
-    code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from sending to the first
-    and to the last piece), finish, model, sends, ended.
+    decision was recorded), links (the number of links; None if there is no answer), sources, calls, offers and
+    attachments (also numbers), thoughts (text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if
+    unknown), language (a code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from
+    sending to the first and to the last piece), finish, model, sends, ended.
     """
     return [
         {
@@ -73,7 +73,7 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
-    """Return the rows as a DataFrame of `library`, which is `pandas` or `polars`; "" uses the first of them that is
+    """Return the rows as a DataFrame of `library`, which is `pandas` or `polars`; "" uses the first of the two that is
     installed. Lone surrogates, which a system can send but no data frame can store, become U+FFFD. Raises ValueError
     for another library, and ImportError if no suitable library is installed."""
     if library and library not in DATA_FRAME_LIBRARIES:

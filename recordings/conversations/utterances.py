@@ -5,7 +5,7 @@ from recordings.conversations.conversation import Conversation
 
 
 def utterances_of(conversation: Conversation) -> tuple[tuple[Utterance, ...], dict[int, int]]:
-    """Return the utterances of both sides in order, and the index of each answer among them by turn number."""
+    """Return the utterances of both sides in order, and for each turn number the index of its answer among them."""
     found: list[Utterance] = []
     places = {}
     for turn in conversation.turns:

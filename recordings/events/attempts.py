@@ -1,4 +1,4 @@
-"""Attempts that are built from events line by line, with each event checked as it is added."""
+"""Attempts built from events line by line. Each event is checked before it is added."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
 
 @dataclass(slots=True)
 class Attempt:
-    """The recorded part of an attempt. `rows` are its lines as in the file, if they are kept."""
+    """The recorded part of an attempt. `rows` has the lines of the file, if they are kept."""
 
     started: TrialStarted
     worker: str
@@ -64,17 +64,17 @@ class Attempt:
 
     @property
     def spoken(self) -> Iterable[SpokenTurn]:
-        """The state, user's text, label and answer of each turn; much faster than `conversation`."""
+        """The state, user's text, label and answer of each turn. This is much faster than `conversation`."""
         return _spoken_in(self._turns) if self._spoken is None else self._spoken
 
     @property
     def last_turn(self) -> Turn | None:
-        """The last turn that was asked, as far as it was recorded; None if no turn was asked."""
+        """The last turn that was asked, even if its record is incomplete; None if no turn was asked."""
         turns = self._whole_turns()
         return _recorded_turn(len(turns), turns[-1]) if turns else None
 
     def take(self, event: Event, place: Place) -> None:
-        """Add the next event. Raises RunError, with its place in the file, if the event is not valid at this point."""
+        """Add the next event. Raises RunError, with the place in the file, if the event is not valid at this point."""
         if self.ended:
             raise self._wrong(place, "an event after its trial-ended")
         match event:
@@ -149,12 +149,12 @@ class Attempt:
         self._turns, self.failures = [], []
 
     def keep_spoken(self, known: dict[SpokenTurn, SpokenTurn]) -> None:
-        """Keep only the text and label of each turn. Equal turns in `known`, which grows, are shared to save memory."""
+        """Keep only the text and label of each turn. Equal turns are shared through `known`, which grows."""
         self._spoken = tuple([known.setdefault(turn, turn) for turn in _spoken_in(self._turns)])
         self._turns = []
 
     def interrupt(self) -> None:
-        """Remove the last event and its row if it ended the attempt, because the part before it may be incomplete."""
+        """Remove the last event and its row if the event ended the attempt, because earlier lines may be missing."""
         if self.ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]
@@ -229,7 +229,7 @@ class Attempts:
         self._spoken: dict[SpokenTurn, SpokenTurn] | None = {} if spoken else None
 
     def begin(self, opening: dict[str, Json], place: Place) -> None:
-        """Begin another file of events, whose first line is `opening`. This class has nothing to do here."""
+        """Begin another file of events, whose first line is `opening`. The base class does nothing."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         """Add an event from the file of `worker`. `row` is its line, or {} if rows are not kept. Raises RunError."""
@@ -268,7 +268,7 @@ class Attempts:
 
     def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
         """Add lines from the file of `worker`, from index `first` on, as long as they continue one attempt in a valid
-        order. Returns the index of the first line that was not added; if that is `first`, the caller passes it to
+        order. Returns the index of the first line that was not added. If that index is `first`, pass the line to
         `take`."""
         attempt = self.found.get((rows[first].id, rows[first].attempt))
         if attempt is None or attempt.worker != worker:
@@ -279,5 +279,6 @@ class Attempts:
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        """Handle a line that cannot be added; this class raises `fault`. `row` is its JSON object, or None."""
+        """Handle a line that cannot be added; the base class raises `fault`. `row` is the JSON object of the line, if
+        any."""
         raise fault

@@ -40,7 +40,7 @@ def event_line(row: dict[str, Any]) -> bytes:
 
 
 def encode(event: Event) -> dict[str, Any]:
-    """Return the JSON object of `event`, with keys in the order in which people read them."""
+    """Return the JSON object of `event`, with its keys in a readable order."""
     match event:
         case TrialStarted():
             row = {
@@ -166,7 +166,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
 
 
 def decode(row: Mapping[str, Json], place: Place) -> Event | None:
-    """Return the event in a line, or None if its kind is unknown, as in a later version 1.x. Raises RunError."""
+    """Return the event in a line, or None for an unknown kind, which a later version 1.x may add. Raises RunError."""
     kind = row.get("event")
     if not isinstance(kind, str):
         raise RunError("the line has no event", place=place, allowed=", ".join(LINES))
@@ -180,7 +180,7 @@ def decode(row: Mapping[str, Json], place: Place) -> Event | None:
 
 
 def check_format(found: Json, expected: str, place: Place) -> None:
-    """Raise RunError if a format differs from `expected` (`name/major`) in its name or its major version."""
+    """Raise RunError if the name or the major version of a format differs from `expected` (`name/major`)."""
     name, _, major = expected.partition("/")
     text = found if isinstance(found, str) else ""
     found_name, _, version = text.partition("/")
@@ -212,8 +212,8 @@ _PAIRS = {"pieces": "[seconds, characters]", "noise": "[units, units changed]"}
 
 
 def read_as(form: type[_Row], values: Mapping[str, Json], place: Place) -> _Row:
-    """Return the JSON object `values` as a struct of the type `form`; undeclared keys are ignored. Raises RunError,
-    with the place, if a field is missing or of another type."""
+    """Return the JSON object `values` as a struct of the type `form`, ignoring undeclared keys. Raises RunError, with
+    the place, if a field is missing or has another type."""
     found = {}
     for field in _fields(form):
         if field.name in values:
@@ -232,7 +232,7 @@ def _fields(form: type[Struct]) -> tuple[inspect.Field, ...]:
 
 def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: str = "is") -> Any:
     """Return `value` as the declared type. `verb` begins the error message: "is" for the value of `key`, or "contains
-    something that is" for an item in it."""
+    something that is" for an item in that value."""
     if isinstance(kind, inspect.UnionType):  # with null, each of them
         if value is None:
             return None
@@ -248,14 +248,14 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
         raise RunError(f"{key!r} {verb} not {called}", place=place)
     match kind:
         case inspect.IntType(ge=least) if least is not None and value < least:
-            raise RunError(f"{key!r} is {value}, less than {least}", place=place)
+            raise RunError(f"{key!r} must be at least {least}, not {value}", place=place)
         case inspect.FloatType(gt=low, lt=high) if low is not None and high is not None:
             if not low < value < high:  # JSON can write numbers that no float can hold
                 raise RunError(f"{key!r} is not a valid number of seconds", place=place)
             return float(value)
         case inspect.FloatType():
             if not 0 <= value <= 1:
-                raise RunError(f"{key!r} is {value}, not a probability", place=place, allowed="0 to 1")
+                raise RunError(f"{key!r} must be a probability, not {value}", place=place, allowed="0 to 1")
             return float(value)
         case inspect.DictType(value_type=inspect.FloatType() as of):
             # Probabilities by name; null has always been read as 0.
@@ -278,12 +278,12 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
 
 
 def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
-    """Return the choice that `choice_row` wrote. Raises RunError with its place in the file."""
+    """Return the choice that `choice_row` wrote. Raises RunError with the place in the file."""
     return read_as(ChoiceLine, row, place).choice()
 
 
 def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
-    """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with its place in the file."""
+    """Return a copy of `answer` with the parts that `parts_row` wrote. Raises RunError with the place in the file."""
     parts = {key: row[key] for key in PARTS if key in row}
     turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)
     return replace(turn.answer(), links=answer.links, links_left_out=answer.links_left_out)

@@ -1,4 +1,4 @@
-"""The events of an attempt, in the order of a recording. `recordings.events.event_lines` writes and reads them as
+"""The events of an attempt, in the order of a recording. `recordings.events.event_lines` reads and writes events as
 lines. Each event names its attempt by the trial's identity and the attempt's number."""
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ class TrialStarted:
     """`trial-started`: an attempt begins.
 
     `at` is the time in UTC, ISO 8601. `hashes` are the content hashes of `protocol`, `topic` and `system`; the writer
-    fills them in from the run's header. After a merge, `worker` is the worker that recorded the attempt if it is not
-    the file's own. `original_attempt` is the attempt's number before a merge renumbered it; 0 if it was never
-    renumbered. `goes_on_from` is the number of the interrupted attempt whose answered turns this attempt reuses, as
-    long as the user says the same; 0 if it starts fresh. `member` is as in Conversation.
+    fills in the hashes from the run's header. After a merge, `worker` is the worker that recorded the attempt, if it is
+    not the file's own worker. `original_attempt` is the attempt's number before a merge renumbered it; 0 if it was
+    never renumbered. `goes_on_from` is the number of the interrupted attempt whose answered turns this attempt reuses,
+    as long as the user says the same; 0 if this attempt starts fresh. `member` is as in Conversation.
     """
 
     trial_id: str
@@ -79,8 +79,8 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failed`: the connection to the system broke at user turn `turn`, or, if it is 0, before any turn was asked. The
-    partial reply is kept and never scored."""
+    """`failed`: the connection to the system broke at user turn `turn`; 0 means before any turn was asked. The partial
+    reply is kept and never scored."""
 
     trial_id: str
     attempt: int

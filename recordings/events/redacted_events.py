@@ -1,4 +1,4 @@
-"""Events and their parts as a run stores them, after its redactor has removed the secrets that it knows."""
+"""Events and their parts after redaction, as a run stores them."""
 
 import dataclasses
 import operator
@@ -16,7 +16,7 @@ _Event = TypeVar("_Event", bound=Event)
 
 
 def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str, Any]]:
-    """Return an event without secrets, as the run stores it, and its row. Most events are unchanged."""
+    """Return the redacted event, as the run stores it, and its row. Most events are unchanged."""
     row = encode(event)
     if redactor.leaves_unchanged(texts_in(row.values())):
         return event, row
@@ -25,7 +25,7 @@ def redacted_event(event: _Event, redactor: Redactor) -> tuple[_Event, dict[str,
 
 
 def redacted_value(value: Any, redactor: Redactor) -> Any:
-    """Return a frozen dataclass or a JSON value without secrets, as the run stores it."""
+    """Return a redacted frozen dataclass or JSON value, as the run stores it."""
     if isinstance(value, str):
         return redactor.text(value)
     if isinstance(value, tuple) and len(value) > 1 and all(type(item) is Link for item in value):

@@ -1,8 +1,8 @@
 """The lines of a file of events, declared as types and decoded directly into them.
 
-This is several times faster than reading dictionaries. A line that is damaged, unusual or of another version is left to
-`recordings.events.event_lines`, which reads the same declarations field by field and reports each error with its place.
-The lines of a turn are converted to values of `protocols` only when they are needed.
+This is several times faster than reading dictionaries. `recordings.events.event_lines` handles lines that are damaged,
+unusual or of another version: it reads the same declarations field by field and reports each error with its place. The
+lines of a turn are converted to values of `protocols` only when they are needed.
 """
 
 from collections.abc import Mapping
@@ -244,7 +244,7 @@ def decode_line(data: bytes) -> Event | None:
 
 def decode_lines(data: bytes, count: int) -> list[Line] | None:
     """Return the events in `count` complete lines with their line ends, or None if a line must be read field by field.
-    This is several times faster than decoding the lines one by one."""
+    This is several times faster than decoding the lines separately."""
     try:
         data.decode()
         rows = _DECODER.decode_lines(data)

@@ -14,7 +14,7 @@ _BLOCK_SIZE = 2**20  # bytes, so that evidence of any size takes little memory
 
 
 def next_link(head: bytes, data: bytes) -> bytes:
-    """Return the next hash of a chain (16 bytes), which covers the previous hash and a line with its line end."""
+    """Return the next hash of a chain (16 bytes). The hash covers the previous hash and a line with its line end."""
     digest = _EMPTY.copy()  # in three fifths of the time that a new one takes
     digest.update(head)
     digest.update(data)

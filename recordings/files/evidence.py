@@ -1,13 +1,13 @@
 """Raw evidence on disk, and the safe writing of files in a run folder.
 
 Each exhibit is stored once, under the hash of its content. Its address is the file's path inside the run folder,
-`evidence/ab/ab….json`, so that a person can open it and its content can be checked against its name. Pages are
-compressed (`….xhtml.gz`), because every turn keeps one and few are ever read; uncompressed pages of older runs can
-still be read.
+`evidence/ab/ab….json`, so a person can open the file and check the content against the name. Pages are compressed
+(`….xhtml.gz`), because every turn keeps a page and few pages are ever read; uncompressed pages of older runs can still
+be read.
 
-A writer keeps its temporary file locked until it renames it. So a temporary file that can be locked was left by a
-killed writer, on whichever machine or in whichever container, and the next writer removes it. On a disk without file
-locks, all temporary files stay.
+A writer keeps its temporary file locked until it renames the file. So a temporary file that can be locked was left by a
+killed writer, on whichever machine or in whichever container, and the next writer removes the file. On a disk without
+file locks, all temporary files stay.
 """
 
 import gzip
@@ -75,7 +75,7 @@ def address_of(data: bytes, media_type: str) -> str:
 
 
 def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
-    """Write `data` to the disk and return its address. Nothing is written if it was kept before. Raises OSError."""
+    """Write `data` to the disk, unless it was kept before, and return its address. Raises OSError."""
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
     path = run / address
@@ -113,8 +113,8 @@ def refuse_links(run: Path) -> None:
 
 
 def read_exhibit(run: Path, address: str, *, largest: int = _MOST_UNCOMPRESSED) -> bytes:
-    """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or if its
-    content does not match its name."""
+    """Return the uncompressed exhibit at `address`. Raises ValueError if the exhibit cannot be read or does not match
+    its name; the message gives the reason."""
     path = run / address
     try:
         data = read_inside(run, address)
@@ -185,7 +185,7 @@ def fsync_folder(folder: Path) -> None:
 
 def inner_folder(run: Path, name: str, holds: str) -> Path:
     """Return the path of the folder `name` in a run; the folder may not exist yet. `holds` names its content in the
-    error message. Raises RunError if the path is a link, because links in a run are not followed, or not a folder."""
+    error message. Raises RunError if the path is not a folder or is a link: links in a run are not followed."""
     folder = run / name
     if folder.is_symlink():
         raise RunError(
@@ -205,8 +205,8 @@ _temporary_numbers = count(1)
 
 
 def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
-    """Create a temporary file next to `path` with the permissions `mode`, and return its path and the open file. The
-    file is locked until it is closed. Raises OSError."""
+    """Create a temporary file next to `path` with the permissions `mode`, and return its path and the open file, which
+    is locked until it is closed. Raises OSError."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_temporary_numbers)}.tmp")
         file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
@@ -223,9 +223,8 @@ def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
 
 
 def remove_leftovers(folder: Path, of: str | None = None) -> None:
-    """Remove temporary files that killed writers left in `folder`. `of` names the file that they were writing; None
-    removes all. Files that cannot be removed stay: they are never read, and an error would stop work that could be
-    done."""
+    """Remove temporary files that killed writers left in `folder`. `of` names the file being written; None removes all
+    temporary files. Files that cannot be removed stay: they are never read, and an error would stop useful work."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             found = _TEMPORARY.fullmatch(entry.name)

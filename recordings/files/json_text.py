@@ -1,4 +1,4 @@
-r"""JSON in the files of a run: strict UTF-8 without NaN, one object in a line. See `topics.json_file` for users' files.
+r"""JSON in the files of a run: strict UTF-8 without NaN, one object a line. `topics.json_file` reads users' files.
 
 A reply may contain lone surrogates, which UTF-8 cannot encode. They are written as JSON escapes such as `\ud83d`, so
 that every file is valid UTF-8 and valid JSON and nothing is lost. Two adjacent surrogates that form a character are
@@ -70,7 +70,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def parse_value(data: bytes, place: Place) -> Json:
-    """Parse a JSON value that Harvest wrote. Raises RunError, with its place in the file, if `data` is not JSON."""
+    """Parse a JSON value that Harvest wrote. Raises RunError, with the place in the file, if `data` is not JSON."""
     try:
         return json.loads(data.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as fault:
@@ -92,8 +92,8 @@ BLOCK = 2**17
 
 def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
     """Yield the complete lines of a file in blocks of about `size` bytes: the number of the first line, the number of
-    line ends, and the lines with their line ends. A last line without a line end, left by a killed writer, is a block
-    of its own. No link below `folder` is followed. Raises RunError if the file cannot be read."""
+    line ends, and the lines with their line ends. A last line without a line end, left by a killed writer, is a
+    separate block. No link below `folder` is followed. Raises RunError if the file cannot be read."""
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []
@@ -113,8 +113,8 @@ def read_blocks(path: Path, folder: Path | None = None, *, size: int = BLOCK) ->
 
 
 def iterate_lines(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
-    """Yield the place and content of each line of a file, and whether it has a line end, which only the last line can
-    lack. `folder` and the errors are as in `read_blocks`."""
+    """Yield the place and content of each line of a file, and whether the line has a line end; only the last line can
+    lack a line end. `folder` and the errors are as in `read_blocks`."""
     name = str(path)
     for first, _, block in read_blocks(path, folder):
         *lines, rest = block.split(b"\n")
@@ -125,8 +125,7 @@ def iterate_lines(path: Path, folder: Path | None = None) -> Iterator[tuple[Plac
 
 
 def parse_row(data: bytes, place: Place) -> dict[str, Json]:
-    """Parse the JSON object in the line `data`. Raises RunError, with its place in the file, if it is not a JSON
-    object."""
+    """Parse the JSON object in the line `data`. Raises RunError, with the place in the file, if there is no object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
         raise RunError("the line is not a JSON object", place=place)
@@ -134,7 +133,7 @@ def parse_row(data: bytes, place: Place) -> dict[str, Json]:
 
 
 def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
-    """Parse the JSON object in a last line without a line end, or return None and a sentence on it."""
+    """Parse the JSON object in a last line without a line end, or return None and a sentence on the line."""
     try:
         return parse_row(data, place), ""
     except RunError:
@@ -143,8 +142,7 @@ def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str
 
 
 def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
-    """Return the objects of a JSONL file with their places, and a sentence on an incomplete last line ("" if it is
-    complete).
+    """Return the objects of a JSONL file with their places, and a sentence on an incomplete last line ("" if complete).
 
     A last line without a line end is read if its object is complete, and otherwise left out. No link below `folder` is
     followed. Raises RunError if another line is not a JSON object, or if the file cannot be read.

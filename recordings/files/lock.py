@@ -1,7 +1,7 @@
 """The lock that keeps two processes from writing to the same run or file at the same time.
 
-It is a lock of the operating system (flock), which is released when the process ends, even if it is killed. On a disk
-shared by several machines, it works between them if the file locks of the disk do.
+It is a lock of the operating system (flock), which is released when the process ends, even if the process is killed. If
+several machines share a disk, the lock works between them only if the disk supports file locks between machines.
 """
 
 import errno
@@ -28,7 +28,7 @@ class Locked(RunError):
 
 def flock(descriptor: int, patience: float = 0.0) -> bool:
     """Lock an open file until it is closed. Returns False if another process still holds the lock after `patience`
-    seconds. Raises OSError if the disk has no locks."""
+    seconds. Raises OSError if the disk does not support locks."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -44,7 +44,8 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 
 class Lock:
     """The lock of a run, held from its creation until `release` or the end of the process. Raises Locked, naming the
-    process that holds it; RunError if `lock` is not a lock file of Harvest; and StoreError if it cannot be written."""
+    process that holds the lock; RunError if `lock` is not a lock file of Harvest; and StoreError if `lock` cannot be
+    written."""
 
     def __init__(self, run: Path) -> None:
         path = run / "lock"

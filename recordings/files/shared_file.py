@@ -1,4 +1,4 @@
-"""Files that several commands write in turn; each command reads the current content before it adds its own.
+"""Files that several commands write in turn; each command reads the current content before adding to it.
 
     with shared_file(path) as file:     waits for other writers
         file.data                       the current content
@@ -38,8 +38,8 @@ class SharedFile:
             self.data += more
 
     def append(self, data: bytes, *, lines: bool = True) -> None:
-        """Append `data` on a new line, and return once it is on the disk. If the last line has no line end, one is
-        added first, unless `lines` is false. If it fails, the file keeps its content, and StoreError is raised."""
+        """Append `data` on a new line, and return once it is on the disk. A missing line end is added to the last line
+        first, unless `lines` is false. If the write fails, the file keeps its content, and StoreError is raised."""
         whole = b"\n" + data if lines and self.data and not self.data.endswith(b"\n") else data
         left = memoryview(whole)
         try:
@@ -68,8 +68,8 @@ class SharedFile:
 @contextmanager
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
     """Open the file at `path`, which need not exist, so that no other process can write to it. Waits up to `patience`
-    seconds for other writers. A new file to which nothing was written is removed. Raises Locked if the wait was in
-    vain, RunError if the path is not a regular file, and StoreError if it cannot be written or locked."""
+    seconds for other writers, then raises Locked. A new file to which nothing was written is removed. Raises RunError
+    if the path is not a regular file, and StoreError if the file cannot be written or locked."""
     descriptor = _lock_file(path, patience)
     try:
         file = SharedFile(path, descriptor)

@@ -1,4 +1,4 @@
-"""Times in recordings: instants as ISO 8601 in UTC, and durations as seconds, both to the microsecond."""
+"""Times in recordings: instants as ISO 8601 in UTC, and durations in seconds, with microseconds in both."""
 
 import math
 import re
@@ -28,15 +28,14 @@ def utc_now() -> datetime:
 
 
 def stamp(time: datetime) -> str:
-    """Format `time` as ISO 8601 in UTC with microseconds. Raises ValueError if it has no time zone."""
+    """Format `time` as ISO 8601 in UTC with microseconds. Raises ValueError if `time` has no time zone."""
     if time.tzinfo is None:
         raise ValueError("the time has no time zone")
     return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
 def unix_seconds(written: str) -> float:
-    """Return the seconds since 1970 of a time in ISO 8601, or -inf for other text. UTC is assumed if there is
-    no zone."""
+    """Return the seconds since 1970 of a time in ISO 8601 (in UTC if there is no zone), or -inf for other text."""
     try:
         found = datetime.fromisoformat(written)
     except ValueError:
@@ -55,10 +54,10 @@ def normalise_time(written: str) -> str:
 
 def parse_foreign_time(value: object) -> str:
     """Convert a time that another program wrote to ISO 8601; a time in ISO 8601 is unchanged. Returns "" for other
-    values, and for ambiguous ones: a time of day, or a date whose day and month may be in either order.
+    values and for ambiguous times: a time of day, or a date whose day and month may be in either order.
 
-    The value may be text in ISO 8601, in the format of mail headers (RFC 2822) or in those of logs; a number or
-    digits for the seconds since 1970, or for thousandths and smaller units; or an object of a database, such as
+    The value may be text in ISO 8601, in the format of mail headers (RFC 2822) or in a common log format; a number (or
+    its digits) of seconds since 1970, or of milliseconds and smaller units; or an object of a database, such as
     {"$date": …} or {"seconds": …}. UTC is assumed if there is no zone.
     """
     if isinstance(value, str) and value and unix_seconds(value) != -math.inf:

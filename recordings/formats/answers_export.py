@@ -5,7 +5,7 @@
 
 This is the format of TREC's RAG tracks, which `nuggetizer` reads. `run_id` is SYSTEM/TRIAL. `answer` has the text of
 each system turn, and `citations` has the indices (from 0) of its sources in `references`. Each source is listed once,
-by its address, or by its title if it has no address. `response_length` is the number of words separated by white
+by its address or, if there is no address, by its title. `response_length` is the number of words separated by white
 space.
 """
 
@@ -20,8 +20,8 @@ from recordings.log.exports import write_export
 def write_answers(
     conversations: Iterable[Conversation], path: str | PathLike[str], requests: Mapping[str, str] | None = None
 ) -> None:
-    """Write the conversations to `path`, completely or not at all. `requests` has the user's request by topic; if a
-    topic has none, the user's first turn is used. Raises the errors of `write_export`."""
+    """Write the conversations to `path`, completely or not at all. `requests` has the user's request by topic; the
+    user's first turn replaces a missing request. Raises the errors of `write_export`."""
     lines = []
     for one in conversations:
         answers = [exchange.answer for exchange in one.exchanges]

@@ -3,9 +3,9 @@ edited.
 
     {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
 
-Each path from the first message to a last one becomes a separate conversation. The paths are trials of one topic,
-because they answer the same question again. A path with a missing message is left out, because an answer would seem
-to belong to another question.
+Each path from the first message to a last message becomes a separate conversation. The paths are trials of one topic,
+because they answer the same question again. A path with a missing message is left out, because an answer would seem to
+belong to another question.
 """
 
 from collections import Counter
@@ -34,8 +34,8 @@ HIDDEN_KEPT = "hidden messages of the user"
 
 @dataclass(slots=True)
 class Path:
-    """A path from the first message of a conversation to a last one. `keys` are the keys of its message nodes. `passed`
-    counts, by kind, the messages that are left out because the page never showed them."""
+    """A path from the first message of a conversation to a last message. `keys` are the keys of its message nodes.
+    `passed` counts, by kind, the messages that are left out because the page never showed them."""
 
     keys: list[str] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -54,8 +54,8 @@ class Path:
 
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
-    """Return the complete paths of a conversation, and an error that names missing messages, or None if there are none.
-    An empty conversation has one path without messages."""
+    """Return the complete paths of a conversation, and an error that names missing messages, or None if no message is
+    missing. An empty conversation has one path without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())
@@ -90,7 +90,7 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
 
 
 def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several: bool) -> Sequence[dict[str, Any]]:
-    """Return each path as an object with `messages`. Each of several paths has an id of its own."""
+    """Return each path as an object with `messages`. If there are several paths, each path has its own id."""
     further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
     name = conversation_id(value)
     return [
@@ -114,7 +114,7 @@ def _child_names(children: Json) -> list[str]:
 
 
 def _path_from(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
-    """Return the nodes from a leaf towards the root, and True if they reach the root and no message is missing."""
+    """Return the nodes from a leaf towards the root, and True if the path is complete up to the root."""
     way: dict[str, None] = {}
     at: Any = leaf
     while at and at in nodes and at not in way:  # a damaged export may go in circles
@@ -137,8 +137,7 @@ def _is_hidden(message: Any) -> bool:
 
 
 def _message(message: Json) -> dict[str, Any]:
-    """Return the role and the content of a message, or {} for a system message. Other parts than text keep only their
-    kind."""
+    """Return the role and content of a message, or {} for a system message. Of non-text parts only the kind is kept."""
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":
         return {}

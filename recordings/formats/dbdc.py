@@ -3,12 +3,12 @@
     dialogue-id, turns: [{turn-index, speaker, utterance, annotations: [{breakdown}, …]}]    the organisers' *.log.json
     subset, dialogues: [{id, turns: [{i, s, u, c: [O, T, X], cr: [O, T, X]}]}]               compact, one system a file
 
-Annotators call a system turn O (not a breakdown), T (possibly a breakdown) or X (a breakdown). If the most frequent
-of the three counts as a breakdown, the label is `x`, else `o`. Ties go to O before T before X, as in the challenge.
-The counts of annotators are kept as a layer of judgments.
+Annotators call a system turn O (not a breakdown), T (possibly a breakdown) or X (a breakdown). If the most frequent of
+the three counts as a breakdown, the label is `x`, else `o`. Ties go to O before T before X, as in the challenge. The
+counts of annotators are kept as a layer of judgments.
 
-A system turn before the first user turn answers nothing. If nobody annotated it, it is left out and counted. Compact
-files may lack the texts and the turns without annotations; these turns have empty text, and nothing else changes.
+A system turn before the first user turn answers nothing. If nobody annotated such a turn, it is left out and counted.
+Compact files may lack texts and unannotated turns; the text of these turns is empty, and nothing else changes.
 
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
@@ -54,9 +54,9 @@ _SYSTEM = "S"
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """Dialogues read from files of the challenges. `conversations` are in the order of the files; the trial of each is
-    its number among the dialogues of its system, and its session is the dialogue's id. `layers` has at most one layer,
-    of the kind `human`. `warnings` are sentences on parts that were left out."""
+    """Dialogues read from files of the challenges. `conversations` are in the order of the files. The trial of a
+    conversation is its number among the dialogues of its system, and the session is the dialogue's id. `layers` has at
+    most one layer, of the kind `human`. `warnings` are sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -65,7 +65,7 @@ class Dialogues:
 
 @dataclass(frozen=True, slots=True)
 class _AnnotatedTurn:
-    """A turn of one side. `counts` has the numbers of O, T and X; it is None if nobody annotated the turn."""
+    """One side's turn. `counts` has the numbers of O, T and X; it is None if nobody annotated the turn."""
 
     text: str
     counts: tuple[int, ...] | None
@@ -103,8 +103,8 @@ def read_dialogues(
     """Read the dialogues in the files. Raises InputError with file:line:column.
 
     `system` names the system of all dialogues; "" uses the compact file's subset, or the folder of a log. `topic` is
-    the topic of all dialogues; "" stands for `TOPIC`. `counts` selects the annotation of compact files that gives the
-    labels. With `breakdown="PB+B"`, a possible breakdown (T) counts as a breakdown.
+    the topic of all dialogues; "" stands for `TOPIC`. `counts` selects the annotation of compact files from which
+    labels are made. With `breakdown="PB+B"`, a possible breakdown (T) counts as a breakdown.
     """
     check_topic_id(topic or TOPIC)
     conversations: list[Conversation] = []
@@ -304,7 +304,7 @@ def _turn(number: int, speaker: str, text: str, counts: AnnotatorCounts) -> dict
 
 
 def _file_name(name: str) -> str:
-    """Return the name itself if every operating system accepts it as a file name; otherwise make it valid and add a
-    hash, so that different names stay different."""
+    """Return the name itself if every operating system accepts it as a file name. Otherwise replace invalid characters
+    and add a hash, so that different names stay different."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "-", name).strip(".")
     return plain if plain == name and len(name) < 100 else f"{plain[:90]}-{content_hash('harvest-file', name, size=4)}"

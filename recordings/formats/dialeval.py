@@ -3,13 +3,13 @@
     [{id, turns: [{sender, utterances: [text, …]}], annotations: [{nugget: [type, …], quality: {A, E, S: level}}]}]
 
 This is the organisers' form; a `*.jsonl` file has one dialogue in each line. A turn is a block: everything that one
-side says before the other speaks. The customer is the user, and the helpdesk is the system. Each dialogue is a
-separate topic, because each has its own problem and because intervals resample dialogues.
+side says before the other speaks. The customer is the user, and the helpdesk is the system. Each dialogue is a separate
+topic, because each customer has a different problem and because intervals resample dialogues.
 
 Annotators have no names, and differ between dialogues. The first annotators of all dialogues become the layer
-`annotator 01`, the second ones `annotator 02`, and so on. Their nugget types are judgments of turns by the criteria
-of the schema `dialeval-nuggets`. Their quality levels from -2 to 2 become scores from 0 to 1 by the criteria of
-`dialeval-quality`.
+`annotator 01`, the second annotators `annotator 02`, and so on. Their nugget types are judgments of turns by the
+criteria of the schema `dialeval-nuggets`. Their quality levels from -2 to 2 become scores from 0 to 1 by the criteria
+of `dialeval-quality`.
 
 Source: Z. Zeng, S. Kato, T. Sakai, I. Kang, "Overview of the NTCIR-15 Dialogue Evaluation Task (DialEval-1)", 2020.
 """
@@ -38,9 +38,9 @@ _LEVELS = (-2, -1, 0, 1, 2)  # of DialEval's three qualities
 
 @dataclass(frozen=True, slots=True)
 class Helpdesk:
-    """Helpdesk dialogues read from files. `conversations` are in the order of the files; the topic of each is the
-    dialogue's id. `layers` are of the kind `human`, one for each position in the lists of annotators. `warnings` are
-    sentences on parts that were left out."""
+    """Helpdesk dialogues read from files. `conversations` are in the order of the files, and the topic of a
+    conversation is the dialogue's id. `layers` are of the kind `human`, one for each position in the lists of
+    annotators. `warnings` are sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -54,8 +54,8 @@ class _Exchange:
 
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
-    """Read the dialogues in the files. `system` names the helpdesk; "" uses the name of the file. Raises InputError
-    with file:line:column for a repeated dialogue, for two blocks of one side in a row, and for wrong numbers, types or
+    """Read the dialogues in the files. `system` names the helpdesk; "" uses the name of the file. Raises InputError,
+    with file:line:column, for a repeated dialogue, for two blocks of one side in a row, and for wrong numbers, types or
     levels."""
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
@@ -121,7 +121,7 @@ def _name(at: JsonValue) -> str:
 
 
 def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]:
-    """Return the sender of each block, the exchanges, and the number of the exchange of each block. If the helpdesk
+    """Return the sender of each block, the exchanges, and for each block the number of its exchange. If the helpdesk
     speaks first, the customer's text in the first exchange is empty."""
     senders: list[str] = []
     exchanges: list[_Exchange] = []

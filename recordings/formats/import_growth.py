@@ -1,7 +1,7 @@
 """Imports of conversations that were exported while they were growing, and again later with the same id or time.
 
-The longer version counts, because it contains the shorter one. Recorded conversations are never rewritten. If the run
-has the shorter version, and its end is valid, the longer one is left out and reported.
+The longer version counts, because it contains the shorter version. Recorded conversations are never rewritten. If the
+run has the shorter version with a valid end, the longer version is left out and reported.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ Words = Sequence[tuple[str, str | None]]
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A conversation of a file before it is numbered. Its trial is 0 if the file gives no number. `name` is the id or
-    the time that identifies it, or "" if it has neither."""
+    the time that identifies the conversation, or "" if the file gives neither."""
 
     conversation: Conversation
     known: IdentifiedBy
@@ -34,7 +34,7 @@ class Draft:
 
 
 class Identity:
-    """Computes the identity of conversations without a number. It never depends on secrets, because it is stored."""
+    """Computes the identity of conversations without a number. Identities are stored and never depend on secrets."""
 
     def __init__(self) -> None:
         self._redactor = Redactor()
@@ -49,7 +49,7 @@ class Identity:
 
 
 def identity_of(system: str, topic: str, *names: str, words: Words = ()) -> str:
-    """Return the identity of a conversation, a hash of its names and its text, which must have been redacted."""
+    """Return the identity of a conversation, a hash of its names and its text. The text must have been redacted."""
     return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": list(map(list, words))})
 
 
@@ -64,7 +64,7 @@ _TopicKey = tuple[str, str]
 
 
 class RecordedImports:
-    """The conversations in a run, with which new conversations of an import are compared."""
+    """The conversations in a run, with which the new conversations of an import are compared."""
 
     def __init__(self, recorded: Sequence[Conversation]) -> None:
         self._attempts: defaultdict[str, list[Conversation]] = defaultdict(list)
@@ -87,8 +87,8 @@ class RecordedImports:
         """Compare a draft with the conversations in the run, and return the draft to import.
 
         The returned draft has the run's identity and its notation of times. If the draft is the beginning of a recorded
-        conversation, the recorded one is returned. If it continues a recorded conversation that counts, None is
-        returned and the error is passed to `refuse`.
+        conversation, the recorded conversation is returned. If the draft continues a recorded conversation that counts,
+        None is returned and the error is passed to `refuse`.
         """
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
@@ -172,8 +172,8 @@ class RecordedImports:
 
 
 def drop_beginnings(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """Drop drafts that are the beginning of another draft with the same id or time, and return how many were
-    dropped."""
+    """Drop drafts that are the beginning of another draft with the same id or time. Returns the number of dropped
+    drafts."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):
@@ -191,8 +191,8 @@ def drop_beginnings(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
 
 
 def _beginnings(words: Words) -> Iterator[Words]:
-    """Yield the possible earlier states of a conversation, the longest first. Each has at least one answer, because a
-    question alone identifies no conversation."""
+    """Yield the possible earlier states of a conversation, the longest first. Each state has at least one answer,
+    because a question alone identifies no conversation."""
     for end in range(len(words), 0, -1):
         if end < len(words):
             yield words[:end]

@@ -31,7 +31,7 @@ _EQUAL_CONTENT: dict[IdentifiedBy, str] = {
 
 @dataclass(frozen=True, slots=True)
 class NumberedDrafts:
-    """Every distinct conversation, in the order of the drafts, and sentences on the repeated ones."""
+    """Every distinct conversation, in the order of the drafts, and sentences on repeated conversations."""
 
     drafts: Sequence[Draft]
     told: Sequence[str]
@@ -43,8 +43,8 @@ def number_drafts(
     """Number the drafts after the conversations in `recorded`, which are already in the run. A draft that is already in
     the run keeps its number.
 
-    A draft is left out, and its error passed to `refuse`, if it continues a recorded conversation or contradicts an
-    earlier draft, for example by other text under the same number or other labels under the same id.
+    A draft is left out, and the error passed to `refuse`, if the draft continues a recorded conversation or contradicts
+    an earlier draft, for example by other text under the same number or other labels under the same id.
     """
     run = RecordedImports(recorded)
     kept: dict[tuple[str, int], Draft] = {}
@@ -110,7 +110,7 @@ def _assign_numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -
 
 
 def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
-    """Return a sentence on new conversations that differ from recorded ones only in their file, if there are any."""
+    """Return a sentence if new conversations differ from recorded conversations only in their file."""
     there = {one.trial_id for one in recorded}
     words = {_word_key(one) for one in recorded}
     redactor = Redactor()
@@ -147,7 +147,7 @@ def _contradiction(first: Draft, draft: Draft) -> InputError:
     if draft.known == "number":
         return InputError(
             f"the id {draft.conversation.trial_id[:60]!r} is that of another conversation (in {where})",
-            advice="give each conversation an id of its own, or none",
+            advice="give each conversation a different id, or remove the ids",
         )
     return InputError(
         f"the same conversation as in {where}, with other labels or metadata",

@@ -40,12 +40,12 @@ IMPORTED_TOPICS = "imported"
 class Request:
     """The input of an importer.
 
-    There is at least one file. `system`, `trial` and `topic` apply to conversations that have none of their own. If
-    `system` is "", the name of the file is used; if `topic` is "", every conversation has its own. `topics` is None if
-    the topics are made from the files or if the format has its own. `counts` and `breakdown` matter if people annotated
-    breakdowns: they select the annotation that gives the labels, and whether a possible breakdown counts as one.
-    `recorded` has the conversations that are already in the run, for formats that continue their numbers. With
-    `strict`, one unreadable conversation makes the import fail.
+    There is at least one file. `system`, `trial` and `topic` apply to conversations without a system, trial or topic.
+    If `system` is "", the name of the file is used; if `topic` is "", every conversation has a separate topic. `topics`
+    is None if the topics are made from the files or if the format has its own topics. `counts` and `breakdown` matter
+    if people annotated breakdowns: `counts` selects the annotation from which labels are made, and `breakdown` decides
+    whether a possible breakdown counts. `recorded` has the conversations that are already in the run, for formats that
+    continue their numbers. With `strict`, one unreadable conversation makes the import fail.
     """
 
     files: tuple[Path, ...]
@@ -66,11 +66,11 @@ class Request:
 class Found:
     """The content of the imported files.
 
-    Each of the `conversations` has an `outcome`; without one it counts as interrupted and is used in no figure.
-    `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user turns, by system
-    and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an entity, by (topic,
-    entity). `warnings` are sentences for the person who imports. `layers` are other judgments that are kept with the
-    run. `left_out` has the error of each conversation that could not be read.
+    Each of the `conversations` has an `outcome`; a conversation without an outcome counts as interrupted and is used in
+    no figure. `topics` are the topics of the conversations. `most_turns` is the protocol's maximum number of user
+    turns, by system and topic, if a file gives it. `gold` has the judgments in the files. `notes` are remarks on an
+    entity, by (topic, entity). `warnings` are sentences for the person who imports. `layers` are other judgments that
+    are kept with the run. `left_out` has the error of each conversation that could not be read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -106,7 +106,7 @@ class Importer:
 
 
 def format_names() -> tuple[str, ...]:
-    """Return the names of all formats, with those of plug-ins last."""
+    """Return the names of all formats; formats of plug-ins come last."""
     return (*IMPORTERS, *find_plug_ins(GROUP, "importers", IMPORTERS))
 
 
@@ -130,7 +130,7 @@ def _load_importer(entry: EntryPoint, read: ImportFunction) -> Importer:
         raise TypeError("the entry point is not a function")
 
     def guarded(request: Request) -> Found:
-        """Call the plug-in. The error names it, so that its faults are not ascribed to Harvest."""
+        """Call the plug-in. The error names the plug-in, so that its faults are not ascribed to Harvest."""
         what = f"the importer {entry.name!r} of {entry_source(entry)}"
         try:
             found = read(request)
@@ -172,7 +172,7 @@ def read_gfrc(request: Request) -> Found:
 
 
 def read_messages_files(request: Request) -> Found:
-    """Files of JSON messages, as chat programs and data sets have them."""
+    """Files of JSON messages, as exported by chat programs or published in data sets."""
     read = read_messages(
         *request.files,
         system=request.system,
@@ -189,7 +189,7 @@ def read_cast2022(request: Request) -> Found:
     """The topic trees of TREC CAsT 2022: every path from the root to a leaf is a trial."""
     cast = import_module("recordings.trees.cast")  # late: brings numpy
     if len(request.files) > 1:  # paths of two files would get the same trial numbers
-        what = f"{len(request.files)} files of trees were given"
+        what = f"trees must be imported one file at a time, but {len(request.files)} files were given"
         raise InputError(what, allowed="one file", advice="import each file with its own --system")
     conversations = cast.read_cast(request.files[0], system=request.system or cast.SYSTEM).conversations
     return Found(tuple(conversations), request.topics or make_topics(conversations))
@@ -200,7 +200,7 @@ def read_dbdc(request: Request) -> Found:
     topic = request.topic or TOPIC
     if request.topics is not None and topic not in {one.id for one in request.topics.topics}:
         raise InputError(
-            f"topic {topic!r} is not in the topic set {request.topics.name!r}", advice="name one of them with --topic"
+            f"topic {topic!r} is not in the topic set {request.topics.name!r}", advice="give a known topic with --topic"
         )
     found = read_dialogues(
         request.files, system=request.system, topic=topic, counts=request.counts, breakdown=request.breakdown
@@ -260,7 +260,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
 
 
 def make_topics(conversations: Iterable[Conversation]) -> TopicSet:
-    """Make a topic set for conversations that have none, from their topic names and first questions."""
+    """Make a topic set for conversations without topics, from their topic names and first questions."""
     kind = TopicType("unknown")
     made: dict[str, Topic] = {}
     for conversation in conversations:

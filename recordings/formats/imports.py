@@ -32,7 +32,7 @@ from topics.unseen_characters import find_unseen
 
 @dataclass(frozen=True, slots=True)
 class ImportCounts:
-    """The number of conversations that were written, and of identical ones that were already there."""
+    """The number of conversations that were written, and of identical conversations that were already in the run."""
 
     written: int
     known: int
@@ -49,8 +49,8 @@ def import_header(
     """Make the header of a run of imported conversations. It has the names of the systems and no protocol.
 
     Only the topics that occur are kept, in the order of the set. `most_turns` is the protocol's maximum number of user
-    turns by (system, topic), if known. Raises InputError for system names that are not allowed, and for invalid topic
-    ids, which could not be read again.
+    turns by (system, topic), if known. Raises InputError for system names that are not allowed, and for topic ids that
+    are invalid and could not be read again.
     """
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
@@ -78,10 +78,10 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> ImportCounts:
-    """Write conversations into a new run folder, or add them to a run of imports. Not for use inside a running event
+    """Write conversations into a new run folder, or add them to a run of imports. Do not call it in a running event
     loop.
 
-    A conversation that is already there in the same words is skipped, and one that is given twice is written once.
+    A conversation that is already in the run in the same words is skipped, and repeated conversations are written once.
     Raises RunError, before anything is written, if a different conversation has the same trial and attempt, or if the
     header differs (see `RunWriter.resume`).
     """
@@ -91,14 +91,14 @@ def record(
         first = given.setdefault(_attempt_id(one), one)
         if first.key != one.key:
             raise RunError(
-                f"the id {one.trial_id[:60]!r} is given to two conversations: {_describe_trial(first)}, and "
+                f"two conversations have the same id {one.trial_id[:60]!r}: {_describe_trial(first)}, and "
                 f"{_describe_trial(one)}",
-                advice="give each conversation an id of its own, or none",
+                advice="give each conversation a different id, or remove the ids",
             )
         if first != one:
             raise RunError(
-                f"two different conversations are given as {_describe_trial(one)}",
-                advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
+                f"two different conversations have the same name: {_describe_trial(one)}",
+                advice="give them different trials or systems, in the files or with --trial or --system",
             )
     written = asyncio.run(_record_new(Path(run), given, header, tuple(secrets), clock))
     return ImportCounts(written, len(several) - written)
@@ -145,7 +145,7 @@ def _describe_trial(conversation: Conversation) -> str:
 
 def _comparable_part(conversation: Conversation, known: Conversation | None = None) -> Conversation:
     """Reduce an imported conversation to the fields that all versions of Harvest import alike. Earlier versions did not
-    count missing turns, and read a last user turn as one with a lost reply."""
+    count missing turns, and read a last user turn as a turn whose reply was lost."""
     outcome = conversation.outcome
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:
@@ -160,8 +160,9 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum number of user turns of a conversation, by (system, topic id): from the run's protocol, or
-    without one from the import and the longest of the system's `conversations`, including its missing turns."""
+    """Return the maximum number of user turns of a conversation, by (system, topic id), according to the run's
+    protocol. If that is unknown, the import and the longest of the system's `conversations`, with its missing turns,
+    are used."""
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
@@ -191,7 +192,7 @@ def stated_most_turns(header: Header) -> dict[tuple[str, str], int]:
 
 
 def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
-    """Yield the conversations of a run. If the protocol determines the number of missing turns, it is filled in."""
+    """Yield the conversations of a run, with the number of missing turns if the protocol determines it."""
     protocol, topics = header.played_protocol(), header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     for one in conversations:
@@ -230,7 +231,7 @@ MOST_TURNS_ALLOWED = 10_000
 
 
 def check_system_name(name: str) -> None:
-    """Raise InputError for a name that an imported system may not have. All other names are allowed."""
+    """Raise InputError for a name that an imported system may not have."""
     wrong = (
         "has an @, which would be read as SYSTEM@RUN"
         if "@" in name
@@ -251,8 +252,8 @@ def check_system_name(name: str) -> None:
 
 
 def describe_odd_names(systems: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence on each system name with surrounding white space or with invisible characters, and on names that
-    look the same, which are kept as separate systems."""
+    """Yield a sentence on each system name with surrounding white space or invisible characters, and a sentence on
+    names that look the same, which are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(set(systems)):
         shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*find_unseen(name), *"\t\n\r"}})

@@ -1,9 +1,9 @@
 """Search for the list of messages in a record that is its conversation.
 
 Logs of models have several lists of messages: `input` and `output`, `prompt`, `chosen` and `rejected`, a request and
-its response. Each is a part or another version of one conversation. If they were read as separate conversations, they
-would count twice, or a question would lose its answer. So a list that is contained in another one of the record is
-dropped. If more than one list is left, the record is refused.
+its response. Each list is a part or another version of one conversation. If the lists were read as separate
+conversations, the conversation would count twice, or a question would lose its answer. So a list that is contained in
+another list of the record is dropped. If more than one list is left, the record is refused.
 """
 
 import re
@@ -33,8 +33,8 @@ _MOST_LISTS = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageList:
-    """A list of messages in a record. `path` has the keys that lead to it, and `owner` is the object that contains it.
-    `said` has the side and the text of each message."""
+    """A list of messages in a record. `path` has the keys that lead to the list, and `owner` is the object that
+    contains it. `said` has the side and the text of each message."""
 
     path: tuple[str | int, ...]
     messages: Sequence[Json]
@@ -66,8 +66,8 @@ def is_part_name(*names: str | int) -> bool:
 
 def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the record as an object with `messages`, or None if it has no messages. Values next to the messages, and
-    in the objects on the path to them, become its members, so that it keeps the record's id. Raises InputError, without
-    a place, if it is unclear which list is the conversation."""
+    in the objects on the path to them, become members of the object, so that the record's id is kept. Raises
+    InputError, without a place, if it is unclear which list is the conversation."""
     every = [one for one in find_message_lists(record) if one.said]
     if len(every) > _MOST_LISTS:
         every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MOST_LISTS]
@@ -83,12 +83,12 @@ def find_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     answers = [one for one in left if one is not chosen and any(side == "assistant" for side, _ in one.said)]
     if (not own and len(left) > 1) or (answers and not chosen.answered):
         names = ", ".join(one.name for one in left[:8])
-        raise _refusal(f"the record has several lists of messages and none contains the others: {names}")
+        raise _refusal(f"the record has several lists of messages, and no list contains all the others: {names}")
     begun = [one for one in every if one is not chosen and chosen.said[: len(one.said)] == one.said]
     if not own and not begun and (chosen.path[-1] not in LISTS or is_part_name(*chosen.path[:-1])):
         if chosen.path[-1] not in LISTS and not is_part_name(*chosen.path):
             return None
-        raise _refusal(f"only a part of this record is a list of messages: {chosen.name}")
+        raise _refusal(f"the list of messages {chosen.name} is only a part of the conversation in this record")
     if not chosen.answered and (name := _outside_answer_key(record, chosen, every)):
         raise _refusal(f"the messages of this record end with the user, but {name!r} outside them may be the answer")
     return _lift_fields(record, chosen, begun)
@@ -116,7 +116,7 @@ def find_message_lists(record: Mapping[str, Any], without: Container[tuple[str |
 
 
 def _is_contained(one: MessageList, at: int, every: Sequence[MessageList]) -> bool:
-    """Return True if another list contains all messages of this one in a row. Of equal lists, the first is kept."""
+    """Return True if another list contains all messages of this list in a row. Of equal lists, the first is kept."""
     length = len(one.said)
     return any(
         other is not one
@@ -128,7 +128,7 @@ def _is_contained(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
 
 
 def _outside_answer_key(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
-    """Return a key outside the messages whose name suggests a further answer, or "" if there is none."""
+    """Return a key outside the messages whose name suggests a further answer, or "" if there is no such key."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}

@@ -1,4 +1,4 @@
-"""The metadata of a conversation in a line of messages. It is checked strictly because every figure depends on it."""
+"""The metadata of a conversation in a line of messages, checked strictly because every figure depends on it."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ _SIMILAR = 0.8
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """The metadata of one conversation, as `values` by key. `name` and `began` are the id and the start time that
-    another program gave the conversation, "" if there is none. `ignored` lists unused keys. Errors are raised without a
-    place, which the caller adds from the record."""
+    another program gave the conversation, "" if unknown. `ignored` lists unused keys. Errors are raised without a
+    place; the caller adds the place of the record."""
 
     values: Mapping[str, Any]
     name: str = ""
@@ -123,7 +123,7 @@ class Metadata:
 
     @property
     def most_turns(self) -> int:
-        """The protocol's maximum number of user turns; 0 if the line does not give it."""
+        """The protocol's maximum number of user turns; 0 if the line does not give a maximum."""
         return self.count("most_turns", 0, least=0, most=MOST_TURNS_ALLOWED)
 
     def _list(self, key: str) -> list[Any]:
@@ -149,7 +149,7 @@ class Metadata:
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
-        """Return the label of each answer, followed by marks for turns without one, or [] if there are no labels."""
+        """Return the label of each answer, then a mark for each turn without an answer; [] if there are no labels."""
         labels = self._texts("labels")
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
@@ -205,7 +205,7 @@ class Metadata:
         return found
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
-        """Return the parts of each turn's answer other than its text, as in a recording, or [] if the line has none."""
+        """Return the parts of each turn's answer other than its text, as in a recording; [] if there are none."""
         return self._objects("parts", turns)
 
     def choices(self, turns: int, place: Place) -> list[Choice | None]:
@@ -226,8 +226,8 @@ class Metadata:
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
-        """Return the outcome that the line states, or else the one that its shape suggests; None if it was interrupted.
-        `last` is the side that spoke last, with or without text."""
+        """Return the outcome that the line states, or else the outcome that its shape suggests; None for an interrupted
+        conversation. `last` is the side that spoke last, with or without text."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
             self.checked(check_outcome, kind)
@@ -259,7 +259,7 @@ def _normalise_key(key: str) -> str:
 
 
 def _name_text(value: object) -> str:
-    """Return an id as text: text or a whole number, also in an object of a database (`{"$oid": …}`); otherwise ""."""
+    """Return an id as text if it is text or a whole number, possibly in a database object (`{"$oid": …}`), else ""."""
     while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
         value = value.get("$binary", value.get("base64", next(iter(value.values()))))
     if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing

@@ -25,9 +25,9 @@ _MOST_COMPARED = 500
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One conversation of a file. `value` is an object with a list of `messages`, and `at` its place in the file.
-    `topic` is used if neither the conversation nor the caller names one. `passed` counts the parts left out, by kind.
-    """
+    """One conversation of a file. `value` is an object with a list of `messages`, and `at` the object's place in the
+    file. `topic` is used if neither the conversation nor the caller names a topic. `passed` counts the parts left out,
+    by kind."""
 
     value: Mapping[str, Any]
     at: JsonValue
@@ -40,17 +40,17 @@ class Record:
 
 
 def record_place(at: JsonValue) -> Place:
-    """Return the line of a JSON value in its file. If the value is inside another one, the column is given as well."""
+    """Return the line of a JSON value in its file. The column is added if the value is inside another value."""
     return at.place if at.loc else Place(at.path, at.line)
 
 
 def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
-    """Return the conversations in a JSON value: the value itself, its elements if it is a list, or all that an object
-    contains by name, in lists, or in inner objects.
+    """Return the conversations in a JSON value: the value itself, the elements of a list, or all conversations that an
+    object contains by name, in lists, or in inner objects.
 
-    Some of them may be unreadable. The keys of an object that have other content are added to `unread`. `alone` is True
-    if the file contains only this value. Otherwise an object with several conversations counts as one record, and its
-    lists are parts of one conversation (see `recordings.formats.message_lists`).
+    Some of the conversations may be unreadable. Keys of an object that contain anything else are added to `unread`.
+    `alone` is True if the file contains only this value. Otherwise an object with several conversations counts as one
+    record, and its lists are parts of one conversation (see `recordings.formats.message_lists`).
     """
     found = value.value
     if isinstance(found, list) and found and not are_messages(found):
@@ -87,7 +87,7 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
 
 def _are_separate(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
     """Return True if the conversations named in an object are separate: the object is not a record, each conversation
-    has both sides, and none is the beginning of another."""
+    has both sides, and no conversation is the beginning of another."""
     for one in named:
         holder: Any = found
         for key in one.loc[:-1]:
@@ -117,7 +117,7 @@ def _said_words(value: Json) -> list[tuple[str, str]]:
 
 
 def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
-    """Return one conversation as records, several if its answers branch, and an error on the parts that are left out.
+    """Return a conversation as records and an error on the parts left out. There are several records if answers branch.
     Raises InputError, without a place, if the value is not a conversation."""
     found = value.value
     if isinstance(found, list) and found:

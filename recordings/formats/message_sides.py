@@ -1,7 +1,7 @@
 """The turns of the two sides in the messages of a log. Everything except text is left out.
 
-Logs of assistants with tools contain tool calls, their results, reasoning and pictures. These are left out and counted
-by kind, because a user does not see them as an answer.
+Logs of assistants with tools contain tool calls, their results, reasoning and pictures. These parts are left out and
+counted by kind, because a user does not see them as an answer.
 """
 
 from collections import Counter
@@ -62,7 +62,9 @@ def split_sides(messages: Sequence[Json]) -> Sides:
         found.unread |= {f"messages[].{key}": None for key in message.keys() - _KNOWN_KEYS if message[key] is not None}
         if role not in _SIDE_ROLES:
             allowed = ", ".join((*_PROMPT_ROLES, *_USER_ROLES, *_ASSISTANT_ROLES, "tool"))
-            raise InputError(f"message {i} has the role {role!r}", allowed=allowed, advice="leave such messages out")
+            raise InputError(
+                f"message {i} has the unknown role {role!r}", allowed=allowed, advice="leave such messages out"
+            )
         text = _read_content(message, f"message {i}", found.passed)
         if role in _PROMPT_ROLES:
             found.prompts.append(text or "")
@@ -91,8 +93,8 @@ def is_message(message: Json) -> bool:
 
 
 def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
-    """Return the side (`user` or `assistant`) and the text of each message, in a form in which lists of messages can be
-    compared. Messages with other roles are left out."""
+    """Return the side (`user` or `assistant`) and the text of each message, for comparing lists of messages. Messages
+    with other roles are left out."""
     found: list[tuple[str, str]] = []
     for message in messages:
         side = "user" if _role(message) in _USER_ROLES else "assistant" if _role(message) in _ASSISTANT_ROLES else ""
@@ -138,8 +140,8 @@ def _read_content(message: Mapping[str, Any], where: str, passed: Counter[str]) 
 
 
 def _join_texts(texts: Sequence[str]) -> str:
-    """Join the text parts of a message with line breaks. Pieces of a sentence, as in answers with sources, have white
-    space or punctuation at their edges and are joined without a break."""
+    """Join the text parts of a message with line breaks. Parts that continue a sentence, as in answers with sources,
+    begin or end with white space or punctuation and are joined without a break."""
     found = ""
     for text in texts:
         goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS

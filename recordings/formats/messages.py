@@ -3,11 +3,10 @@
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}],
      "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
 
-Texts, links, labels and outcomes are read back exactly, and with them every figure that needs no judgments by people
-or models. Files of other programs may have other shapes (`recordings.formats.message_shapes`) and messages without
-text (`recordings.formats.message_sides`). A greeting before the first user turn is read as a turn whose user text is
-empty. Several messages of one side in a row are joined by a line break. Everything that is left out is counted and
-reported.
+Texts, links, labels and outcomes are read back exactly, so every figure that needs no judgments by people or models is
+kept. Files of other programs may have other shapes (`recordings.formats.message_shapes`) and messages without text
+(`recordings.formats.message_sides`). A greeting before the first user turn is read as a turn whose user text is empty.
+Several messages of one side in a row are joined by a line break. Everything that is left out is counted and reported.
 """
 
 import hashlib
@@ -49,8 +48,8 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """The decoded text of a file, with `mark` in place of each byte that is not text. `mark` is "" if there is no such
-    byte. `faults` has the first error of each line."""
+    """The decoded text of a file, with `mark` in place of each byte that is not text; `mark` is "" if all bytes are
+    text. `faults` has the first error of each line."""
 
     text: str
     path: str
@@ -59,7 +58,7 @@ class SalvagedText:
 
     @classmethod
     def decode(cls, data: bytes, path: str, kind: str) -> Self:
-        """Decode a file. Raises InputError if it is not text at all, such as an archive."""
+        """Decode a file. Raises InputError if the file is not text at all, for example an archive."""
         try:
             return cls(decode(data, path, kind), path, "", {})
         except InputError as fault:
@@ -84,8 +83,8 @@ class SalvagedText:
             raise (next(iter(self.faults.values()), fault)) from None
 
     def check(self, value: JsonValue) -> None:
-        """Raise InputError if the value contains a byte that is not text. The error has the byte's place if no other
-        value is on the lines of this one."""
+        """Raise InputError if the value contains a byte that is not text. The error gives the place of the byte if no
+        other value shares its lines."""
         if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
             if not value.loc:
                 raise self.faults.get(value.line) or next(iter(self.faults.values()))
@@ -111,7 +110,7 @@ _MOST_PLACED = 20
 class Messages:
     """The content of the imported files. `prompts` has the system prompts by (system, topic, trial). `most_turns` is
     the protocol's maximum number of user turns by (system, topic), if a file gives it. `warnings` are sentences for the
-    person who imports. `left_out` has the error of each conversation that could not be read."""
+    user of the import. `left_out` has the error of each conversation that could not be read."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
@@ -131,11 +130,11 @@ def read_messages(
 ) -> Messages:
     """Read the conversations in the files.
 
-    `system` and `topic` apply to conversations whose metadata name none. If `system` is "", the name of the file is
-    used; if `topic` is "", every conversation must name its own. `topics` are the allowed topics. `recorded` are the
-    conversations already in the run (see `recordings.formats.import_numbers`). `clock` serves to detect times in the
-    future. Raises InputError, with file:line, for the first conversation that cannot be read, or, if not `strict`, only
-    if none can be read.
+    `system` and `topic` apply to conversations whose metadata does not name a system or topic. If `system` is "", the
+    name of the file is used; if `topic` is "", every conversation must name its topic. `topics` are the allowed topics.
+    `recorded` are the conversations already in the run (see `recordings.formats.import_numbers`). `clock` gives the
+    current time, to detect times in the future. Raises InputError, with file:line: if `strict`, for the first
+    conversation that cannot be read; otherwise only if no conversation can be read.
     """
     left_out: list[InputError] = []
 

@@ -1,4 +1,4 @@
-"""Export of conversations as messages, one in each line. `recordings.formats.messages` can read them back."""
+"""Export of conversations as messages, one in each line, which `recordings.formats.messages` can read back."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike

@@ -30,7 +30,7 @@ def entity_key(topic: Topic | None, href: str) -> str:
 
 
 def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> AttributeSet:
-    """Return the attribute set `name`. Raises InputError, at `place`, unless it exists and has `size` groups."""
+    """Return the attribute set `name`. Raises InputError, at `place`, unless the set exists and has `size` groups."""
     known = topics.attributes.get(name)
     if known is None:
         names = ", ".join(topics.attributes)
@@ -43,7 +43,7 @@ def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> Attri
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A URL in a reply. `position` is the number of its last word in the conversation, from 1."""
+    """A URL in a reply. `position` is the number, from 1, of the URL's last word in the conversation."""
 
     href: str
     title: str
@@ -66,8 +66,8 @@ class _Judged:
 
 
 class Annotations:
-    """The annotations of one file. Each describes the last URL before it in its turn, or the URL named by `#URL:`.
-    `topics` gives the way to identify entities and the groups of attribute sets. `warnings` have file:line."""
+    """The annotations of one file. An annotation describes the last URL before it in its turn, or the URL named by
+    `#URL:`. `topics` gives the way to identify entities and the groups of attribute sets. `warnings` have file:line."""
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
         self.path, self.topics = path, topics
@@ -84,7 +84,7 @@ class Annotations:
         self._mention = self._current = None
 
     def note_url(self, lines: list[str], words: int) -> None:
-        """Remember the last URL in the last of the turn's `lines`. `words` counts the words before that line."""
+        """Remember the last URL in the last of the turn's `lines`. `words` is the number of words before that line."""
         line = lines[-1]
         for url in find_urls(line)[-1:]:
             position = words + len(line[: url.end].split())
@@ -93,8 +93,8 @@ class Annotations:
 
     def take(self, line: str, number: int, lines: list[str], words: int, *, exact: bool) -> bool:
         """Store the annotation in a line, and return True; return False if the line is text. Raises InputError. With
-        `exact`, texts in the file are escaped, so that a malformed annotation cannot be text. `words` is the number of
-        words in the conversation before the line."""
+        `exact`, texts in the file are escaped, so a malformed annotation cannot be text. `words` is the number of words
+        in the conversation before the line."""
         self._line = number
         if found := _GRADE.fullmatch(line):
             self._grade(int(found[1]), found[2].lstrip("# ").strip())
@@ -110,8 +110,8 @@ class Annotations:
         return True
 
     def gold(self, further: Iterable[GoldEntry]) -> tuple[GoldTable, dict[tuple[str, str], str]]:
-        """Return all judgments, and the annotator's remarks by (topic, entity). No reply mentions the entities in
-        `further`."""
+        """Return all judgments, including the entities in `further`, which no reply mentions, and the remarks by
+        (topic, entity)."""
         entries: list[GoldEntry] = []
         notes: dict[tuple[str, str], str] = {}
         for (topic_id, entity), judged in self._judged.items():
@@ -195,7 +195,7 @@ class Annotations:
         raise self._error(f"{text!r} is not a share", column=column, allowed="0, 1, 1/2, 0.25")
 
     def _refuse_misspelt(self, line: str, exact: bool) -> None:
-        """Refuse an invalid grade. As text, its words would be counted, and its URL would have no grade."""
+        """Refuse an invalid grade. Read as text, its words would be counted and its URL would have no grade."""
         if _LIKE_GRADE.fullmatch(line):
             way_out = "put a backslash before it" if exact else "remove its #"
             allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"
@@ -207,7 +207,7 @@ class Annotations:
 
 
 def _title(before: str, lines: list[str]) -> str:
-    """Return the title of an entity: the text before its URL, or else the line above; "" for neither."""
+    """Return the title of an entity: the text before its URL, or else the line above; "" if both are empty."""
     urls = find_urls(before)
     text = before[urls[-1].end :] if urls else before
     if not text.strip(" \t-–:*•|[](<") and lines[:-1]:

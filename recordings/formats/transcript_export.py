@@ -2,8 +2,8 @@
 
 A transcript contains the identity of each conversation, its texts, links, states, labels, speakers, outcome, start and
 end times, and the gold of the topics. These give every figure that needs no judgments by people or models. A transcript
-is for reading and annotating, so it leaves out such judgments, the times of turns, tokens, evidence, and the reasons of
-routes, which are in the run folder.
+is for reading and annotating, so it leaves out judgments, the times of turns, tokens, evidence, and the reasons of
+routes. The run folder contains all of these.
 """
 
 import json

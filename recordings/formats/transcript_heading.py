@@ -41,10 +41,10 @@ def percent_encode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The content of a line that begins with `######`. `own` has all its values by name. `links` has the links of
-    answers, by turn, if their text does not contain them. `speakers` has the simulated user of each turn and its act.
-    `choices` has the user's choice at each turn, and under 0 its choice when it left. `judged` is the entity in a line
-    of gold."""
+    """The content of a line that begins with `######`. `own` has all values by name. `links` has the links of answers
+    by turn, unless they are exactly the links in the text. `speakers` has the simulated user and the act of each turn.
+    `choices` has the user's choice at each turn, and the choice to leave under 0. `judged` is the entity in a line of
+    gold."""
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ EMPTY_HEADING = Heading()
 
 
 def parse_heading(pairs: Iterable[str]) -> Heading:
-    """Parse items of the form name=value. Raises ValueError for the first invalid one."""
+    """Parse items of the form name=value. Raises ValueError for the first invalid item."""
     own: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -134,7 +134,7 @@ def _write_pairs(pairs: Mapping[str, str]) -> Iterator[str]:
 
 
 def links_outside_text(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
-    """Return the links of each turn's answer as [text, address], or None if they are exactly the links in the text."""
+    """Return the links of each turn's answer as [text, address], or None if the text has exactly these links."""
     found: list[list[list[str]] | None] = []
     for turn in turns:
         answer = turn.reply.answer if turn.reply else Answer("")

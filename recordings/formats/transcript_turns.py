@@ -15,7 +15,7 @@ IMPORT_RULE = "imported"
 
 @dataclass(slots=True)
 class OpenTurn:
-    """One side of a turn. `lines` has its text without annotations."""
+    """One side of a turn. `lines` has the side's text without annotations."""
 
     speaker: str
     number: int
@@ -24,7 +24,7 @@ class OpenTurn:
     lines: list[str] = field(default_factory=list)
 
     def text(self, *, exact: bool) -> str:
-        """Return the text of the turn. Unless `exact`, blank lines around it are removed."""
+        """Return the text of the turn. Unless `exact`, blank lines at the beginning and end are removed."""
         if exact:
             return "\n".join(self.lines)
         lines = list(self.lines)
@@ -37,8 +37,8 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation that is being read. `heading` is the line from Harvest above it. `exact` is True if its texts are
-    escaped, so that they are not trimmed."""
+    """A conversation that is being read. `heading` is the line from Harvest above it. `exact` is True if texts in the
+    conversation are escaped and must not be trimmed."""
 
     system: str
     topic_id: str
@@ -118,17 +118,17 @@ class Draft:
 
 
 def state_name(states: list[str], number: int) -> str:
-    """Return the protocol state of turn `number`, or `turn-<number>` if it is unknown."""
+    """Return the protocol state of turn `number`, or `turn-<number>` if the state is unknown."""
     return states[number - 1] if number <= len(states) and states[number - 1] else f"turn-{number}"
 
 
 def imported_route(number: int, state: str, label: str, target: str) -> Route:
-    """Return the route of a decision that was made elsewhere, with its label but no reasons."""
+    """Return the route of a decision that another program made, with its label but no reasons."""
     return Route(number, state, label, IMPORT_RULE, "1", (), target)
 
 
 def marked_breakdown(never: int, detail: str) -> Outcome:
-    """Return the outcome of a conversation after which a file marks `never` turns that never came."""
+    """Return the outcome of a conversation that a file marks as broken off, with `never` missing turns."""
     return Outcome("breakdown", IMPORT_RULE, detail, never)
 
 

@@ -5,9 +5,9 @@
     decisions/000001.chain, …   hashes of its lines (`recordings.log.chain`)
     decisions/lock              held while a process records decisions
 
-Every line has an id that its author's program made; if the same id is sent twice, it is one decision. A later
-decision on the same thing replaces an earlier one, whose line stays in the file.
-`recordings.judged.judgments.read_layers` returns decisions as layers.
+Every line has an id that its author's program made; lines with the same id are one decision. A later decision on the
+same thing replaces an earlier decision, whose line stays in the file. `recordings.judged.judgments.read_layers` returns
+decisions as layers.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Decision:
     """One person's decision.
 
     `id` is made by the program of the person (`by`) and never used twice. `version` is the version of the guideline.
-    `about` names one or more things that are judged as one, each as in the `about` of a judgment. `value` is a JSON
+    `about` names one or more things that are judged together, each as in the `about` of a judgment. `value` is a JSON
     value. `note` is in the person's own words. `at` is the time in UTC, ISO 8601. `adjudicates` is True if the person
-    chose between others' decisions.
+    chose between other people's decisions.
     """
 
     id: str
@@ -62,15 +62,15 @@ class Decision:
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """The decisions of a run. `standing` has the decisions that are in force, in the order in which they were made.
-    `ids` has the id of every line, including lines that take back a decision and lines that were taken back."""
+    `ids` has the id of every line, even if the line takes back a decision or was taken back."""
 
     standing: tuple[Decision, ...] = ()
     ids: frozenset[str] = frozenset()
 
 
 def read_decisions(run: str | PathLike[str]) -> Decisions:
-    """Read all decisions of a run, even while some are being made. An incomplete line of a killed process was never
-    acknowledged, so it is ignored. Raises RunError, with file and line, for an invalid decision."""
+    """Read all decisions of a run, even while decisions are being made. An incomplete line of a killed process is
+    ignored, because it was never acknowledged. Raises RunError, with file and line, for an invalid decision."""
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()
@@ -98,19 +98,21 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
     for key in ("by", "version", "criterion", "note", "at"):
         text = row.get(key, "")
         if not isinstance(text, str) or (not text and key in ("by", "criterion")):
-            raise RunError(f"{key!r} of a decision is {str(text)[:40]!r}", place=place, allowed="text")
+            raise RunError(f"{key!r} of a decision cannot be {str(text)[:40]!r}", place=place, allowed="text")
         texts[key] = text
     about = row.get("about")
     if not isinstance(about, list) or not about or not all(map(is_target, about)) or "value" not in row:
         raise RunError("a decision must have 'about' (a list of objects) and 'value'", place=place)
     adjudicates = row.get("adjudicates", False)
     if not isinstance(adjudicates, bool):
-        raise RunError(f"'adjudicates' of a decision is {str(adjudicates)[:40]!r}", place=place, allowed="true, false")
+        raise RunError(
+            f"'adjudicates' of a decision cannot be {str(adjudicates)[:40]!r}", place=place, allowed="true, false"
+        )
     return Decision(known, about=tuple(about), value=row["value"], adjudicates=adjudicates, **texts)
 
 
 def is_target(about: object) -> bool:
-    """Return True for an object that names one thing, with text or whole numbers as its values."""
+    """Return True for an object that names a single thing, with text or whole numbers as its values."""
     return isinstance(about, dict) and all(
         isinstance(item, (str, int)) and not isinstance(item, bool) for item in about.values()
     )
@@ -118,8 +120,8 @@ def is_target(about: object) -> bool:
 
 @dataclass(slots=True)
 class DecisionBook:
-    """Records the decisions of one process at a time, in a file of its own, which is created with the first line. After
-    a failed write, only decisions that are known to be on the disk count, and the next line starts a new file."""
+    """Records the decisions of one process at a time, in a new file that is created with the first line. After a failed
+    write, only decisions that are known to be on the disk count, and the next line starts a new file."""
 
     run: Path
     clock: Now = utc_now
@@ -149,8 +151,8 @@ class DecisionBook:
             raise
 
     async def decide(self, decision: Decision) -> Decision:
-        """Write a decision to disk and return it as stored, with its time and a redacted note. A decision with a known
-        id is not written again. Raises StoreError."""
+        """Write a decision to disk, unless its id is known, and return the stored decision, with its time and a
+        redacted note. Raises StoreError."""
         kept = Decision(
             decision.id,
             decision.by,
@@ -172,8 +174,8 @@ class DecisionBook:
         return kept
 
     async def take_back(self, known: str, by: str, decision: str) -> None:
-        """Take back the decision with the id `decision`, by a line with the id `known`. The line is on the disk when
-        this returns. Raises StoreError."""
+        """Take back the decision with the id `decision`, and return once the new line, with the id `known`, is on the
+        disk. Raises StoreError."""
         await self._append(known, {"id": known, "by": by, "undo": decision, "at": stamp(self.clock())})
 
     async def _append(self, known: str, row: Mapping[str, Json]) -> None:
@@ -197,8 +199,8 @@ class DecisionBook:
         self._unsafe.pop(known, None)
 
     async def _give_up(self, journal: Journal) -> None:
-        """Abandon a file that may end in half a line. The ids of lines that may be missing in it are forgotten, so that
-        they are written again if they are sent again. The same line in two files counts as one decision."""
+        """Abandon a file that may end in half a line. The ids of lines that may be missing in the file are forgotten,
+        so that the lines are written if they are sent again. The same line in two files counts as one decision."""
         lost = [known for known, written in self._unsafe.items() if written is journal]
         for known in lost:
             del self._unsafe[known]
@@ -251,8 +253,7 @@ async def _close(journal: Journal, *, whole: bool) -> None:
 
 
 def _sync_file(file: Path) -> None:
-    """Sync a file of a killed process to the disk. Its last lines may be missing there, but are acknowledged if sent
-    again."""
+    """Sync a file of a killed process to the disk, because its last lines are acknowledged if they are sent again."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:

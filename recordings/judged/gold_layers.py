@@ -33,7 +33,7 @@ def gold_judgments(
 
 
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
-    """Return the gold entries in the layers of the kind `gold`. A later layer replaces an earlier one for the same
+    """Return the gold entries in the layers of the kind `gold`. A later layer replaces an earlier layer for the same
     entity. The attribute sets of `topics` give the lengths of memberships. Raises RunError, with file and line."""
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
@@ -103,8 +103,8 @@ def keep_gold(
 
 
 def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | None = None) -> GoldTable:
-    """Read the gold in the layers of several runs. Of two judgments of one entity, the newer one counts. Only entries
-    for `topics` are read; None reads all."""
+    """Read the gold in the layers of several runs. Of two judgments of one entity, the newer judgment counts. Only
+    entries for `topics` are read; None reads all entries."""
     return gold_table((layer for run in runs for layer in read_layers(run)), topics)
 
 

@@ -46,7 +46,7 @@ UNSURE = "unsure"
 class Judgment:
     """One judgment. `about` names the judged thing: `topic` and `entity` for a nugget, wherever it appears; `trial`
     (the identity), `attempt` and `turn` for a turn. `value` is a JSON value. `note` is in the judge's own words.
-    `samples` are the model's replies if it was asked several times."""
+    `samples` are the model's replies if the model was asked several times."""
 
     about: Mapping[str, str | int]
     criterion: str
@@ -56,7 +56,7 @@ class Judgment:
 
     @property
     def unjudged(self) -> str:
-        """The reason why a model gave no judgment; "" if it gave one."""
+        """The reason why a model gave no judgment; "" if there is a judgment."""
         match self.value:
             case {"unjudged": str(why)}:
                 return why
@@ -66,9 +66,9 @@ class Judgment:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The part of a recorded conversation that a judgment is about: a turn of one speaker, a span of its text, or the
-    whole conversation. `trial` is the identity of the trial. `attempt` and `turn` count from 1; turn 0 is the whole
-    conversation. `speaker` is `system` or `user`. `start` and `end` are character positions in that side's text, with
-    `end` exclusive; both are -1 for the whole turn."""
+    whole conversation. `trial` is the identity of the trial. `attempt` and `turn` start at 1; turn 0 is the whole
+    conversation. `speaker` is `system` or `user`. `start` and `end` are character positions in the speaker's text, with
+    `end` exclusive; `start` and `end` are -1 for the whole turn."""
 
     trial: str
     attempt: int
@@ -78,7 +78,7 @@ class Target:
     end: int = -1
 
     def about(self) -> dict[str, str | int]:
-        """Return the target as the `about` of a judgment. The speaker is left out if it is the system."""
+        """Return the target as the `about` of a judgment. The speaker is left out if the speaker is the system."""
         if not self.turn:
             return {"trial": self.trial, "attempt": self.attempt}
         found: dict[str, str | int] = {"trial": self.trial, "attempt": self.attempt, "turn": self.turn}
@@ -88,7 +88,7 @@ class Target:
 
     @staticmethod
     def from_judgment(judgment: Judgment) -> Target | None:
-        """Return the target of a judgment about a turn or a span, or None if it is about something else."""
+        """Return the target of a judgment about a turn or a span, or None for any other judgment."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
                 speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
@@ -98,7 +98,7 @@ class Target:
 
     @staticmethod
     def from_dialogue_judgment(judgment: Judgment) -> Target | None:
-        """Return the target of a judgment about a whole conversation, or None if it is about something else."""
+        """Return the target of a judgment about a whole conversation, or None for any other judgment."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
                 return Target(trial, attempt, 0)
@@ -111,8 +111,8 @@ class Layer:
 
     `kind` is one of `KINDS`. `version` is the version of the rule, model or guideline. `source` is the origin of the
     judgments (a file, the hash of a prompt, a publication). `made_at` is the time in UTC, ISO 8601; "" if unknown.
-    `adjudicates` is True if the author saw others' judgments of the same things and decided between them. `path` is the
-    file that the layer was read from, if any; the judgment with index i is in line i + 2.
+    `adjudicates` is True if the author saw other people's judgments of the same things and decided between them. `path`
+    is the file that the layer was read from, if any; the judgment with index i is in line i + 2.
     """
 
     kind: str
@@ -167,8 +167,8 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
-    """Write `layer` and return its file. An empty layer is not written, and neither is one that equals the newest layer
-    of the same kind, author, version, source and adjudication; None is returned. Raises StoreError."""
+    """Write `layer` and return its file. Nothing is written and None is returned if the layer is empty, or if it equals
+    the newest layer of the same kind, author, version, source and adjudication. Raises StoreError."""
 
     def name(one: Layer) -> tuple[str, str, str, str, bool]:
         return (one.kind, one.author, one.version, one.source, one.adjudicates)
@@ -195,8 +195,8 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
 
 def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
     """Yield decisions as layers, one for each person and version, with adjudications separate. `files` are the layers
-    that are files. If a file of the same person lies between two decisions, they become two layers: a layer has only
-    one time, and the earlier decisions must not seem newer than the file."""
+    that are files. Two decisions with a file of the same person between them become two layers: a layer has only one
+    time, and the earlier decision must not seem newer than the file."""
     times: dict[str, list[float]] = {}
     for layer in files:
         if layer.kind == "human":
@@ -220,7 +220,7 @@ def _digest(data: bytes) -> str:
 
 
 def read_layer(path: Path) -> Layer:
-    """Read one layer. Unlike a file of events, a layer is written at once, so an incomplete last line is an error.
+    """Read one layer. A layer is written at once, unlike a file of events, so an incomplete last line is an error.
     Content that does not match the file's name is an error too, because a missing line would go unnoticed."""
     rows, torn = read_lines(path, path.parent)
     if torn:
@@ -296,7 +296,7 @@ _ABOUT_CHECKS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def layer_fault(path: Path) -> str:
-    """Return the error in the content of a layer's file, or "" if it matches the hash in the file's name, if any."""
+    """Return the error in a layer's file, or "" if the content matches the hash in the file's name, if any."""
     named = _NAME_FORM.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"

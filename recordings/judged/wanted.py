@@ -8,10 +8,10 @@
         answers` writes it. The assignment is support, partial_support or not_support
 
 These are files of `nuggetizer`, with one JSON object in each line. Errors give the line and column. A conversation must
-be assigned exactly the nuggets of its topic. If nuggetizer's model gave no usable answer, the file says `failed`: a
-nugget of unknown importance is left out, and so is a conversation with a failed assignment. Unknown topics are left out
-too. Text in a nugget that looks like a secret is redacted on reading, as in stored layers, so that a file still matches
-the layers made from it.
+be assigned exactly the nuggets of its topic. If nuggetizer's model gave no usable answer, the file says `failed`.
+Nuggets with a failed importance, conversations with a failed assignment, and unknown topics are left out. Text in a
+nugget that looks like a secret is redacted on reading, as in stored layers, so that a file still matches the layers
+made from it.
 """
 
 from collections import Counter
@@ -41,9 +41,9 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """The content of a file of nuggets. `wanted` has judgments on the nuggets of topics, and `held` on those in
-    conversations. `topics` and `conversations` count the lines of each kind. `left_out` has sentences on other lines.
-    """
+    """The content of a file of nuggets. `wanted` has judgments on the nuggets of topics, and `held` judgments on the
+    nuggets in conversations. `topics` and `conversations` count the lines of each kind. `left_out` has sentences on
+    other lines."""
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]
@@ -169,9 +169,9 @@ def _refuse_others(
             )
     missing = next(text for text in wanted if text not in given)
     raise record["nuggets"].error(
-        f"{len(given)} of the {len(wanted)} nuggets of {topic!r} are assigned; the first missing one is"
+        f"{len(given)} of the {len(wanted)} nuggets of {topic!r} are assigned; the first missing nugget is"
         f" {missing[:60]!r}",
-        advice="assign each of them: a missing one would count as neither present nor absent",
+        advice="assign each of them: a missing nugget would count as neither present nor absent",
     )
 
 

@@ -1,10 +1,10 @@
 """The hash chain of a file of events. `trials-000001.chain` belongs to `trials-000001.jsonl`.
 
-Its first line records the content of the folder when the file was begun: the hash of `run.json`, and the hashes of
-earlier files of events whose writers were stopped before they could close them. Then follows one hash for each line of
-events, which covers the line and the previous hash. When the file is closed, the last line records the number of lines
-and the layers of judgments. So every hash depends on all lines before it, and a change is found at its line
-(`recordings.checking.chain_check`). Files of decisions have chains of the same kind.
+The first line of a chain records the content of the folder when the file was begun: the hash of `run.json`, and the
+hashes of earlier files of events whose writers were stopped before they could close them. Then follows one hash for
+each line of events, which covers the line and the previous hash. When the file is closed, the last line records the
+number of lines and the layers of judgments. So every hash depends on all lines before it, and a change is found at its
+line (`recordings.checking.chain_check`). Files of decisions have chains of the same kind.
 
 A line of events is on the disk before its hash. A killed process leaves at most `FLUSH` lines without a hash, and the
 next process that records into the run covers them. Older runs have no chains, and readers need none.
@@ -43,13 +43,13 @@ def run_of(chained: Path) -> Path:
 
 
 def declare_chains(header: Header) -> Header:
-    """Return the header of a new run, which declares that its files have chains, unlike those of earlier versions."""
+    """Return the header of a new run, with the declaration that its files have chains, unlike earlier versions."""
     return replace(header, extra={**header.extra, CHAINED: FORMAT})
 
 
 def closed_lines(chain: Path) -> int | None:
     """Return the number of lines that a file of events had when it was closed, from the last line of its chain. Returns
-    None if it was not closed or if the chain cannot be read."""
+    None if the file was not closed or if its chain cannot be read."""
     try:
         with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
             file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))
@@ -97,14 +97,13 @@ class Chain:
             self._lines += 1
 
     def flush(self) -> None:
-        """Write the hashes of all lines added so far, but none after a failed write, because they would be on wrong
-        lines."""
+        """Write the hashes of all lines added so far, but none after a failed write, because lines would not match."""
         if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
             self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
 
     def close(self, *, whole: bool) -> None:
-        """Close the chain, once. `whole` is True if every line of the file of events is on the disk."""
+        """Close the chain once. `whole` is True if every line of the file of events is on the disk."""
         if self._descriptor < 0:
             return
         try:

@@ -17,7 +17,7 @@ _CLOSED = b'{"closed":true,'
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A changed part of a file. `file` is its path in the run. `line` counts from 1; None is the whole file."""
+    """A changed part of a file. `file` is its path in the run. `line` starts at 1; None is the whole file."""
 
     file: str
     line: int | None
@@ -31,9 +31,9 @@ class Fault:
 class ChainedFile:
     """The findings on one file.
 
-    `name` is its path in the run. `opening`, `hashes` and `closing` are the parts of its chain, empty if they are
-    missing. `lines` is the number of complete lines, and `covered` the number of lines that its chain or the chain of a
-    later file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`.
+    `name` is its path in the run. `opening`, `hashes` and `closing` are the parts of its chain, empty if missing.
+    `lines` is the number of complete lines, and `covered` the number of lines that its chain or the chain of a later
+    file covers. `faults`, `gaps` and `notes` are explained in `recordings.checking.chain_check`.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ChainedFile:
 
     @property
     def head(self) -> str:
-        """The last hash of the chain, as written in the file; "" if there is none."""
+        """The last hash of the chain, as written in the file; "" if there is no hash."""
         return self.hashes[-1].decode("ascii", "replace") if self.hashes else ""
 
     def check_without_chain(
@@ -71,8 +71,8 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def check_end(self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool) -> None:
-        """Check the lines after the last hash. A killed process leaves only a few; if there are more, the end of the
-        chain was removed or the power failed."""
+        """Check the lines after the last hash. A killed process leaves only a few such lines; if there are more, the
+        end of the chain was removed or the power failed."""
         outside = self.lines - len(self.hashes)
         if outside > FLUSH and declared and not self.closing:
             what = (
@@ -94,7 +94,7 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
-        """Yield the places where lines and hashes disagree. A change of one line or hash does not affect others."""
+        """Yield the places where lines and hashes disagree. A changed line or hash does not affect later places."""
         hashes = self.hashes
         for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
             own = next_link(head, data)
@@ -120,8 +120,8 @@ class ChainedFile:
 
 
 def reports_in_later_chains(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return, for each file, what the chains of later files report on it. A report is {} if the file was already closed
-    when the later one was begun."""
+    """Return for each file the reports on it in the chains of later files. A report is {} if the file was already
+    closed when the later file was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         before = _read_chain(file)[0].get("before")
@@ -134,7 +134,7 @@ def reports_in_later_chains(files: Sequence[Path]) -> dict[str, list[Mapping[str
 
 
 def _file_number(file: Path) -> int:
-    """Return the number in the name of a file. Files are numbered in the order in which they are begun."""
+    """Return the number in the name of a file. Files are numbered in the order in which they were begun."""
     last = file.stem.rpartition("-")[2]
     return int(last) if last.isdecimal() else 0
 
@@ -142,9 +142,9 @@ def _file_number(file: Path) -> int:
 def check_file(
     file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
 ) -> tuple[ChainedFile, list[bytes]]:
-    """Check a file of events or of decisions, and return the findings and its complete lines. Raises OSError.
-    `accounts` are reports from the chains of later files (see `reports_in_later_chains`). `declared` is True if the run
-    declares that all its files have chains."""
+    """Check a file of events or of decisions, and return the findings and the complete lines. `accounts` are the
+    reports of `reports_in_later_chains` on the file. `declared` is True if the run declares that all its files have
+    chains. Raises OSError."""
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _read_chain(file)
     with file.open("rb") as opened:
@@ -177,7 +177,7 @@ def check_file(
 
 
 def check_gone(file: Path) -> ChainedFile:
-    """Return the findings on a missing file that left its chain. Raises OSError."""
+    """Return the findings on a missing file whose chain remains. Raises OSError."""
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_read_chain(file))
     what = f"it is missing; its chain is here and covers {pluralize(len(found.hashes), 'line')}"
     found.gaps.append(Fault(found.name, None, what))

@@ -1,8 +1,8 @@
 """Rules for resuming a run: headers are compared, extended and united.
 
 Another protocol, seed, topic or system under the same name would mix two experiments, so it is refused with a diff.
-Topics, systems and trials may be added. Those that an audit no longer names stay in the header, because recorded trials
-refer to them.
+Topics, systems and trials may be added. Topics and systems that an audit no longer names stay in the header, because
+recorded trials refer to them.
 """
 
 import difflib
@@ -29,8 +29,8 @@ _MOST_DIFFS = 3  # of topics, systems, …: nobody needs forty diffs for forty c
 
 def differences(old: Header, new: Header) -> list[str]:
     """Return the reasons why a run with the header `old` cannot continue as `new`, as readable lines, or [] if it can.
-    The seed and the protocol are compared, and every topic, system, endpoint, file of a user or system, and default of
-    a driver that both headers have."""
+    The comparison covers the seed, the protocol, and every topic, system, endpoint, file of a user or system, and
+    default of a driver that occurs in both headers."""
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
@@ -50,7 +50,7 @@ def differences(old: Header, new: Header) -> list[str]:
 
 
 def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-    """Return both mappings with only their common options. A new option changes nothing."""
+    """Return both mappings with only their common options, because a new option changes nothing."""
     kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
     for name in old.keys() & new.keys():
         one, other = old[name], new[name]
@@ -86,7 +86,7 @@ def _audit_part(header: Header, key: str) -> Mapping[str, Json]:
 
 
 def _without_explanation(protocol: Json) -> Json:
-    """Remove the explanation in a protocol, because it may be corrected while a run is in progress."""
+    """Remove the explanation in a protocol, which may be corrected while a run is in progress."""
     return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
 
 
@@ -125,7 +125,7 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
 
 
 def added_names(old: Header, new: Header) -> dict[str, list[str]]:
-    """Return the names that only `new` has, under `topics` and `systems`. Kinds without new names are left out."""
+    """Return the names under `topics` and `systems` that only `new` has. A kind without new names is left out."""
     found = {
         kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
         for kind in ("topics", "systems")
@@ -134,7 +134,7 @@ def added_names(old: Header, new: Header) -> dict[str, list[str]]:
 
 
 def extend_header(old: Header, new: Header, at: str) -> Header:
-    """Return `old` with the additions of `new`, or `old` itself if there are none. The headers must have no
+    """Return `old` with the additions of `new`, or `old` itself if there is nothing to add. The headers must have no
     `differences`. `at` is the time of the change that is recorded in `changes`."""
     names = added_names(old, new)
     if (
@@ -163,7 +163,7 @@ def _topic_clusters(header: Header) -> dict[str, Json]:
 
 
 def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hashes of both headers, with those of `old` first and unchanged."""
+    """Return the hashes of both headers; hashes of `old` come first and are unchanged."""
     before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
     return {
         "protocol": before.get("protocol", ""),
@@ -177,7 +177,7 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     """Return the topics of both headers. With `keep_order`, the topics of `one` come first, then the additions of
     `two`, in the clusters of `two`. Otherwise unequal topic sets are sorted by id, and two topics are in one cluster if
-    they are in either set, so that the order of the runs does not matter."""
+    either set puts them in one cluster, so that the order of the runs does not matter."""
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
         return one.topics if after is None else two.topics

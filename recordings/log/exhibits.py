@@ -15,7 +15,7 @@ _FEW_BYTES = 2**14
 
 @dataclass(frozen=True, slots=True)
 class KeptExhibit:
-    """An exhibit on the disk. `address` is for the event that names it. `marks` is the number of redactions in it."""
+    """An exhibit on the disk. `address` is for the event that names it, and `marks` is the number of its redactions."""
 
     name: str
     address: str
@@ -31,8 +31,8 @@ class _Clean:
 
 
 async def keep_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[KeptExhibit]:
-    """Write exhibits, given by name, media type and content. Raises StoreError. Short ones are redacted at once, and no
-    thread is used if all were written before, as most headers were."""
+    """Write exhibits, given by name, media type and content. Short exhibits are redacted at once, and no thread is used
+    if all exhibits were written before, as most headers were. Raises StoreError."""
     if not exhibits:
         return []
     if sum(len(data) for _, _, data in exhibits) >= _FEW_BYTES:

@@ -1,4 +1,4 @@
-"""Writing of files that a person named, which may be next to recordings but never over them."""
+"""Writing of files that a person named. The files may be next to recordings but never replace them."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from topics.errors import InputError, Place
 
 
 def write_export(path: str | PathLike[str], data: bytes) -> None:
-    """Write `data` to `path` completely or not at all; an existing regular file is replaced. Raises the errors of
+    """Write `data` to `path` completely or not at all, replacing an existing regular file. Raises the errors of
     `refuse_target` before anything is written, and StoreError if the file cannot be written."""
     target = refuse_target(path)
     remove_leftovers(target.parent, target.name)

@@ -53,7 +53,7 @@ def _versions() -> Mapping[str, str]:
 
 
 def git_commit(folder: str | PathLike[str]) -> str:
-    """Return the commit checked out at `folder`, followed by `+changes` if files differ from it; "" without git."""
+    """Return the commit checked out at `folder`, with `+changes` if there are uncommitted changes; "" without git."""
     commit = _git(folder, "rev-parse", "HEAD")
     if not commit:
         return ""
@@ -86,7 +86,7 @@ def _empty_mapping() -> Mapping[str, Any]:
 class Header:
     """The content of `run.json`.
 
-    `audit` is the resolved audit. `protocol` and `topics` come from `encode_protocol` and `encode_topics`; they are
+    `audit` is the resolved audit. `protocol` and `topics` come from `encode_protocol` and `encode_topics`; both are
     None if unknown, as in imports. `systems` has the definitions by name. `hashes` has the content hashes: a string for
     `protocol`, and hashes by name for `topics` and `systems`. `source` is the origin of an import. `redaction` counts
     the known secrets, the secrets that are too short to search for, and the marks in the header. `changes` lists the
@@ -147,7 +147,7 @@ class Header:
         return cls(**{"audit": None, "protocol": None, "topics": None, **rest}, extra=extra, path=place.path)
 
     def hashes_of(self, system: str, topic: str) -> dict[str, str]:
-        """Return the hashes of a trial of `topic` with `system`. Hashes that the header does not have are left out."""
+        """Return the hashes of a trial of `topic` with `system`, as far as the header has them."""
         found = {
             "protocol": self.hashes.get("protocol", ""),
             "topic": self.hashes.get("topics", {}).get(topic, ""),
@@ -156,7 +156,7 @@ class Header:
         return {key: item for key, item in found.items() if item}
 
     def topic_set(self) -> TopicSet | None:
-        """Return the topics of the run, or None if the header has none. Raises InputError if they are invalid."""
+        """Return the topics of the run, or None if the header has no topics. Raises InputError for invalid topics."""
         if self.topics is None:
             return None
         # late: brings pydantic, which reading a recording does not need
@@ -165,7 +165,7 @@ class Header:
         return self._decode_part("topics", self.topics, decode_topics, read_topics)
 
     def played_protocol(self) -> Protocol | None:
-        """Return the protocol of the run, or None if the header has none. Raises InputError if it is invalid."""
+        """Return the protocol of the run, or None if the header has none. Raises InputError for an invalid protocol."""
         if self.protocol is None:
             return None
         from protocols.library import decode_protocol  # late, as above
@@ -204,7 +204,7 @@ def make_header(
     source: Json = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Return the header of a new run. `systems` has the definitions, without secrets. `folder` has the audit file."""
+    """Return the header of a new run. `systems` has the definitions, without secrets, and `folder` the audit file."""
     encoded_protocol, encoded_topics = None, None
     if protocol is not None:
         from protocols.library import encode_protocol
@@ -233,13 +233,13 @@ def make_header(
 
 
 def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, trial: int) -> str:
-    """Return the identity of a trial as 32 hex digits. It is the same for the same content, on every machine and in
-    every attempt. `system` is the system's definition. `topic` is a string if an import knows only its name."""
+    """Return the identity of a trial as 32 hex digits. Equal content gives the same identity, on every machine and in
+    every attempt. `system` is the system's definition. `topic` is a string if an import knows only the topic's name."""
     return trial_identities(protocol, system)(topic, trial)
 
 
 def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
-    """Return a function from topic and trial number to `trial_identity`. It hashes protocol and system only once."""
+    """Return a function from topic and trial number to `trial_identity` that hashes protocol and system only once."""
     shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
 
     def identity(topic: Topic | str, trial: int) -> str:
@@ -261,7 +261,8 @@ def _topic_hash(topic: Topic) -> str:
 
 def topic_value(topic: Topic) -> Json:
     """Return the part of the topic that identifies it. Attribute sets, the cluster and URL patterns are left out,
-    because they do not matter while playing. So are empty fields, so that new fields do not change earlier hashes."""
+    because they do not matter while playing. So are empty fields, which keeps earlier hashes valid when fields are
+    added."""
     value = {
         "id": topic.id,
         "type": topic.type.name,

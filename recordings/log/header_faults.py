@@ -131,13 +131,13 @@ def _is_kind(value: Json, kind: _Kind) -> bool:
 
 
 def place_in_file(place: Place, loc: Loc) -> Place:
-    """Return the place of the value at `loc` in the JSON file at `place`, or `place` itself if it cannot be found."""
+    """Return the place of the value at `loc` in the JSON file at `place`, or `place` itself if the value is missing."""
     document = _read_placed(place.path)
     return place if document is None else document.place(loc)
 
 
 def placed_part(path: str, key: str) -> Document | None:
-    """Return the value at `key` of the JSON file at `path`, with its place, or None if it cannot be found."""
+    """Return the value at `key` of the JSON file at `path`, with its place, or None if the value is missing."""
     document = _read_placed(path)
     return document.part((key,)) if document is not None and (key,) in document.marks else None
 

@@ -1,9 +1,9 @@
 """The inventory of a run, `inventory.jsonl`: one line for each file that was added or closed, in order.
 
-Without it, a lost layer of judgments or file of decisions would go unnoticed, and a chain whose end was removed would
-look like the chain of a killed process. The first line lists the files that were in the run when the inventory was
-begun. Each line ends in a hash of itself and of the previous hash. A file is on the disk before its line. A process
-that is killed in between leaves an unlisted file, which `recordings.checking.chain_check` reports.
+Without an inventory, a lost layer of judgments or file of decisions would go unnoticed, and a chain whose end was
+removed would look like the chain of a killed process. The first line lists the files that were in the run when the
+inventory was begun. Each line ends in a hash of itself and of the previous hash. A file is on the disk before its line.
+A process that is killed in between leaves an unlisted file, which `recordings.checking.chain_check` reports.
 """
 
 import fcntl
@@ -37,8 +37,8 @@ class Inventory:
 
     `held` has the files by their path in the run, with the hash of each file that never changes, else "". `closed` has
     the line count and the last chain hash of closed files. `again` is True if an earlier inventory was missing when
-    this one was begun. `copied` has files from another run, whose inventory was not copied. `broken` is the number of
-    the first changed line, from 1, or 0 if there is none. `torn` is True if the end is incomplete.
+    this inventory was begun. `copied` has files from another run, whose inventory was not copied. `broken` is the
+    number of the first changed line, from 1, or 0 if no line was changed. `torn` is True if the end is incomplete.
     """
 
     held: dict[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Inventory:
 
 
 def read_inventory(run: Path) -> Inventory | None:
-    """Read the inventory of a run folder, or return None if it or its first line is missing. Raises OSError."""
+    """Read the inventory of a run folder, or return None if the file or its first line is missing. Raises OSError."""
     try:
         data = read_inside(run, INVENTORY)
     except FileNotFoundError:
@@ -85,11 +85,11 @@ def read_inventory(run: Path) -> Inventory | None:
 
 
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:
-    """Start the inventory of a run that has none, with the current content of the run. Raises StoreError.
+    """Start the inventory of a run, with the current content of the run. Raises StoreError.
 
-    `files` is the origin of the content. If the files were "recorded" here and declare an inventory, the earlier
-    inventory is missing. If they were "copied", the inventory of the original was not copied; a run that never had one
-    gets none. If they are "new", they were written just now.
+    `files` is the origin of the content: "recorded" if the files were recorded here, so that an inventory that they
+    declare is missing; "copied" if they come from another run, whose inventory was not copied; "new" if they were just
+    written. Copies of a run without an inventory get no inventory.
     """
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return
@@ -97,7 +97,7 @@ def begin_inventory(run: Path, files: Origin = "recorded") -> None:
 
 
 def list_file(run: Path, file: Path, *, changes: bool) -> None:
-    """List a file that was added to a run. A file that is already listed, or is not in a run yet, is not listed.
+    """List a file that was added to a run. Nothing happens if the file is already listed or is not in a run yet.
     `changes` is True if the file was only begun and will grow. Raises StoreError."""
     if (run / "run.json").exists():
         name = file.relative_to(run).as_posix()
@@ -111,8 +111,7 @@ def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
 
 
 def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded") -> None:
-    """Append a line to the inventory, which is begun if it does not exist. Several processes may append at the same
-    time."""
+    """Append a line to the inventory, which is begun if necessary. Several processes may append at the same time."""
     path = run / INVENTORY
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)

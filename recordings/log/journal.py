@@ -1,7 +1,7 @@
 """An append-only file whose writers share their fsyncs.
 
-Lines are written in the order of the calls. Lines that were passed to the operating system survive `kill -9`. Saving
-them from a power cut is slow, so it is done in a thread, and one write and one fsync serve all waiting writers.
+Lines are written in the order of the calls. Lines that were passed to the operating system survive `kill -9`. To make
+lines survive a power cut is slow, so it is done in a thread, and one write and one fsync serve all waiting writers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from recordings.log.chain import FLUSH, Chain
 class Journal:
     """One file, opened once and only appended to.
 
-    `syncs` is the number of fsyncs so far. `chain` is the hash chain of the lines; it gets a few lines at a time, after
-    they are in the file, so that few of them have no hash if the process is killed. After a failed write no more lines
-    are accepted, because the file may end in half a line.
+    `syncs` is the number of fsyncs so far. `chain` is the hash chain of the lines. It is updated a few lines at a time,
+    after the lines are in the file, so that few lines have no hash if the process is killed. After a failed write no
+    more lines are accepted, because the file may end in half a line.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -38,7 +38,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """Create a file at `path`. Raises FileExistsError if it exists, and other OSErrors."""
+        """Create a file at `path`. Raises FileExistsError if `path` exists, and other OSErrors."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             fsync_folder(path.parent)
@@ -59,7 +59,7 @@ class Journal:
         self._hand_over()
 
     async def sync(self, *lines: bytes) -> None:
-        """Write `lines`, and return when they and all earlier lines are on the disk. Raises StoreError."""
+        """Write `lines`, and return when these and all earlier lines are on the disk. Raises StoreError."""
         self._check()
         self._pending += lines
         done = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Work whose duration grows with a reply. It runs outside the event loop, so that other replies are not delayed."""
+"""Work whose duration grows with a reply, done outside the event loop so that other replies are not delayed."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,7 +10,7 @@ _Result = TypeVar("_Result")
 
 
 async def run_long_work(size: int, work: Callable[[], _Result]) -> _Result:
-    """Return the result of `work`, which runs in a thread if `size`, the size of its input, is at least `LONG`."""
+    """Return the result of `work`, which runs in a thread if the input's `size` is at least `LONG`."""
     if size < LONG:
         return work()
     import asyncio  # late: reading a run needs no event loop

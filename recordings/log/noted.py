@@ -1,8 +1,7 @@
 """Findings on the recordings from which a run was made, kept in its `run.json`.
 
-A run that is merged or reread from others has chains of its own, which do not show changes in the originals. So it
-keeps the findings on them, each with the hash of the recording that it concerns, so that the order of merging does not
-matter.
+A run that was merged or reread has new chains, which do not show changes in the original recordings. So the run keeps
+the findings on the originals. Each finding has the hash of its recording, so that the order of merging does not matter.
 """
 
 import json
@@ -43,7 +42,7 @@ def read_findings(run: Path) -> tuple[NotedFinding, ...]:
 
 
 def with_findings(header: Header, noted: Iterable[NotedFinding]) -> Header:
-    """Return the header with additional findings, each of them once and in order."""
+    """Return the header with additional findings, in order and without repetitions."""
     every = sorted({*_read_findings(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}
     if every:

@@ -92,8 +92,8 @@ def read(
     """Read the run in the folder `path`.
 
     With `keep_rows`, the lines of every attempt are kept for copying. `turns_of` saves memory if only outcomes are
-    needed: it lists the systems whose ended attempts keep their turns and failures; None keeps all. `spoken` saves
-    time and memory if only `Attempt.spoken` is needed; ended attempts then cannot become conversations. Raises
+    needed: it lists the systems whose ended attempts keep their turns and failures; None means all systems. `spoken`
+    saves time and memory if only `Attempt.spoken` is needed; ended attempts then cannot become conversations. Raises
     RunError, with file and line, for every error except an incomplete last line: invalid lines, turns out of order,
     events of an attempt that was not started, an unknown version, a lost file of events or a lost end.
     """
@@ -108,7 +108,7 @@ def read(
 
 
 class _StrictAttempts(Attempts):
-    """Accepts every line, or refuses the run with advice on how to save the rest of it."""
+    """Accepts every line, or refuses the run with advice on how to save the readable attempts."""
 
     def __init__(self, run: Path, *, keep_rows: bool, turns_of: Container[str] | None, spoken: bool) -> None:
         super().__init__(keep_rows=keep_rows, turns_of=turns_of, spoken=spoken)
@@ -157,7 +157,7 @@ def event_file_sizes(run: str | PathLike[str]) -> dict[str, int]:
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
     """Add the events of a file to `attempts`, reading `block_size` bytes at a time. Lines that cannot be read are
     passed to `attempts`. Other errors are returned as sentences: an incomplete last line, an empty file, unknown
-    events. Raises RunError if the file cannot be read, if it has an unknown version, or if `attempts` raises it."""
+    events. Raises RunError if the file cannot be read, if its version is unknown, or if `attempts` raises it."""
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
@@ -198,7 +198,7 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
 
 class _Reading:
     """Distributes the lines of one file to their attempts. `damage` has sentences on the damage so far. `unknown` has
-    the kinds of unknown events, with the first place of each."""
+    the kinds of unknown events, with the first place of each kind."""
 
     def __init__(self, worker: str, attempts: Attempts) -> None:
         self.worker, self._attempts = worker, attempts
@@ -262,8 +262,8 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
 
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
-    """Return the sorted versions of Harvest that recorded `run`, or () if none is known, as for an import by hand. A
-    merged run has the versions of its parts. A reread run has the versions that recorded the original."""
+    """Return the sorted versions of Harvest that recorded `run`, or () if no version is known, as for an import by
+    hand. A merged run has the versions of its parts. A reread run has the versions that recorded the original."""
     source = run.header.source
     if isinstance(source, Mapping) and isinstance(source.get("recorded_with"), list):
         return tuple(sorted(map(str, source["recorded_with"])))
@@ -283,7 +283,7 @@ def _software_of(value: object) -> object:
 
 
 def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each lost file of events in the run folder `run`, with a sentence on it."""
+    """Yield each lost file of events in the run folder `run`, with a sentence on the loss."""
     with os.scandir(run) as inside:
         # Read the size after the chain: a writer may be running, and files only grow.
         names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))

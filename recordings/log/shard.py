@@ -1,4 +1,4 @@
-"""Shards: the trials of an audit divided among several machines, each of which records a run of its own.
+"""Shards: the trials of an audit divided among several machines, each of which records a separate run.
 
 A trial of a topic is in the same shard for all systems, groups and arms, so that one machine plays everything that is
 compared. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only on
@@ -51,7 +51,7 @@ class Shard:
 
     def includes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
         """Return True if a trial is in this shard. The trials of a topic are dealt to the shards in turn, and the seed
-        determines the shard of the first one."""
+        selects the shard of the first trial."""
         return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
@@ -89,7 +89,7 @@ def refuse_shard(header: Header, path: PathLike[str]) -> None:
 
 
 def planned_trials(header: Header) -> Iterator[TrialKey]:
-    """Yield the trials that the audit of a run planned. An import has none."""
+    """Yield the trials that the audit of a run planned. An import has no planned trials."""
     audit: dict[str, Any] = header.audit if isinstance(header.audit, dict) else {}
     topics, shard = header.topic_set(), shard_of(audit)
     each: int = audit.get("trials") or 0
@@ -131,7 +131,7 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
     cuts = sorted({shard.of for shard in shards})
     if len(cuts) > 1:
         raise InputError(
-            f"one run is a shard of {cuts[0]} and another a shard of {cuts[1]}, which do not fit together",
+            f"the runs are shards of different divisions: into {cuts[0]} shards and into {cuts[1]} shards",
             advice="merge the shards of one division",
         )
     first, *others = audits
@@ -178,7 +178,7 @@ def value_differences(path: str, one: Json, two: Json) -> Iterator[tuple[str, Js
 
 
 def join_values(one: Json, two: Json) -> str:
-    """Join two different values in an order that does not depend on which run comes first."""
+    """Join two different values in an order that does not depend on the order of the runs."""
     return " and ".join(sorted(map(_shorten, (one, two))))
 
 

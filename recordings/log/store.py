@@ -1,8 +1,8 @@
 """Writer of a run: the lock, the header, one new file of events for each process, and the evidence.
 
-Each process that opens a run starts a new file and never touches another one. So a half-written line of a killed
-process remains the last line of its file, no file is ever truncated or repaired in place, and several processes can
-write to the same folder one after the other.
+Each process that opens a run starts a new file and never touches the files of earlier processes. So a half-written line
+of a killed process remains the last line of its file, no file is ever truncated or repaired in place, and several
+processes can write to the same folder one after the other.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def check_worker(name: str, longest: int = 60) -> None:
 
 
 def read_header(run: Path) -> Header:
-    """Read the header of the run folder `run`. Raises RunError if it is not a run or is of an unknown version."""
+    """Read the header of the run folder `run`. Raises RunError if `run` is not a run or has an unknown version."""
     path = run / "run.json"
     place = Place(str(path))
     try:
@@ -129,10 +129,10 @@ class RunWriter:
     ) -> RunWriter:
         """Continue the run in `path`.
 
-        `header` is the header of the audit as it is now, whose new topics and systems are merged into run.json; None
-        keeps the recorded header. `check` may look at the recording while no other process can write; if it raises, the
-        run stays as it was. Raises RunError, with a diff, if the seed, the protocol, or a topic or system that both
-        headers have differs from the recorded one, and also if the folder of evidence or judgments is a link.
+        `header` is the current header of the audit, whose new topics and systems are merged into run.json; None keeps
+        the recorded header. `check` may look at the recording while no other process can write; if it raises, the run
+        stays unchanged. Raises RunError, with a diff, if the seed, the protocol, or a topic or system that both headers
+        have differs from the recording. Also raises RunError if the folder of evidence or judgments is a link.
         """
         run = Path(path)
         if not run.is_dir():
@@ -169,7 +169,7 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """Resume the run in `path`, or create it if there is none; `check` is not called for a new run."""
+        """Resume the run in `path`, or create a new run there. `check` is not called for a new run."""
         if (Path(path) / "run.json").exists():
             return cls.resume(path, header, secrets=secrets, worker=worker, clock=clock, check=check)
         return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
@@ -213,17 +213,17 @@ class RunWriter:
 
     def redacted(self, value: _Value) -> _Value:
         """Return a frozen dataclass (for example a `SystemTurn`) or a JSON value as it will be stored. If answers are
-        routed by their stored values, the spans of a route are true to the recording."""
+        routed by their stored values, the spans of a route match the recording."""
         clean: _Value = redacted_value(value, self.redactor)
         return clean
 
     async def append(self, *events: _Event, sync: bool = False) -> tuple[_Event, ...]:
         """Append events and return them as they are stored. The events of an attempt must be appended in order.
 
-        Returns when they survive the end of this process (`kill -9`), and with `sync`, when they are on the disk and
-        survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which no
-        more events are accepted, and TypeError or ValueError, before anything is written, if JSON cannot express an
-        event (a NaN).
+        Returns when the events survive the end of this process (`kill -9`); with `sync`, when the events are on the
+        disk and survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after
+        which no more events are accepted. Raises TypeError or ValueError, before anything is written, if JSON cannot
+        express an event (a NaN).
         """
         size = sum(map(_text_size, events))
         stored, lines = self._store_lines(events) if size < LONG else await asyncio.to_thread(self._store_lines, events)
@@ -235,7 +235,7 @@ class RunWriter:
 
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
         """Redact an exhibit, write it to the disk, and return its address for the event that names it. `exhibit_name`
-        names it in messages. Equal content is stored only once. Raises StoreError."""
+        is the name of the exhibit in messages. Equal content is stored only once. Raises StoreError."""
 
         return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
 

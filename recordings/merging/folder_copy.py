@@ -1,4 +1,4 @@
-"""New run folders made from others, completely or not at all, with exhibits, judgments and replies of models."""
+"""New run folders made from other runs, completely or not at all, with exhibits, judgments and replies of models."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ Numbers = Mapping[AttemptId, int]
 
 
 def renumber_layer(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
-    """Return the layer with the new numbers of its attempts, and a sentence on judgments that are left out, or ""."""
+    """Return the layer with renumbered attempts, and a sentence on judgments that are left out ("" if all are kept)."""
     judgments, lost = [], []
     for judgment in layer.judgments:
         number = _new_number(judgment.about, numbers)
@@ -45,7 +45,7 @@ def renumber_layer(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
 
 
 def renumber_layer_file(data: bytes, numbers: Numbers) -> bytes:
-    """Renumber the attempts in the file of a layer. Unchanged lines keep their bytes, and others their unknown keys."""
+    """Renumber the attempts in the file of a layer. Unchanged lines keep their bytes, others their unknown keys."""
     opening, *lines = data.split(b"\n")
     kept = [opening]
     for text in lines:
@@ -74,7 +74,7 @@ def renumber_replies(data: bytes, numbers: Numbers) -> bytes:
 
 
 def _new_number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
-    """Return the new number of the attempt, 0 for a line about no attempt, or None for an attempt not in the run."""
+    """Return the new number of the attempt, 0 for a line about no attempt, or None for an unknown attempt."""
     trial, attempt = about.get("trial"), about.get("attempt")
     if not isinstance(trial, str) or not isinstance(attempt, int):
         return 0
@@ -92,7 +92,7 @@ DAMAGED = "damaged"
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `target` when the `with` block ends and is removed if an error occurs.
-    Raises StoreError if it cannot be written, or if a file elsewhere cannot be read."""
+    Raises StoreError if the folder cannot be written, or if a file elsewhere cannot be read."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -113,8 +113,8 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
 
 def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> None:
-    """Write the header and the events, with their chain and the inventory, into a folder that has everything else
-    already. The first row is the `opened` line."""
+    """Write the header and the events, with their chain and the inventory, into a folder in which everything else is
+    already complete. The first row is the `opened` line."""
     events = folder / "trials-000001.jsonl"
     opening, *others = rows
     write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
@@ -124,7 +124,7 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 
 def copy_contents(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
     """Copy the exhibits, judgments and replies of models into a folder, and return sentences on errors in them.
-    `numbers` has the new number of every attempt, which its judgments get too; None keeps the numbers."""
+    `numbers` has the new number of every attempt, which judgments get too; None keeps the numbers."""
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
     for file in list_entries(run.path, "evidence", "??", "*"):
@@ -169,7 +169,7 @@ def copy_contents(run: Run, building: Path, numbers: Numbers | None = None) -> l
 
 
 def describe_missing_exhibits(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence on exhibits that events refer to and the folder does not have, or "" if there are none."""
+    """Return a sentence on exhibits that events refer to but the folder does not contain, or "" if all are there."""
     absent = sorted(address for address in _named_exhibits(rows) if not os.path.lexists(folder / address))
     if not absent:
         return ""
@@ -187,8 +187,8 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Copy a damaged file of events, or the chain of a lost one, unchanged into a folder made from the undamaged parts.
-    `told` has sentences on the damage, which are written next to it."""
+    """Copy a damaged file of events, or the chain of a lost file, unchanged into a folder made from the undamaged
+    parts. `told` has sentences on the damage, which are written next to the copy."""
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
     copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"

@@ -1,9 +1,9 @@
 """Merging of the runs of several machines in a new folder.
 
-The result depends only on the set of attempts: any order, any grouping, and merging the same run twice give the same
-files, byte for byte. Nothing is lost. If two runs recorded the same attempt of a trial with different content, both
-versions stay: the later one gets the next free number, and its old number is recorded. If one attempt is the
-beginning of another, because the run was copied while it was written, only the longer one is kept.
+The result depends only on the set of attempts. The order and the grouping of runs do not matter, and merging the same
+run twice gives the same files, byte for byte. Nothing is lost. If two runs recorded the same attempt of a trial with
+different content, both versions stay: the later version gets the next free number, and its old number is recorded. If
+one attempt is the beginning of another, because a run was copied while being written, only the longer attempt is kept.
 """
 
 import json
@@ -90,10 +90,10 @@ def merge(
     """Merge the runs at `paths` in the new folder `out`, which appears completely or not at all.
 
     With `salvage`, the undamaged parts of a damaged run are used (see `recordings.checking.salvage`), the damaged files
-    are kept unchanged under `damaged/`, and `damage` reports each attempt concerned. `named` replaces the folders in a
+    are kept unchanged under `damaged/`, and `damage` reports each affected attempt. `named` replaces the folders in a
     sentence with names that people know, if the folders are copies. Raises RunError if the runs differ in protocol,
-    seed, topics or systems (with a diff), if a run is damaged and not to be salvaged, or if `out` exists; InputError if
-    they are shards of different audits; and StoreError if the folder cannot be written.
+    seed, topics or systems (with a diff), if a run is damaged and `salvage` is False, or if `out` exists; InputError if
+    the runs are shards of different audits; and StoreError if the folder cannot be written.
     """
     if not paths:
         raise InputError("there is nothing to merge", allowed="one or more run folders")
@@ -180,7 +180,7 @@ def _audit_name(audit: Json) -> str:
 
 
 def _attempt_contents(run: Run) -> dict[AttemptId, set[_Content]]:
-    """Return the contents of each attempt: two if two machines recorded it in one folder of a salvaged run."""
+    """Return the contents of each attempt: two if two machines recorded the attempt in one folder of a salvaged run."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
     for attempt in run.attempts:
         started = attempt.started
@@ -291,7 +291,7 @@ def _answered_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
     """Unite the headers of the runs, or raise RunError with their differences. `saved` is True if the runs were
-    salvaged; a single salvaged shard is still that shard and can be continued."""
+    salvaged; a single salvaged shard remains a shard and can be continued."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
         changed = differences(one, two)
         if changed:
@@ -343,7 +343,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
 
 
 def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
-    """Unite the mappings so that the order of runs does not matter: in their common order, or sorted."""
+    """Unite the mappings independently of the order of runs: in their common order, or else sorted."""
     if list(one) == list(two):
         return {key: min(one[key], two[key], key=canonical_json) for key in one}
     united = {**one, **{key: item for key, item in two.items() if key not in one}}
@@ -356,8 +356,8 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
 def gold_difference(runs: Iterable[Run]) -> str:
-    """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if there is
-    none. The newest tables of each two runs are compared for the topics that both have."""
+    """Return a sentence on a difference between the gold of the runs' audits, with two of the values, or "" if all
+    agree. The newest tables of each pair of runs are compared for their common topics."""
     tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):

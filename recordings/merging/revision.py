@@ -1,7 +1,7 @@
-"""New runs with reread answers of another run, which is not changed.
+"""New runs made by rereading the answers of another run, which is not changed.
 
-Every row is as it was recorded, except for answers, decisions and outcomes that changed. These keep their former values
-under `before`. Exhibits are copied, so that the new run can be reread as well.
+Every row is as it was recorded, except for answers, decisions and outcomes that changed. Changed rows keep the former
+values under `before`. Exhibits are copied, so that the new run can be reread as well.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class Revision:
     outcome: Outcome | None = None
 
     def revised_values(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the revised values of a row by key, or {} if nothing in it was revised."""
+        """Return the revised values of a row by key, or {} if the row is unchanged."""
         trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
         if row.get("event") == "turn" and turn in self.answers:
             value = encode(Answered(trial_id, number, turn, SystemTurn(self.answers[turn])))

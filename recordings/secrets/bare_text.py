@@ -1,11 +1,11 @@
-"""A text reduced to its letters and digits, and the search for known secrets in it.
+"""A text reduced to its letters and digits, and the search for known secrets in that form.
 
-A secret may come back with anything between its characters: a line break, zero-width characters, variation selectors,
-spaces, or colons between the bytes of its hex form. Its characters may also be replaced with equivalent ones, such as
-full-width letters. All of these variants have the same normal form: the ASCII letters and digits in lower case, without
-anything between them. So a secret, and its form in each common byte encoding, is searched in the normal form of the
-text, and hits are mapped back to their positions. Ordinary words that happen to spell a secret are left alone (see
-`_Form`).
+A secret may be returned with anything between its characters: a line break, zero-width characters, variation selectors,
+spaces, or colons between the bytes of its hex form. Its characters may also be replaced with equivalent characters,
+such as full-width letters. All of these variants have the same normal form: the ASCII letters and digits in lower case,
+without anything between them. So a secret, and its form in each common byte encoding, is searched in the normal form of
+the text, and hits are mapped back to their positions. Ordinary words that happen to spell a secret are not redacted
+(see `_Form`).
 """
 
 import base64
@@ -110,9 +110,9 @@ def normal_form(text: str) -> bytes:
 class _Form:
     """The conditions under which a normal form in a text counts as a secret.
 
-    If the normal form alone could be ordinary words (`project manager`) or a date, `words` is the text that must be
-    there, apart from zero-width characters and line breaks; otherwise it is "". With `any_case`, upper and lower case
-    may be mixed. `around` is the number of characters on each side that may belong to the secret too.
+    If the normal form alone could be ordinary words (`project manager`) or a date, `words` is the text that must also
+    be present, apart from zero-width characters and line breaks; otherwise `words` is "". With `any_case`, upper and
+    lower case may be mixed. `around` is the number of characters on each side that may belong to the secret too.
     """
 
     words: str = ""
@@ -176,8 +176,8 @@ class BareForms:
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
-        """Search for the lines of a key from now on, but not for their encodings: a key has dozens of lines, and they
-        do not occur alone in an encoding."""
+        """Search for the lines of a key from now on. Their encodings are not searched, because a key has dozens of
+        lines, which do not occur alone in an encoding."""
         self._add(
             {form: _Form() for form in map(normal_form, lines) if len(form) >= _SURE_LENGTH and re.search(rb"\d", form)}
         )
@@ -236,7 +236,7 @@ class BareForms:
 
 
 def _find_beginnings(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
-    """Yield the positions of dozens of beginnings, and a few false hits, in the time of two searches for one."""
+    """Yield the positions of dozens of beginnings, and a few false hits, in twice the time of a single search."""
     import numpy as np  # late: commands that read no long text do without it
 
     known = np.zeros(2**16, bool)
@@ -268,8 +268,7 @@ def _code_forms(data: bytes) -> Iterator[bytes]:
 
 
 def _groups_of_five(data: bytes) -> Iterator[bytes]:
-    """Yield the part of `data` that is the same in longer data, in base-85 encodings (five characters for four
-    bytes)."""
+    """Yield the base-85 forms of `data` (five characters for four bytes), without ends that depend on other bytes."""
     for skip in range(4):
         groups = data[skip : skip + (len(data) - skip) // 4 * 4]
         in_b85 = base64.b85encode(groups)
@@ -281,7 +280,7 @@ def _in_lower_case(text: bytes) -> bytes:
 
 
 def _fixed_parts(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
-    """Yield the part of the encoded `data` that is the same after any other bytes, with `bits` bits in a character."""
+    """Yield the part of the encoded `data` that does not depend on adjacent bytes, with `bits` bits in a character."""
     for before in range(bits if bits == 5 else 3):
         first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits
         yield encode(b"\0" * before + data)[first:last]

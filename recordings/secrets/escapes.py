@@ -1,9 +1,9 @@
 r"""Removal of the escapes in a text: `\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and `%C3%BC` in
 URLs, terminal codes for colours and links, and zero-width characters.
 
-Any character of a secret may come back escaped, and a line break before it may be a `\n` that looks like a letter. So a
-text is searched both as it is and without escapes, and hits are mapped back to their positions. In URLs, only UTF-8 is
-decoded. Each step takes time linear in the text.
+Any character of a secret may be returned as an escape, and a line break before the secret may be a `\n` that looks like
+a letter. So a text is searched both as it is and without escapes, and hits are mapped back to their positions. In URLs,
+only UTF-8 is decoded. Each step takes time linear in the text.
 """
 
 import re
@@ -54,7 +54,7 @@ class SearchedText:
         return self.may_contain(literal) and literal in self.text
 
     def contains_in_any_case(self, literal: str) -> bool:
-        """Return True if `literal`, which is in lower case, occurs in the text as it is or in lower case."""
+        """Return True if `literal`, which is in lower case, occurs in the text or in its lower-case version."""
         return self.may_contain(literal) and (literal in self.text or literal in self.lower)
 
 
@@ -156,7 +156,7 @@ _IS_ENTITY = re.compile(rf"&#|{_NAME}")
 
 
 def has_codes(text: str) -> bool:
-    r"""Return False only if the text has no escapes, or only letters after a backslash (`\n`, `\"`)."""
+    r"""Return False only if the text has no escapes other than letters after a backslash (`\n`, `\"`)."""
     for sign, codes in _BEGIN_CODES:
         if sign in text and any(map(text.__contains__, codes)):
             return True
@@ -175,7 +175,7 @@ def undo_letters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The removal of one kind of escape. `before` is the text with these escapes, and `meanings` decodes them."""
+    """The removal of one kind of escape. `before` is the text with the escapes, and `meanings` decodes them."""
 
     before: str
     escapes: re.Pattern[str]
@@ -202,7 +202,7 @@ def _escaped_pattern(escape: str) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Unescaped:
-    """A text without its escapes. In `marked`, zero-width characters are kept, because they may replace others."""
+    """A text without its escapes. In `marked`, zero-width characters are kept, because they may replace characters."""
 
     text: str
     marked: str = ""
@@ -244,7 +244,7 @@ class Unescaped:
 
 
 def unescape(searched: SearchedText) -> Unescaped:
-    """Return the text without its escapes. The result is falsy if the text has none."""
+    """Return the text without its escapes. The result is falsy if there are no escapes."""
     text = searched.text
     found = Unescaped(text)
     if "\x1b" in text:  # its end may look like the beginning of a letter with a backslash

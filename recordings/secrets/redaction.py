@@ -1,6 +1,6 @@
 """Redaction of secrets before anything reaches the disk.
 
-There are three searches. The first is for known secrets in every form in which they commonly come back
+There are three searches. The first is for known secrets in every form in which they are commonly returned
 (`recordings.secrets.secret_forms`); secrets of 12 characters or more are found in any mix of upper and lower case. The
 second is for the letters and digits of known secrets and of their encodings, with anything between them
 (`recordings.secrets.bare_text`). The third is for the shapes of well-known kinds of secrets
@@ -8,8 +8,8 @@ second is for the letters and digits of known secrets and of their encodings, wi
 (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`. A redacted word is still one word, so word counts
 remain valid. Everything takes time linear in the text.
 
-Two limits are deliberate. A secret of fewer than 8 characters is not searched by its value: `test`, `none` and `ollama`
-are keys of local servers and ordinary words, and they protect nothing. And compressed exhibits are not opened.
+There are two deliberate limits. A secret of fewer than 8 characters is not searched by its value: `test`, `none` and
+`ollama` are keys of local servers and ordinary words, and protect nothing. Compressed exhibits are not opened.
 """
 
 import codecs
@@ -91,8 +91,8 @@ def marks_in(text: str) -> int:
 
 
 class Redactor:
-    """Removes secrets from texts, JSON values and exhibits. Applying it twice changes nothing more. `secrets` are
-    values that must not be stored. `ignored` counts those that are too short to search for."""
+    """Removes secrets from texts, JSON values and exhibits. A second redaction changes nothing. `secrets` are values
+    that must not be stored. `ignored` counts the secrets that are too short to search for."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
@@ -136,7 +136,7 @@ class Redactor:
 
     def leaves_unchanged(self, texts: Sequence[str]) -> bool:
         """Return True if `text` would change none of these texts. Short texts without secrets are remembered, because
-        names, hashes and states recur; the other texts are searched in one pass."""
+        names, hashes and states recur; all remaining texts are searched in one pass."""
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
@@ -155,7 +155,7 @@ class Redactor:
         return self.pieces((text,))[0]
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """Redact many texts in one pass, each of them as `text` would."""
+        """Redact many texts in one pass, with the same result as `text` for each."""
         apart = [part for text in texts for part in (text, APART)]
         return self.pieces(apart)[::2]
 
@@ -186,8 +186,8 @@ class Redactor:
         are skipped.
 
         A long text is searched in stretches, so that neither the memory nor the time of one step grows with it. A model
-        that is caught in a loop repeats itself for megabytes, so a stretch that equals the previous one is not searched
-        again.
+        that is caught in a loop repeats itself for megabytes, so a stretch that equals the previous stretch is not
+        searched again.
         """
         found: list[Span] = []
         begin = 0
@@ -230,7 +230,7 @@ class Redactor:
         yield from cookies(searched)
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value with every string in it redacted, including keys."""
+        """Return a JSON value with all its strings redacted, including keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -274,7 +274,7 @@ class Redactor:
 
 def _end_of_stretch(text: str, first: int, last: int) -> int:
     """Return the end of the part of text[first:last] in which secrets may begin; the rest is their context. If the text
-    repeats itself, the next stretch begins with the same text as this one."""
+    repeats itself, the next stretch begins with the same text as this stretch."""
     if last >= len(text):
         return len(text)
     latest = last - 2 * _CONTEXT
@@ -290,8 +290,8 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 
 def _unite_spans(spans: list[Span]) -> list[Span]:
-    """Sort the spans and join overlapping ones. A joined span has the kind `secret` if one of its spans is a known
-    secret, else the kind of the first one."""
+    """Sort the spans and join overlapping spans. A joined span has the kind `secret` if it contains a known secret,
+    else the kind of its first part."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
         return spans  # they are in order already, and none overlaps the next
     spans = list(dict.fromkeys(spans))  # with escapes, most are found twice

@@ -1,4 +1,4 @@
-"""The forms in which a secret comes back: unchanged, escaped for JSON, HTML or URLs, in hex, or in base64 at any
+"""The forms in which a secret is returned: unchanged, escaped for JSON, HTML or URLs, in hex, or in base64 at any
 offset.
 
 In these forms the whole secret is encoded in one way. Escapes of single ASCII characters, in any mix, are decoded
@@ -74,7 +74,7 @@ _LONG_ENOUGH, _SURE = 8, 16
 
 
 def parts_of(secret: str) -> Iterator[str]:
-    """Yield the parts of a secret that are secrets themselves and may come back alone: the password in a URL (for
+    """Yield the parts of a secret that are secrets themselves and may be returned alone: the password in a URL (for
     example of a proxy), the text after `Bearer` or a header's name, the values in a cookie, connection string, query or
     JSON object, and decoded base64."""
     password: str | None = None
@@ -160,7 +160,7 @@ class CutSecrets:
 
     @property
     def beginnings(self) -> Iterable[str]:
-        """The beginnings of all forms. Every text with a cut secret contains one of them."""
+        """The beginnings of all forms. Every text with a cut secret contains at least one beginning."""
         return self._forms.keys()
 
     def spans(self, searched: SearchedText) -> Iterator[Span]:

@@ -6,8 +6,8 @@ and entropy detectors match identifiers and hashes, of which a recording is full
 is only kept if a test shows that it matches nothing in ordinary texts.
 
 A reply may consist of megabytes of beginnings of secrets. So every expression begins with a literal, for which the
-engine needs a nanosecond for each character, and uses lookbehind for anything before it. A failed match ends at the
-next such literal at the latest, and no secret is longer than some thousands of characters.
+engine needs a nanosecond for each character, and uses lookbehind for anything before the literal. A failed match ends
+at the next such literal at the latest, and no secret is longer than some thousands of characters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Pattern:
     `kind` is written into `[redacted:<kind>]`. The group `secret` of `expression` is removed. If `lowered`, the
     expression is for the text in lower case. `sure` is a final check of the secret, if the shape alone would match
     ordinary text. Every text with such a secret contains all literals in `holds`, and at least one of the lower-case
-    literals in `some`. Finding that they are absent takes a fraction of the time.
+    literals in `some`, so a text without these literals is skipped in a fraction of the time.
     """
 
     kind: str
@@ -54,8 +54,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def _is_mixed(text: str) -> bool:
-    """Return True if a text has a digit, and capitals or a long part: `sk-bratislava-2023-hotels` is a slug,
-    not a key."""
+    """Return True if a text has a digit, and capitals or a long part, unlike the slug `sk-bratislava-2023-hotels`."""
     if not _DIGIT.search(text):
         return False
     return text.lower() != text or max(map(len, re.split("[-_.]", text))) >= 20
@@ -162,8 +161,8 @@ _FEW_OCCURRENCES = 64
 
 @dataclass(frozen=True, slots=True)
 class _Literals:
-    """Literals that share a rare character. Finding that this character is absent takes a thirtieth of the time of a
-    search for one literal. If there are many literals, `around` finds any of them; otherwise it is None."""
+    """Literals that share a rare character. A search for this character takes a thirtieth of the time of a search for
+    one literal. If there are many literals, `around` finds any of them; otherwise `around` is None."""
 
     rarest: str
     literals: tuple[str, ...]
@@ -238,7 +237,7 @@ _PREFIX_LENGTH = len("-set-")
 
 def cookies(searched: SearchedText) -> list[Span]:
     """Return the places of cookie values in the headers `Cookie` and `Set-Cookie`. A reply may contain a million
-    headers, most of them equal, so the text between two headers is searched once, however often it occurs."""
+    headers, most of them equal, so the text between two headers is searched once, however often the text occurs."""
     if not (searched.contains("=") and searched.contains_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower

@@ -1,8 +1,8 @@
 """Builders of conversation trees.
 
-TreeBuilder   one pass over conversations; memory grows with the nodes and texts, and by 8 to 12 bytes a trial fold
-(n, T) paths that are already encoded, for millions of conversations merge_trees   the tree of all the trials of several
-trees
+- `TreeBuilder`: one pass over conversations; memory grows with the nodes and texts, and by 8 to 12 bytes a trial.
+- `fold`: (n, T) paths that are already encoded, for millions of conversations.
+- `merge_trees`: the tree of all trials of several trees.
 """
 
 import unicodedata
@@ -22,7 +22,7 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 @dataclass(frozen=True, slots=True)
 class MergeKey:
     """The key by which turns of one speaker are distinguished. `function` returns the key of a turn; for the system's
-    side it is called only with turns that have a reply. `version` changes whenever the function may return another key.
+    side it is called only with turns that have a reply. `version` changes whenever `function` may return another key.
     `reason` is a clause on why turns with equal keys are one branch."""
 
     name: str
@@ -75,7 +75,7 @@ LABEL = Merging("label", STATE, LABEL_KEY, pools=True)
 
 
 def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
-    """Combine the keys of the two speakers. If both keys have the same name, the pair has it too."""
+    """Combine the keys of the two speakers. If both keys have one name, that is also the name of the pair."""
     name = system.name if user.name == system.name else f"user={user.name}, system={system.name}"
     return Merging(name, user, system, pools)
 
@@ -122,21 +122,20 @@ SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _lab
 
 class TreeBuilder:
     """Adds conversations to one tree, one after the other. `merging` decides which turns count as equal; by default,
-    these are turns with exactly the same words. `protocol` is the content hash of the protocol with which they were
-    played ("" for an import)."""
+    turns with exactly the same words are equal. `protocol` is the content hash of the protocol of the conversations (""
+    for an import)."""
 
     def __init__(self, merging: Merging = EXACT, *, protocol: str = "") -> None:
         self.merging, self._protocol = merging, protocol
         self._growth = Growth(merging.name, merging.declared)
 
     def add(self, conversation: Conversation) -> bool:
-        """Add a conversation. Returns False for an invalid or interrupted one, which is only counted."""
+        """Add a conversation. Returns False for an invalid or interrupted conversation, which is only counted."""
         trial, outcome = FoldedTrial(conversation.key, conversation.attempt), conversation.outcome
         return self.add_trial(trial, outcome, lambda: path_of(conversation, self.merging))
 
     def add_attempt(self, attempt: Attempt) -> bool:
-        """Add an attempt. The result is that of `add` for its conversation, but this is much faster for the keys in
-        `SPOKEN`."""
+        """Add an attempt as `add` adds a conversation, but much faster for the keys in `SPOKEN`."""
         trial = FoldedTrial(attempt.started.key, attempt.started.attempt)
         path = SPOKEN.get(self.merging)
         if path is not None:
@@ -144,7 +143,7 @@ class TreeBuilder:
         return self.add_trial(trial, attempt.outcome, lambda: path_of(attempt.conversation(), self.merging))
 
     def add_trial(self, trial: FoldedTrial, outcome: Outcome | None, path: Callable[[], Iterable[PathTurn]]) -> bool:
-        """Add a trial, and count it in the tree's scope, as `add` does. `path` is called only if it is valid."""
+        """Add a trial, and count it in the tree's scope, as `add` does. `path` is called only for a valid trial."""
         growth = self._growth
         if outcome is None:
             growth.interrupted += 1
@@ -159,18 +158,18 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Add a path. Either all paths of a tree have a `trial`, which names them, or none. `outcome` is "" if unknown.
-        Raises ValueError if only some paths are named."""
+        """Add a path. `trial` is the name of the path; either all paths of a tree have a name, or none. `outcome` is ""
+        if unknown. Raises ValueError if only some paths are named."""
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
-        """Return the current tree. Raises ValueError if it is empty or if a trial was added twice."""
+        """Return the current tree. Raises ValueError if the tree is empty or if a trial was added twice."""
         return self._growth.tree()
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
     """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there are
-    no trees, if they were merged by different keys, or if a trial is in two of them."""
+    no trees, if the trees were merged by different keys, or if a trial is in two trees."""
     if not trees:
         raise ValueError("there are no trees to merge")
     first = trees[0]
@@ -194,9 +193,9 @@ def fold(
     """Return the tree of encoded conversations. Its `ends` are in the order of the rows.
 
     `paths` is an (n, T) array of indices into `symbols`, in which each column is one turn of one speaker and -1 follows
-    the end of a conversation. One pass is made over the columns: the pairs (current node, symbol) are counted in a
-    table if it is small, and sorted otherwise. Raises ValueError if n is 0, if an index is out of range, or if a turn
-    follows a -1.
+    the end of a conversation. The columns are processed in one pass: the pairs (current node, symbol) are counted in a
+    small table, and sorted if the table would be large. Raises ValueError if n is 0, if an index is out of range, or if
+    a turn follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
         raise ValueError(f"paths must have the shape (n, T) with n of at least 1, not {paths.shape}")
@@ -209,7 +208,7 @@ def fold(
     for column in range(width):
         taken = paths[:, column] if rows is None else paths[rows, column]
         if len(taken) and (taken.min() < -1 or taken.max() >= count):
-            raise ValueError(f"paths must contain indices from -1 to {count - 1}, but column {column} has others")
+            raise ValueError(f"column {column} of the paths contains an index that is not in -1 to {count - 1}")
         going = taken >= 0
         if not going.all():
             rows = np.flatnonzero(going) if rows is None else rows[going]
@@ -223,7 +222,7 @@ def fold(
         turns.append((found % count).astype(np.int32))
         start, made = made, made + len(found)
         if made > np.iinfo(np.int32).max:
-            raise ValueError("more nodes than a tree can hold (2³¹): merge by a coarser key")
+            raise ValueError("the tree would have more than 2³¹ nodes; merge by a coarser key")
         if rows is None:
             ends[:] = start + at
         else:
@@ -235,7 +234,7 @@ def fold(
 
 
 def _distinct(values: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the distinct values, ascending, and the index of each of `values`, which are below `most`, among them."""
+    """Return the distinct values, ascending, and the index of each value among them. Values are below `most`."""
     if most > 4 * len(values) + 1024:
         return np.unique(values, return_inverse=True)
     there = np.zeros(most, dtype=bool)

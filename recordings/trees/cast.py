@@ -55,7 +55,7 @@ _NUMBERED = merging(_NUMBER, _NUMBER)
 
 
 def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
-    """Read the trees in the file at `path`. Raises InputError, naming the topic and the node, if they are not trees."""
+    """Read the trees in the file at `path`. Raises InputError, naming the topic and the node, for an invalid tree."""
     place = Place.of(path)
     value = read_json_value(path).value
     if not isinstance(value, list) or not value:
@@ -159,7 +159,7 @@ def _find_leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tupl
         found = _list_numbers(root.number for root in roots)
         if not roots:
             found = f"none: its {len(nodes)} nodes form a cycle" if nodes else "none: it has no turns"
-        raise InputError(f"{where} must have one node without a parent, but has: {found}", place=place)
+        raise InputError(f"{where} must have exactly one node without a parent, but has: {found}", place=place)
     reached: set[str] = set()
     leaves: list[tuple[_Node, int]] = []
     going = [(roots[0], 1, "system")]

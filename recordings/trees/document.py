@@ -71,7 +71,7 @@ def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
 
 
 def read_trees(path: str | PathLike[str]) -> tuple[ConversationTree, ...]:
-    """Read the trees in the file at `path`. Raises InputError, with the file, if it is not such a document."""
+    """Read the trees in the file at `path`. Raises InputError, with the file, if the document is invalid."""
     return trees_from_json(read_json_value(path).value, Place.of(path))
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints of the different texts at the nodes of a tree: sets of a few numbers each, for millions of nodes."""
+"""Fingerprints of the different texts at the nodes of a tree: a small set of numbers for each of millions of nodes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_TEXTS = 64
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):
-    """A row of numbers for each node, which compares equal to any sequence of the same rows. `starts` is (N + 1,) int64
-    and `marks` (M,) int64; row v is marks[starts[v]:starts[v + 1]]. As a tuple, a row of one number would take ten
-    times the memory."""
+    """A row of numbers for each node, equal to any sequence of the same rows. `starts` is (N + 1,) int64 and `marks`
+    (M,) int64; row v is marks[starts[v]:starts[v + 1]]. As a tuple, a row of one number would take ten times the
+    memory."""
 
     __slots__ = ("marks", "starts")
 

@@ -37,7 +37,7 @@ def as_graph(
 
     Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),
     `texts` and `merging`; edges have `visits` and `probability`. `columns` has, for each tree, figures to add to its
-    edges. `said` has sentences for each tree. Roots also have a `tree_title`, and these sentences as `caption`.
+    edges. `said` has sentences for each tree. Roots also have a `tree_title`, and their tree's sentences as `caption`.
     """
     import networkx
 
@@ -94,7 +94,7 @@ def graphml(
 
 
 def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
-    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves in a row, and turns
+    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`, with leaves in a row and turns
     downwards."""
     found: dict[str, tuple[float, float]] = {}
     across = 0.0

@@ -105,8 +105,8 @@ _MISSING = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:
-    """A growing tree. `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope; the caller
-    keeps them up to date. Nodes are numbered in the order of creation: the root is 0, and parents come before their
+    """A growing tree. `systems`, `topics`, `protocols`, `invalid` and `interrupted` describe its scope, which the
+    caller keeps up to date. Nodes are numbered in the order of creation: the root is 0, and parents come before their
     branches."""
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _MOST_WAITING) -> None:
@@ -194,7 +194,7 @@ class Growth:
             raise ValueError("either all trials of a tree must have names, or none of them")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
-        """Return the tree so far. Raises ValueError if it has no trial or a repeated one."""
+        """Return the tree so far. Raises ValueError if the tree has no trial or a repeated trial."""
         if not self.folded:
             left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
             raise ValueError(f"a tree needs at least one complete trial; {left}")
@@ -241,7 +241,7 @@ class Growth:
         self._ended.append(kinds)
 
     def _number_nodes(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """Return the nodes with these symbols below these parents, creating missing ones. A parent may occur in only
+        """Return the nodes with these symbols below these parents, and create missing nodes. A parent may occur in only
         one call between two calls of `_merge_fresh_nodes`."""
         wanted, place = np.unique(parents.astype(np.int64) << 32 | symbols, return_inverse=True)
         numbers = np.full(len(wanted), _MISSING, dtype=np.int32)
@@ -252,7 +252,7 @@ class Growth:
         new = numbers == _MISSING
         count = int(new.sum())
         if self._made + count > np.iinfo(np.int32).max:
-            raise ValueError("more nodes than a tree can hold (2³¹): merge by a coarser key")
+            raise ValueError("the tree would have more than 2³¹ nodes; merge by a coarser key")
         numbers[new] = np.arange(self._made, self._made + count, dtype=np.int32)
         self._made += count
         self._fresh.append((wanted[new], numbers[new]))

@@ -68,8 +68,8 @@ def shorten(text: str, width: int) -> str:
 
 
 def node_title(tree: ConversationTree, node: int) -> str:
-    """Return the name of a node for people: its text if turns were merged by their text, the names of entities if they
-    were merged by entities, else the key. An empty key is written `∅`; it means that no entity was named."""
+    """Return the name of a node for people: its text if turns were merged by text, the names of entities if turns were
+    merged by entities, else the key. An empty key is written `∅`, which means that no entity was named."""
     if node == 0:
         return "start"
     symbol = tree.symbol_at(node)
@@ -86,7 +86,7 @@ def _limit_length(text: str) -> str:
 
 
 def format_percent(share: float) -> str:
-    """Format a share as whole percents. 0% is written only for exactly 0, and 100% only for exactly 1."""
+    """Format a share as a whole percentage. 0% is written only for exactly 0, and 100% only for exactly 1."""
     if isnan(share):
         return "n/a"
     if 0 < share < 0.005:
@@ -127,8 +127,8 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 def entity_names(key: str, text: str) -> str:
     """Return the names of the addresses in `key`, in its order: `One Title · Another`. `text` is an answer that
-    contains them. The name is the text of the link, else the text before the address in its line, else the end of the
-    address."""
+    contains the addresses. The name is the text of the link, else the text before the address in its line, else the end
+    of the address."""
     wanted = key.split()
     shown = text[:_LONGEST_ANSWER]
     names: dict[str, str] = {}

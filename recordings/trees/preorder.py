@@ -63,8 +63,7 @@ def group_branches(parent: Nodes) -> tuple[Nodes, Index]:
 
 
 def canonical_positions(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> Nodes:
-    """Return the position of every node in pre-order, shape (N,). Branches are sorted by descending visits, then
-    symbol."""
+    """Return the (N,) positions of nodes in pre-order, with branches sorted by descending visits, then symbol."""
     size = subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
     # The nodes below the root by parent, visits descending, symbol.
     parents, symbols, fewer = parent[1:], symbol[1:], visits[0] - visits[1:]

@@ -7,7 +7,7 @@
     └── trials, ends    the trials, and the node at which each of them ends
 
 The probability of an edge is visits[child] / visits[parent], and the probability of stopping at a node is stops /
-visits. Intervals and unseen mass are statistics and are in `scoring.stochastic`.
+visits. `scoring.stochastic` computes intervals and unseen mass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SPEAKERS = ("system", "user")
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
     """The turn at a node. `speaker` is `user` or `system`. `key` is the value of the merge key (normal form, label,
-    act, …). `text` is the first example in code point order, whatever the order of trials; "" if none is kept."""
+    act, …). `text` is the first example in code point order, whatever the order of trials; "" if no text is kept."""
 
     speaker: str
     key: str
@@ -89,18 +89,18 @@ class ConversationTree:
     - `visits`: (N,) int64, the number of trials that pass through a node or end there.
     - `stops`: (N,) int64, the number of trials that end at a node; visits = stops + sum of the children's visits.
     - `ends`: (T,) int32, the node at which each trial ends.
-    - `trials`: the T trials, sorted, or () if they have no names. `ends` is then in the order in which the trials were
-      given, which comparisons of trees ignore.
+    - `trials`: the T trials, sorted, or () if they have no names. Without names, `ends` is in the order in which the
+      trials were given, which comparisons of trees ignore.
     - `outcomes`: the names of ends (`recordings.conversations.endings.end_name`), sorted.
-    - `endings`: (N, len(outcomes)) int64, how the trials that end at a node ended. A row sums to `stops`, or to less if
-      some outcomes are unknown.
+    - `endings`: (N, len(outcomes)) int64, the number of trials that end at a node with each outcome. A row sums to
+      `stops`, or to less if some outcomes are unknown.
     - `kinds`: (T,) int32 index into `outcomes` of each trial, in the order of `ends`; -1 if unknown. By default it is
       inferred for trials at nodes where all trials ended alike.
     - `fingerprints`: for each node, the `MOST_TEXTS` smallest fingerprints (48 bits) of the texts merged there; () if
       no text was given.
 
-    Children are ordered by descending visits, then speaker, then key, so equal sets of trials give equal trees, in
-    any order. Raises ValueError if the arrays are not such a tree.
+    Children are ordered by descending visits, then speaker, then key, so equal sets of trials give equal trees, in any
+    order. Raises ValueError if the arrays are not such a tree.
     """
 
     merge: str
@@ -143,7 +143,7 @@ class ConversationTree:
         return len(self.parent)
 
     def __eq__(self, other: object) -> bool:
-        """Compare keys, scope, nodes and trials. For trials without names, only their ends are compared."""
+        """Compare keys, scope, nodes and trials. If the trials have no names, only their ends are compared."""
         if not isinstance(other, ConversationTree):
             return NotImplemented
         return (
@@ -193,13 +193,13 @@ class ConversationTree:
         return self.symbols[int(self.symbol[node])].speaker if node else ""
 
     def symbol_at(self, node: int) -> Symbol:
-        """Return the turn at the node. Raises ValueError for the root, which has none."""
+        """Return the turn at the node. Raises ValueError for the root, which has no turn."""
         if node == 0:
             raise ValueError("the root has no turn")
         return self.symbols[int(self.symbol[node])]
 
     def child(self, node: int, speaker: str, key: str) -> int | None:
-        """Return the branch with this speaker and key, or None if there is none."""
+        """Return the branch with this speaker and key, or None if there is no such branch."""
         for branch in self.children(node):
             symbol = self.symbols[int(self.symbol[branch])]
             if (symbol.speaker, symbol.key) == (speaker, key):
@@ -259,7 +259,7 @@ class ConversationTree:
         return self.marks.counts
 
     def merging(self, node: int) -> str:
-        """Return why the turns at this node are one branch: the key, its reason, and how many texts it merged."""
+        """Return why the turns at this node are one branch: the key, its reason, and the number of merged texts."""
         if node == 0:
             return "before anything is said"
         speaker, count = self.speaker(node), int(self.texts[node])

@@ -25,11 +25,11 @@ class Agreement:
     """Agreement over the items that at least two people judged.
 
     `things` is the number of such items and `pairs` the number of pairs of judgments of one item. `equal` is the share
-    of pairs that agree, in [0, 1], where "does not apply" is a judgment too; NaN without a pair. `alpha` is
+    of pairs that agree, in [0, 1], with "does not apply" as a judgment too; NaN if there is no pair. `alpha` is
     Krippendorff's alpha over scores or values only: 1 is full agreement, 0 agreement by chance, and below 0 less than
-    by chance. It is NaN if no item has two scores, or if all scores are equal, since chance would then agree just as
-    well. `scored` is the number of items with at least two scores, which alpha is computed over. `rare` counts the
-    items among them with a judgment other than the most frequent one; alpha depends on them.
+    by chance. It is NaN if no item has two scores, or if all scores are equal and chance would agree just as well.
+    `scored` is the number of items with at least two scores, over which alpha is computed. `rare` counts scored items
+    with a judgment other than the most frequent judgment; alpha depends on these items.
     """
 
     things: int
@@ -47,7 +47,7 @@ def agreement(
     """Compute the agreement of `judgments`, which has one row per item with one judgment per person, in any order.
 
     A judgment is a score, the name of a value, or None for "does not apply"; scores and values are not mixed. `units`
-    are the units that the items are part of, for example their conversations; by default each item is its own unit.
+    are larger units that contain the items, for example conversations; by default each item is a separate unit.
     """
     rows = [list(row) for row in judgments]
     named = list(range(len(rows))) if units is None else list(units)
@@ -78,8 +78,8 @@ def agreement(
 
 
 def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
-    """Return each item's judgments as (people, d) rows. Values are corners of a simplex, so half squared distances
-    are 1."""
+    """Return each item's judgments as (people, d) rows. Values are corners of a simplex, so half squared distances are
+    1."""
     place = {
         value: column
         for column, value in enumerate(sorted({one for row in rows for one in row if isinstance(one, str)}))

@@ -35,8 +35,7 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedTurn:
-    """A turn with the numbers of annotators who chose O, T and X, at least one in all. `system` is "" if the file
-    names none."""
+    """A turn with the numbers of annotators who chose O, T and X, at least one in all. `system` is "" if unknown."""
 
     dialogue: str
     turn: int
@@ -54,7 +53,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Predictions from the file or folder `name` for all annotated turns, and possibly for others."""
+    """Predictions from the file or folder `name` for all annotated turns, and possibly for more turns."""
 
     name: str
     turns: dict[Key, Prediction]
@@ -146,11 +145,11 @@ class _Collected:
 
 
 def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") -> BreakdownMaterial:
-    """Read all files and check them against each other.
+    """Read all files and check that they are consistent.
 
-    `counts` selects which annotations of the compact form are the gold. A submission is a JSONL file or a folder; label
-    files that are given separately form one submission. Every submission must predict every annotated turn; predictions
-    of other turns are counted and left out. Raises InputError, with file:line:column if a single value is at fault.
+    `counts` selects the annotations of the compact form that are the gold. A submission is a JSONL file or a folder;
+    label files given separately form one submission. Every submission must predict every annotated turn; predictions
+    for other turns are counted and left out. Raises InputError, with file:line:column if a single value is at fault.
     """
     collected = _Collected(counts)
     for path in paths:
@@ -171,7 +170,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
             dialogue, turn = missing[0]
             raise InputError(
                 f"submission {name!r} predicts {len(collected.gold) - len(missing)} of {len(collected.gold)} annotated"
-                f" turns; the first missing one is turn {turn} of dialogue {dialogue!r}",
+                f" turns; the first missing prediction is for turn {turn} of dialogue {dialogue!r}",
                 advice="predict every annotated turn, or give fewer files of annotations",
             )
         extra = len(turns) - len(collected.gold)

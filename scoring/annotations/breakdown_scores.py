@@ -47,11 +47,9 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class _Predictor:
-    """A predictor's predictions with the gold that they are compared with.
-
-    `predicted` and `gold` are (deals · turns, 3), and the labels are (deals · turns,). `deals` is how many times the
-    turns are repeated, each time with another gold. `note` says what the predictor is based on.
-    """
+    """A predictor's predictions and the gold for comparison. `predicted` and `gold` are (deals · turns, 3), and the
+    labels are (deals · turns,). `deals` is how many times the turns are repeated, each time with a different gold.
+    `note` states the basis of the predictor."""
 
     name: str
     predicted: Floats
@@ -62,7 +60,7 @@ class _Predictor:
     deals: int = 1
 
     def figures(self, where: npt.NDArray[np.bool_]) -> tuple[Figure, ...]:
-        """Return the measures over the turns in `where`, with both sides of each ratio averaged over the deals."""
+        """Return the measures over the turns in `where`, with the two parts of each ratio averaged over the deals."""
         deals, here = self.deals, np.tile(where, self.deals)
         found = figures(self.predicted[here], self.gold[here], self.labels[here], self.gold_labels[here])
         if deals == 1:
@@ -91,9 +89,9 @@ def breakdown_rows(
     """Return rows in long form: all measures of each submission and each baseline, over all turns and then by system.
 
     `system` of a row is the predictor, and `topic_type` is the system whose turns were predicted, or None for all.
-    `training` turns are for the priors. Without them, the prior of a turn is the mean of the other dialogues, or with
-    held_out="system" of the other systems (the baseline by system is then unknown and left out). n counts turns (labels
-    for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
+    `training` turns are for the priors. If there are none, the prior of a turn is the mean of all other dialogues; with
+    held_out="system", it is the mean of all other systems, and the baseline by system is unknown and left out. n counts
+    turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
     """
     if not 0 < level < 1:
         raise InputError(f"{level} is not a confidence level", allowed="a number between 0 and 1")

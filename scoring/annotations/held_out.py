@@ -1,7 +1,7 @@
 """Splits by whole units, so that a prediction never uses other parts of the same dialogue (or system).
 
 Turns of one dialogue are not independent, nor are dialogues of one system: a split by turns would let a predictor learn
-the answers it is tested on. Baselines, and detectors that are trained elsewhere, use these splits.
+the answers that it is tested on. Baselines, and detectors that are trained elsewhere, use these splits.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -19,8 +19,8 @@ def split_by_unit(
 ) -> Iterator[tuple[Mask, Mask]]:
     """Yield (train, test) masks over the rows: every row is in exactly one test mask, and no unit is in both masks.
 
-    `units` are (rows,): the dialogue or the system of each row, at least two different ones. By default each unit is
-    held out in turn; otherwise the units, shuffled by `rng`, are divided into `folds` parts of nearly equal size.
+    `units` are (rows,): the dialogue or the system of each row, with at least two different units. By default each unit
+    is held out in turn; otherwise the units, shuffled by `rng`, are divided into `folds` parts of nearly equal size.
     Raises ValueError for fewer than two units, and for an impossible number of folds.
     """
     numbers = _number_names(units)
@@ -43,10 +43,8 @@ def split_by_unit(
 
 
 def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Sequence[Hashable] | None = None) -> Floats:
-    """Return for each row the mean of the rows of all other units, or of those with an equal value in `within`.
-
-    `rows` are (n, C); `units` and `within` are (n,). The result is (n, C), NaN if no other unit has a row.
-    """
+    """Return for each row the mean of the rows of all other units; `within` limits the mean to rows with an equal value
+    there. `rows` are (n, C); `units` and `within` are (n,). The result is (n, C), NaN if no other unit has a row."""
     values = np.asarray(rows, dtype=np.float64)
     groups = np.zeros(len(values), dtype=np.int64) if within is None else _number_names(within)
     cells = _number_names(list(zip(groups.tolist(), units, strict=True)))

@@ -3,12 +3,11 @@
     {customer_types, helpdesk_types, quality_scale, dialogues: [{id, turns: [{sender, n}], quality: {A: […]}}]}
         annotations, compact: how many annotators gave each type and each level, in the order of the head
     [{id, turns: [{sender}], annotations: [{nugget: [type, …], quality: {A: level}}]}]
-        annotations, official: those of each annotator, with the types and levels of STC-3
+        annotations, official: the answers of each annotator, with the types and levels of STC-3
     [{id, nugget: [{type: p}], quality: {A: {level: p}}}]
         a submission, official; either part may be missing
 
-A `*.jsonl` file has such objects, one per line. A turn of these files is a block: everything that one side says in a
-row.
+A `*.jsonl` file has one such object per line. A turn of these files is a block: everything that one side says in a row.
 """
 
 import re
@@ -32,11 +31,9 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedDialogue:
-    """A dialogue with the annotators' distributions; all rows sum to 1.
-
-    `sides` and `nuggets` are (blocks,): each block's side and its row over that side's `types`. `quality` has a row
-    over `levels` for each question that anybody answered.
-    """
+    """A dialogue with the annotators' distributions; all rows sum to 1. `sides` (blocks,) has the side of each block,
+    and `nuggets` (blocks,) the block's row over the `types` of that side. `quality` has a row over `levels` for each
+    question that anybody answered."""
 
     name: str
     sides: tuple[str, ...]
@@ -48,7 +45,7 @@ class AnnotatedDialogue:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A submission's prediction for one dialogue, as in `AnnotatedDialogue`; None for a subtask it leaves out."""
+    """A submission's prediction for one dialogue, as in `AnnotatedDialogue`; None for a subtask that is left out."""
 
     nuggets: tuple[Row, ...] | None
     quality: Mapping[str, Row] | None
@@ -56,7 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskSubmission:
-    """A submission, named after its file. `nuggets` and `quality` say whether it predicts all dialogues in that
+    """A submission, named after its file. `nuggets` and `quality` are True if it predicts all dialogues in that
     subtask."""
 
     name: str
@@ -103,7 +100,8 @@ class _Collected:
 
 
 def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
-    """Read all files and check them against each other. Each file of predictions is a submission, named after the file.
+    """Read all files and check that they are consistent. Each file of predictions is a submission, named after the
+    file.
 
     Raises InputError, with file:line:column if a single value is at fault: a distribution that does not sum to 1, a
     type or level that is missing or unknown, a wrong number of blocks, or a dialogue that a submission leaves out.
@@ -225,8 +223,8 @@ def _read_submission(
     missing = [dialogue for dialogue in gold if dialogue not in estimates]
     if missing:
         raise InputError(
-            f"submission {name!r} predicts {len(estimates)} of {len(gold)} annotated dialogues; the first missing one "
-            f"is {missing[0]!r}",
+            f"submission {name!r} predicts {len(estimates)} of {len(gold)} annotated dialogues; the first "
+            f"missing dialogue is {missing[0]!r}",
             advice="predict every annotated dialogue, or give fewer annotations",
         )
     return HelpdeskSubmission(name, estimates, nuggets, quality), len(seen) - len(estimates)

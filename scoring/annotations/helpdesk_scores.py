@@ -29,9 +29,9 @@ def helpdesk_rows(
 ) -> tuple[ScoreRow, ...]:
     """Return rows in long form: the measures of each submission and each baseline in the subtasks that it predicts.
 
-    `NMD(A)` is the unweighted mean over dialogues of the divergence for question A, and `RNSS(nugget)` that of the
+    `NMD(A)` is the unweighted mean over dialogues of the divergence for question A, and `RNSS(nugget)` the mean of the
     dialogue score; 0 is good. `-log2 NMD(A)` is the form in official tables; it is infinite, and null in JSON, for a
-    perfect predictor. n counts dialogues; intervals resample them.
+    perfect predictor. n counts dialogues; intervals resample dialogues.
     """
     if not 0 <= alpha <= 1:
         raise InputError(f"alpha is {alpha}, which is not a weight", allowed="a number from 0 to 1")
@@ -69,8 +69,8 @@ def _predict_uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
 
 
 def _predict_prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
-    """Predict the mean of all other dialogues by side and question. Returns None if there are no others, or if types
-    or levels differ between dialogues."""
+    """Predict the mean of all other dialogues by side and question. Returns None if there are no other dialogues, or if
+    types or levels differ between dialogues."""
     if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}

@@ -30,7 +30,7 @@ from topics.topic import Topic
 
 
 def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tuple[Measure, ...]:
-    """Read one measure, or all three readings of GF: a pooled GF can look fair while nobody was treated fairly."""
+    """Read one measure. GF gets all three readings: a pooled GF can look fair while nobody was treated fairly."""
     inside = term.arguments[0] if len(term.arguments) == 1 else None
     if declaration is POOLED and isinstance(inside, Term) and inside.name == WAN.name:
         base = read_wan(WAN, inside, asking, sets=True)[0]  # pooled, also of a criterion scored once for a topic

@@ -33,20 +33,20 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
         return (replace(base, term=term, form=declaration, number=1.0),)
     if event or base.declaration.of != "conversation":
         raise InputError(
-            f"{term}: {base.term} has no good end, so it has no worst conversations",
+            f"{term}: {base.term} does not rank single conversations, so it has no worst conversations",
             advice=f"ask for {base.term} itself",
         )
     refuse_parameters(term, [one.name for one in declaration.parameters])
     end = base.declaration.better(base.term)
     if declaration is CVAR and end == "neither":
         raise InputError(
-            f"{term}: neither end of {base.term} is worse, so it has no {declaration.name}",
+            f"{term}: neither high nor low values of {base.term} are worse, so it has no {declaration.name}",
             advice=f"ask for a quantile: one conversation in ten exceeds Q({base.term}, beta=0.9)",
         )
     other = {MINIMUM: ("low", MAXIMUM, "smallest"), MAXIMUM: ("high", MINIMUM, "greatest")}.get(declaration)
     if other is not None and end == other[0]:
         raise InputError(
-            f"{term}: the {other[2]} value of {base.term} is the best one",
+            f"{term}: the {other[2]} value of {base.term} is the best value, not the worst",
             advice=f"ask for {other[1].name}({base.term}), the worst value that was observed",
         )
     if not declaration.parameters:
@@ -69,7 +69,7 @@ def _read_term(declaration: Declaration, term: Term, asking: TermContext) -> tup
 
 
 def worst_end(measure: Measure) -> Worst:
-    """Return "low" or "high" for the worse values of the inner measure; "low" if neither end is good."""
+    """Return "high" if high values of the inner measure are worse, else "low"."""
     return "high" if measure.declaration.better(measure.base) == "low" else "low"
 
 
@@ -81,7 +81,7 @@ def tail_names(measure: Measure) -> tuple[str, str]:
 
 
 def tail_kind(measure: Measure) -> TailKind:
-    """Return which tail statistic the measure reports."""
+    """Return the tail statistic that the measure reports."""
     return "quantile" if measure.form is QUANTILE else "cvar"
 
 
@@ -204,7 +204,7 @@ def _missing_interval_reason(design: Design, names: Sequence[str], values: Float
 
 
 def _beta(measure: Measure) -> float:
-    """Return the share of the worst conversations, or 1 for the minimum, which ignores it."""
+    """Return the share of the worst conversations; 1 for the minimum, which does not use the share."""
     return measure.number if measure.number == measure.number else 1.0
 
 
@@ -213,10 +213,8 @@ def _good_end_of_inner(term: Term, inner: Good) -> Good:
 
 
 def _good_end_of_rate(term: Term, inner: Good) -> Good:
-    """Return whether high or low rates are good.
-
-    If low scores are good, so is a high rate below a bound; events are bad.
-    """
+    """Return whether high or low rates are good. If low scores are good, so is a high rate below a bound; events are
+    bad."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
 

@@ -1,7 +1,7 @@
 """Text files of columns separated by white space, as exchanged by tools that evaluate ranked lists.
 
-They may be large (a run of a million lines), so lines are plain lists of strings, and the column of a fault is computed
-only for an error.
+The files may be large (a run of a million lines), so lines are plain lists of strings, and the column of a fault is
+computed only for an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ColumnFile:
     def fault(
         self, line: int, cell: int, what: str, *, allowed: str | None = None, advice: str | None = None
     ) -> InputError:
-        """Return an error at a cell (from 0; the last cell if the line has fewer), ready to raise."""
+        """Return an error at the cell with this index, or the last cell of a shorter line. The error is not raised."""
         found = list(_CELL.finditer(self.text.split("\n")[line - 1]))
         column = found[min(cell, len(found) - 1)].start() + 1 if found else 1
         return InputError(what, place=Place(self.path, line, column), allowed=allowed, advice=advice)

@@ -3,8 +3,8 @@
     gmemb       `topic document p1 … pC` on each line: the document's shares of the C groups, summing to 1
     golddistr   one probability per line, C lines: the target shares of the groups
 
-A set belongs to the topics in its membership file. It is named after the gold file without `.golddistr`
-(`M-RATINGS.golddistr`), and its membership file is `NAME.gmemb` or ends in `.NAME.gmemb`.
+A set belongs to the topics in its membership file. The name of the set is the name of the gold file without
+`.golddistr` (`M-RATINGS.golddistr`), and its membership file is `NAME.gmemb` or ends in `.NAME.gmemb`.
 """
 
 import re
@@ -46,7 +46,7 @@ class DocumentGroups:
     memberships: Mapping[str, Mapping[str, tuple[float, ...]]]
 
     def rows(self, topic: str, documents: Iterable[str]) -> tuple[npt.NDArray[np.float64], int]:
-        """Return the documents' (K, C) memberships, uniform if unknown, and the number of unknown ones."""
+        """Return the documents' (K, C) memberships, uniform if unknown, and the number of unknown memberships."""
         known = self.memberships.get(topic, {})
         size = len(self.gold)
         uniform = (1 / size,) * size
@@ -56,8 +56,8 @@ class DocumentGroups:
 
 
 def files_by_set(files: Iterable[str], suffix: str) -> dict[str, str]:
-    """Return files by the name of their attribute set, taken from NAME=FILE or from the file name. Raises InputError
-    for a file without a valid name and for two files with one name."""
+    """Return files by the name of their attribute set, from NAME=FILE or from the file name. Raises InputError for a
+    file without a valid name and for two files with one name."""
     found: dict[str, str] = {}
     for given in files:
         name, mark, path = given.partition("=")
@@ -73,7 +73,7 @@ def files_by_set(files: Iterable[str], suffix: str) -> dict[str, str]:
                 advice=f"name the set with NAME=FILE, for example RATINGS={path}",
             )
         if name in found:
-            raise InputError(f"the attribute set {name} has two files: {found[name]} and {path}")
+            raise InputError(f"the attribute set {name} must have only one file, not both {found[name]} and {path}")
         found[name] = path
     return found
 
@@ -86,8 +86,8 @@ def read_groups(
     """Read attribute sets and return them sorted by name.
 
     `memberships` and `golds` are files by name of the set, and `scales` has the known scales; the sets of NTCIR FairWeb
-    are recognised by the last part of their names. Raises InputError for a set with one file only, for sizes that do
-    not match, and, with line and column, for the first fault in a file.
+    are recognised by the last part of their names. Raises InputError for a set with only one of the two files, for
+    sizes that do not match, and, with line and column, for the first fault in a file.
     """
     for name, path in (*memberships.items(), *golds.items()):
         other = "gold distribution" if name not in golds else "membership file"

@@ -37,7 +37,7 @@ class Qrels:
     grades: Mapping[str, Mapping[str, int]]
 
     def check_gains(self, gains: Mapping[int, float]) -> None:
-        """Raise InputError, with its place in the file, for a grade that has no gain."""
+        """Raise InputError, with the place in the file, for a grade that has no gain."""
         known = {0, *gains}
         if all(grade in known for judged in self.grades.values() for grade in judged.values()):
             return
@@ -108,7 +108,7 @@ _EMPTY = "no documents: an empty list serves nobody"
 class ListSettings:
     """Settings of the figures. Raises InputError for values that are not allowed.
 
-    `gains` has the gain of each relevance grade from 1 on, from 0 to 10^6; gmax is the largest of them. `cutoff` is the
+    `gains` has the gain, from 0 to 10^6, of each relevance grade from 1 on; gmax is the largest gain. `cutoff` is the
     number of top documents that count, or None for all. `persistence` is p of iRBU, in (0, 1]. `level` is the
     confidence of the intervals, from .5 to .9999, and `replications` the number of bootstrap draws, from 100 to
     1,000,000.
@@ -186,7 +186,7 @@ def list_scores(
 ) -> ListScores:
     """Score every run on every topic of the qrels.
 
-    If a run has no list for a topic, its list counts as empty and every measure is 0. A document that is not judged is
+    If a run has no list for a topic, the list counts as empty and every measure is 0. A document that is not judged is
     nonrelevant and counted (`unjudged`); a document without a membership is uniform and counted (`unknown`). A set
     applies to the topics in its membership file, and GFR of a topic uses all sets of that topic. Topics that are not in
     the qrels are left out, with a note. One number is drawn from `rng`, for the bootstrap over topics. Raises

@@ -7,17 +7,17 @@ A decision is looked up in rows, from the most specific to the most general:
     any decision except the opening
     all outcomes equally likely
 
-The opening has its own row (START), then all acts equally likely: STOP is not possible there.
+The opening has a row of its own (START), followed by all acts equally likely: STOP is not possible there.
 
     witten-bell     each row is mixed with the one after it: (n(act) + T · p'(act)) / (n + T), with T the different
                     outcomes seen in the row and p' from the rows after it
     additive        the first row that was seen is used alone: (n(act) + w) / (n + w · V), with V the possible outcomes
 
-A row that was never seen has the probabilities of the rows after it. A row with the same counts as the next one is
-skipped, since the same evidence would be counted twice. Probabilities sum to 1. A decision after an unknown answer uses
-the rows over all answers; a separate row for unknown answers would predict every end of a log in which only last
-answers are missing. These are the probabilities of `simulators.act_table`, computed independently (a test checks that
-both agree).
+A row that was never seen has the probabilities of the rows after it. A row with the same counts as the next row is
+skipped, because the same evidence would be counted twice. Probabilities sum to 1. A decision after an unknown answer
+uses the rows over all answers; a separate row for unknown answers would predict every end of a log in which only last
+answers are missing. `simulators.act_table` has the same probabilities, computed independently (a test checks that both
+agree).
 
 Source: I. H. Witten, T. C. Bell, IEEE Trans. Information Theory 37(4), 1991 (method C), in the interpolated form.
 """
@@ -45,12 +45,9 @@ Context = tuple[tuple[str, ...], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A user's decision and what came before it.
-
-    `before` are the user's acts so far, oldest first, after START. `answer` is the label of the last answer, None if
-    there is none or it is unknown. `act` is the next act, or STOP, which is impossible at the opening: every dialogue
-    has a user turn.
-    """
+    """A user's decision and the acts and answer before it. `before` are the user's acts so far, oldest first, after
+    START. `answer` is the label of the last answer, None if there is no answer or it is unknown. `act` is the next act,
+    or STOP, which is impossible at the opening, because every dialogue has a user turn."""
 
     before: tuple[str, ...]
     answer: str | None
@@ -88,7 +85,7 @@ def refuse_reserved(acts: Iterable[str]) -> None:
     for act in acts:
         if act in (START, STOP):
             meaning = "the start of a dialogue" if act == START else "leaving"
-            raise InputError(f"an act is called {act!r}, which stands for {meaning}", advice="give it another name")
+            raise InputError(f"the name {act!r} of an act is reserved for {meaning}", advice="give it another name")
 
 
 class Predictor(Protocol):
@@ -98,10 +95,8 @@ class Predictor(Protocol):
     def outcomes(self) -> tuple[str, ...]: ...
 
     def probabilities(self, decision: Decision) -> Floats:
-        """Return the (V,) probabilities of the outcomes, given `decision.before` and `decision.answer`.
-
-        The actual outcome, `decision.act`, is ignored.
-        """
+        """Return the (V,) probabilities of the outcomes, given `decision.before` and `decision.answer`. The actual
+        outcome, `decision.act`, is ignored."""
         ...
 
 
@@ -114,7 +109,7 @@ class Smoothing:
 
     def __post_init__(self) -> None:
         if self.method not in ("witten-bell", "additive") or not self.weight > 0:
-            raise ValueError(f"invalid smoothing: {self}")
+            raise ValueError(f"smoothing must be witten-bell or additive with a weight above 0, not {self}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +131,7 @@ class UniformModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActModel:
-    """An estimated model: (V,) `counts` of outcomes after the last `order` acts (0 to 2), and the answer if `given`."""
+    """An estimated model: (V,) `counts` of outcomes by the last `order` acts (0 to 2) and, if `given`, the answer."""
 
     acts: tuple[str, ...]
     order: int
@@ -202,10 +197,8 @@ def fit_acts(
     given: bool = False,
     smoothing: Smoothing | None = None,
 ) -> ActModel:
-    """Fit the model to dialogues, by default with all acts that occur.
-
-    Raises InputError for an act with a reserved name, ValueError for an order outside 0-2.
-    """
+    """Fit the model to dialogues, by default with all acts that occur. Raises InputError for an act with a reserved
+    name, and ValueError for an order outside 0-2."""
     if order not in (0, 1, 2):
         raise ValueError(f"order must be 0, 1 or 2, not {order}")
     known = acts_in(dialogues) if acts is None else tuple(acts)
@@ -229,9 +222,9 @@ class HeldOutBits:
 
     `bits` is the mean over decisions of -log2 of the probability of the actual outcome, inf if the model gave it 0.
     `perplexity` is 2^bits, the number of equally likely outcomes that would be as hard to guess. `gain` is the bits of
-    the first model minus those of this one, on the same decisions: above 0 if this one is better. `low` and `high` are
-    its percentile interval, resampling users; NaN for the first model and if bits are inf. `n` and `units` are the
-    numbers of decisions and users.
+    the first model minus the bits of this model, on the same decisions: above 0 if this model is better. `low` and
+    `high` are the percentile interval of `gain`, from resampled users; NaN for the first model and if bits are inf. `n`
+    and `units` are the numbers of decisions and users.
     """
 
     bits: float
@@ -249,16 +242,14 @@ class HeldOutBits:
 
 
 def decision_bits(model: Predictor, decision: Decision) -> float:
-    """Return -log2 of the probability that the model gives to the actual outcome; inf for 0."""
+    """Return -log2 of the probability that the model gives to the actual outcome; inf if the probability is 0."""
     chance = float(model.probabilities(decision)[model.outcomes.index(decision.act)])
     return -math.log2(chance) if chance > 0 else math.inf
 
 
 def assign_folds(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Deal whole users into folds and return each dialogue's fold, from 0.
-
-    Raises ValueError for fewer than two folds, or fewer users than folds.
-    """
+    """Deal whole users into folds and return each dialogue's fold, from 0. Raises ValueError for fewer than two folds,
+    or fewer users than folds."""
     units = sorted({one.unit for one in dialogues})
     if not 2 <= folds <= len(units):
         raise ValueError(f"{len(units)} users cannot be dealt into {folds} folds")
@@ -277,9 +268,9 @@ def held_out_bits(
 ) -> dict[str, HeldOutBits]:
     """Measure how well each model predicts decisions of users on whose dialogues it was not fitted.
 
-    Whole users are dealt into folds (a person with all their dialogues, else the dialogue). A model is fitted on all
-    folds but one and predicts the decisions of that one, so that every decision is predicted once. Gains are over the
-    first model. There are at most as many `folds` as users. Raises ValueError for fewer than two users.
+    Whole users (`Dialogue.unit`) are dealt into folds. Each fold is predicted by a model that was fitted on all other
+    folds, so that every decision is predicted once. Gains are over the first model. There are at most as many `folds`
+    as users. Raises ValueError for fewer than two users.
     """
     units = sorted({one.unit for one in dialogues})
     place = {unit: i for i, unit in enumerate(units)}

@@ -1,17 +1,16 @@
 """The noise floor of real users: the distance between two random halves of them.
 
-A simulated user need not be closer to real users than those are to each other. How close real users are depends on
+A simulated user need not be closer to real users than real users are to each other. How close real users are depends on
 their number, so there is no fixed limit: the dialogues are split into halves many times, and the distance between real
-and simulated dialogues is also measured between the halves. For a fair comparison, as many simulated dialogues as are
-in a half are drawn and compared with a half:
+and simulated dialogues is also measured between the halves. For a fair comparison, half as many simulated dialogues as
+there are real dialogues are drawn and compared with a half:
 
     floor       D(half, other half)
     matched     D(half, as many simulated dialogues, drawn without replacement)
 
-Both have the sampling noise of two groups of that size. If there are fewer simulated dialogues than half of the real
-ones, both groups of real ones are cut to their number. Groups are filled user by user on either side, so that the
-dialogues of one user, which are alike, are in one group. A verdict counts users: a few users with many dialogues are
-still few.
+Both distances have the sampling noise of two groups of that size. If there are too few simulated dialogues, both groups
+of real dialogues are cut to their number. Groups are filled user by user on either side, so that the dialogues of one
+user, which are alike, are in one group. A verdict counts users: a few users with many dialogues are still few.
 """
 
 from __future__ import annotations
@@ -57,13 +56,13 @@ class Spread:
 class NoiseFloor:
     """The noise floor of a distance.
 
-    `floor` is the distance between two groups of real dialogues, and `matched` that between one of them and as many
-    simulated dialogues. `size` is the median number of dialogues in a group, and `users` the median number of users in
-    the group with the fewest.
+    `floor` is the distance between two groups of real dialogues, and `matched` the distance between a group of real
+    dialogues and as many simulated dialogues. `size` is the median number of dialogues in a group, and `users` the
+    median number of users in the group with the fewest.
 
     The verdict is `within` if the median of `matched` is at most the upper end of the middle 95% of `floor`, else
-    `beyond`. It is `undecided` if either has no value, or if a group has fewer than FEWEST users: the floor would then
-    describe those few, not people in general.
+    `beyond`. It is `undecided` if `matched` or `floor` has no value, or if a group has fewer than FEWEST users: the
+    floor would then describe those few, not people in general.
     """
 
     floor: Spread
@@ -86,15 +85,13 @@ def unmeasured_floor(floor: NoiseFloor) -> NoiseFloor:
 def random_halves(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, *, size: int | None = None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return two groups without a common user, cut to `size`, which is half of all by default.
-
-    Raises ValueError for too few dialogues or users.
-    """
+    """Return two groups without a common user, cut to `size`, which is half of all dialogues by default. Raises
+    ValueError for too few dialogues or users."""
     first, second = _fill_groups(dialogues, rng, size)
     half = min(len(first), len(second)) if size is None else size
     if half < 1 or min(len(first), len(second)) < half:
         users = len(_by_unit(dialogues))
-        raise ValueError(f"{len(dialogues)} dialogues of {users} users cannot be split into halves of {half}")
+        raise ValueError(f"{len(dialogues)} dialogues of {users} users cannot be split into two halves of {half}")
     return _cut_group(first, half, rng), _cut_group(second, half, rng)
 
 
@@ -124,8 +121,8 @@ def noise_floor(
 ) -> dict[str, NoiseFloor]:
     """Return the floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
-    Measures in `views` use only a part of each dialogue: their view cuts the three groups of a split to the part that
-    all of them have.
+    Measures in `views` use only a part of each dialogue: the view cuts the three groups of a split to a part that every
+    group has.
     """
     views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}
@@ -137,7 +134,7 @@ def noise_floor(
         # One person may have so many dialogues that the others do not fill a group of `size`.
         common = min(len(halves[0]), len(halves[1]), size or len(real))
         if not common:
-            raise ValueError(f"{len(real)} dialogues of one user cannot be split")
+            raise ValueError(f"a split needs two users, but all {len(real)} dialogues are of one user")
         first, second = (_cut_group(part, common, rng) for part in halves)
         others = _draw_group(simulated, min(len(first), len(simulated)), rng)
         groups = (first, second, others)

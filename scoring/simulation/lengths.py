@@ -1,9 +1,9 @@
 """The length of stay: survival of dialogues by user turns, and the distance between two groups.
 
-The survival after t turns is the share of users who take more than t. Dialogues that were cut off count for as long as
-they were observed (Kaplan-Meier): S(t) = Π over k ≤ t of (1 - d_k / n_k), with d_k users who left after exactly k turns
-and n_k users whose decision after k turns was observed. A dialogue cut off at L turns is in n_k for k < L: it is
-unknown whether its user would have left after L.
+The survival after t turns is the share of users who make more than t turns. Dialogues that were cut off count for as
+long as they were observed (Kaplan-Meier): S(t) = Π over k ≤ t of (1 - d_k / n_k). d_k is the number of users who left
+after exactly k turns, and n_k the number whose decision after k turns was observed. A dialogue cut off at L turns is in
+n_k for k < L: it is unknown whether its user would have left after L.
 
 Source: E. L. Kaplan, P. Meier, JASA 53, 1958; intervals by the log(-log) transform of Greenwood's variance, as in J. D.
 Kalbfleisch, R. L. Prentice, The Statistical Analysis of Failure Time Data, 2nd ed. 2002, §1.4.
@@ -26,7 +26,7 @@ class Survival:
 
     `share` is S(t), with S(0) = 1. It is NaN from the first t after which no decision was observed, unless all users
     had left before. `low` and `high` are the ends of its interval at confidence `level`, NaN if S is 0, 1 or NaN.
-    `left` is d_t, and `at_risk` is n_t, all dialogues at t = 0.
+    `left` is d_t, and `at_risk` is n_t; at t = 0, `at_risk` counts all dialogues.
     """
 
     share: Floats
@@ -49,7 +49,7 @@ class Survival:
 
 
 def survival(dialogues: Sequence[Dialogue], *, level: float = 0.95) -> Survival:
-    """Return the survival curve of at least one dialogue. Raises ValueError for none, or for a level outside (0, 1)."""
+    """Return the survival curve of dialogues. Raises ValueError for no dialogue, or for a level outside (0, 1)."""
     if not dialogues or not 0 < level < 1:
         raise ValueError("a survival curve needs at least one dialogue, and a level inside (0, 1)")
     lengths = np.array([one.length for one in dialogues])
@@ -79,13 +79,13 @@ def survival(dialogues: Sequence[Dialogue], *, level: float = 0.95) -> Survival:
 
 @dataclass(frozen=True, slots=True)
 class LengthGap:
-    """The distance between the lengths of two groups; all NaN if a side has no dialogue.
+    """The distance between the lengths of two groups; all NaN if a group has no dialogue.
 
     `ks` is the Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. `wasserstein` is Σ |S1(t) - S2(t)|,
     the mean change in user turns that makes the groups equal. Both are over t = 0 … `horizon`, the last t for which
-    both curves are known; without censoring these are all lengths. Both are NaN if the horizon is 0, since no decision
-    of a user was then observed on one side. `beyond` is the larger share of users who remain at the horizon, 0 if
-    nothing was cut off.
+    both curves are known; without censoring these are all lengths. Both are NaN if the horizon is 0, because no
+    decision of a user was then observed in one group. `beyond` is the larger of the two shares of users who remain at
+    the horizon, 0 if nothing was cut off.
     """
 
     ks: float
@@ -112,10 +112,8 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
 
 
 def cut_at_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
-    """Cut every dialogue one turn after the last t for which all curves are known, to compare groups fairly.
-
-    At a horizon of 0, one turn of each dialogue remains. No group may be empty.
-    """
+    """Cut every dialogue one turn after the last t for which all curves are known, to compare groups fairly. At a
+    horizon of 0, one turn of each dialogue remains. No group may be empty."""
     horizon = _horizon([survival(group) for group in groups])
     return [
         [replace(one, turns=one.turns[: horizon + 1], ended=False) if one.length > horizon else one for one in group]

@@ -1,12 +1,13 @@
-"""Comparison of a simulated user with real ones: how realistic its behaviour is and how good a tester it is.
+"""Comparison of a simulated user with real users: how realistic its behaviour is and how good a tester it is.
 
-ranking     agreement on the order of systems, compared with halves of the real users: the purpose of a simulated user
-behaviour   distances of acts, of transitions and of lengths, each tested on all users, with the split-half floor of the
-            real dialogues
-foresight   bits per decision of real users for a model fitted on simulated ones, compared with models fitted on other
-            real users, and with the random floor
-words       the wording of simulated users and people
-scores      distance of the scores, tested within systems
+- `ranking`: agreement on the order of systems, compared with halves of the real users. This is the purpose of a
+  simulated user.
+- `behaviour`: distances of acts, of transitions and of lengths, each tested on all users, with the split-half floor of
+  the real dialogues.
+- `foresight`: bits per decision of real users for a model fitted on simulated users, compared with models fitted on
+  other real users, and with the random floor.
+- `words`: the wording of simulated users and people.
+- `scores`: distance of the scores, tested within systems.
 """
 
 import math
@@ -76,12 +77,10 @@ class ScoreGap:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDistance:
-    """One distance.
-
-    `value` is the distance between all real and all simulated dialogues, NaN if nothing can be compared. `floor` is the
-    distance between people, with its own verdict. `p` is from the test on all users, for this distance alone. `said` is
-    a verdict that overrides the test, because it does not depend on the number of users.
-    """
+    """One distance. `value` is the distance between all real and all simulated dialogues, NaN if nothing can be
+    compared. `floor` is the distance between people, with a separate verdict. `p` is from the test on all users, for
+    this distance alone. `said` is a verdict that overrides the test, because it does not depend on the number of
+    users."""
 
     value: float
     floor: NoiseFloor
@@ -106,8 +105,8 @@ class Realism:
 
     `behaviour` and `foresight` are by the names of BEHAVIOUR and FORESIGHT, and `together` is the p of all distances of
     behaviour at once. `lengths` is for all dialogues, up to its horizon. `scores` and `score_floor` are None if fewer
-    than two real users or no simulated one have a score; their p is within systems. `ranking_floor` is None for fewer
-    than two systems with scores on both sides, and `wordings` if a side has acts only.
+    than two real users or no simulated user have a score; their p is within systems. `ranking_floor` is None for fewer
+    than two systems with scores on both sides, and `wordings` is None if a side has acts only.
     """
 
     real: Sequence[Dialogue]
@@ -125,11 +124,9 @@ class Realism:
 
     @property
     def verdict(self) -> str:
-        """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`.
-
-        It is `undecided` if any measure that has a value is. Otherwise `together` decides, since one p among several
-        may be chance.
-        """
+        """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`. It is `undecided` if
+        any measure with a value is undecided. Otherwise `together` decides, because a single small p among several may
+        be chance."""
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:
             return _DISJOINT
@@ -160,16 +157,14 @@ def realism(
     replications: int = 2000,
     smoothing: Smoothing | None = None,
 ) -> Realism:
-    """Compare simulated dialogues with real ones. `seed` determines splits, folds and resampling.
-
-    Raises InputError if fewer than two users have real dialogues, or if a side has none.
-    """
+    """Compare simulated dialogues with real dialogues. `seed` determines splits, folds and resampling. Raises
+    InputError if fewer than two users have real dialogues, or if there is no simulated dialogue."""
     users = len({one.unit for one in real})
     if users < 2 or not simulated:
         raise InputError(
             f"there are {len(real)} real dialogues of {users} users and {len(simulated)} simulated dialogues",
             allowed="at least two real users and one simulated dialogue",
-            advice="without two real users there is no floor to compare with",
+            advice="add dialogues: the noise floor needs two real users",
         )
     measures = distances(order)
     scored = [[one for one in side if not math.isnan(one.score)] for side in (real, simulated)]
@@ -247,11 +242,9 @@ def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> f
 
 @dataclass(frozen=True, slots=True)
 class TransitionDivergence:
-    """A divergence of transitions.
-
-    `value` is in bits, in [0, 1], NaN if a side has no decision. `rows` is the number of rows that occur on either
-    side. `alone` is the weight of rows that occur on one side only, each of which counts as 1 bit.
-    """
+    """A divergence of transitions. `value` is in bits, in [0, 1], NaN if a side has no decision. `rows` is the number
+    of rows that occur on either side. `alone` is the weight of rows that occur on one side only; each such row counts
+    as 1 bit."""
 
     value: float
     rows: int
@@ -264,8 +257,8 @@ def transition_divergence(
     """Return the mean over rows of the Jensen-Shannon divergence between next decisions, in bits.
 
     A row is the last `order` acts before a decision and, with `given`, the last answer. The next decision is an act or
-    STOP. A row's weight is the mean of its shares of the decisions of both sides. Counts are not smoothed: small
-    samples diverge by chance, which the split-half floor accounts for.
+    STOP. A row's weight is the mean of its shares of the decisions of each side. Counts are not smoothed: small samples
+    diverge by chance, which the split-half floor accounts for.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
@@ -286,11 +279,9 @@ def transition_divergence(
 
 
 def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order: int = 1) -> float:
-    """Return the distance between recorded decisions and a known transition matrix; NaN without a decision.
-
-    It is the mean over rows, weighted by frequency, of the Jensen-Shannon divergence in bits, in [0, 1]. Recovery tests
-    simulate from `known`, then measure it.
-    """
+    """Return the distance between recorded decisions and a known transition matrix; NaN without a decision. It is the
+    mean over rows, weighted by frequency, of the Jensen-Shannon divergence in bits, in [0, 1]. Tests of recovery
+    simulate from `known` and measure this distance."""
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
     before = {
@@ -349,9 +340,9 @@ def score_gap(
 ) -> ScoreGap:
     """Measure the distance between real and simulated scores, ignoring NaN, and test it by permutation.
 
-    The p value is the share of random relabellings, the actual one included, with a T at least as large. The test
+    The p value is the share of relabellings, random or actual, with a T at least as large as the actual T. The test
     assumes that users are exchangeable, so all dialogues of a user are relabelled together. `units` are the (n,) and
-    (m,) users of the scores; without them, each score counts as a user.
+    (m,) users of the scores; by default, each score counts as a separate user.
     """
     names = units or (range(len(real)), range(len(simulated)))
     known = [

@@ -1,9 +1,9 @@
 """Tests of whether real and simulated users differ, on all users: the distances of `realism`, by relabelling users.
 
-The split-half floor compares a distance with that between people. It uses groups of half the size, so it can miss what
-all dialogues together show. Here each distance is computed over all dialogues, and again with whole users dealt to the
-two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among those who talked to the
-same systems, and scores are compared within each system.
+The split-half floor compares a distance with the distance between people. It uses groups of half the size, so it can
+miss a difference that all dialogues together show. Here each distance is computed over all dialogues, and again with
+whole users dealt to the two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among
+those who talked to the same systems, and scores are compared within each system.
 
 Every distance is a function of sums over users, so that a deal costs one product of matrices. The distances are those
 of `scoring.simulation.realism` and `lengths`, computed independently (a test checks that both agree).
@@ -128,11 +128,9 @@ def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, 
 def common_strata(
     first: dict[str, list[Dialogue]], second: dict[str, list[Dialogue]]
 ) -> tuple[list[str], list[str]] | None:
-    """Return the strata within which users are dealt; None if no stratum has users of both sides.
-
-    Users of the same systems are a stratum if both sides have some; all others form one stratum. None occurs, for
-    example, if people have one system each and simulated users have all.
-    """
+    """Return the strata within which users are dealt; None if no stratum has users of both sides, for example if people
+    have one system each and simulated users have all systems. Users of the same systems are a stratum if both sides
+    have such users; all other users form one stratum."""
     one, other = ([repr(sorted({one.system for one in held})) for held in side.values()] for side in (first, second))
     common = set(one) & set(other)
     if not common:
@@ -160,7 +158,7 @@ def _entropy(shares: Floats) -> Floats:
 
 
 def divergence(first: Floats, second: Floats) -> Floats:
-    """Return the Jensen-Shannon divergence of counts along the last axis, in bits; NaN if a side has none."""
+    """Return the Jensen-Shannon divergence of counts along the last axis, in bits; NaN if a side has no counts."""
     with np.errstate(invalid="ignore"):
         p, q = (side / side.sum(axis=-1, keepdims=True) for side in (first, second))
     found: Floats = np.maximum(0.0, _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2)

@@ -1,12 +1,12 @@
 """The reliability of a simulated user as a tester: whether it ranks systems as real users do.
 
-A user that behaves unlike people may still rank systems correctly, and one that behaves like them may not; so this is
-reported separately from how realistic the behaviour is. The agreement is Kendall's τ-b between the systems' mean
+A user that behaves unlike people may still rank systems correctly, and a user that behaves like people may not; so this
+is reported separately from how realistic the behaviour is. The agreement is Kendall's τ-b between the systems' mean
 scores.
 
 How well two groups of people agree on the order depends on their number. So τ between real and simulated users is
-compared with τ between halves of the real ones (`ranking_floor`): a simulated user need not agree with people more than
-people do with each other.
+compared with τ between halves of the real users (`ranking_floor`): a simulated user need not agree with people more
+than people agree with each other.
 
 Sources: M. G. Kendall, Biometrika 33, 1945 (τ-b); S. Labhishetty, C. Zhai, "An Exploration of Tester-based Evaluation
 of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
@@ -32,10 +32,10 @@ _SAME = "nearly every draw gives the same order, so that its ends would be one p
 class RankingAgreement:
     """The agreement of real and simulated users on the order of systems.
 
-    `tau` is τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two, or if one side's means
-    are equal. `low` and `high` are its percentile interval, NaN with `tau`, or if (nearly) all draws agree. `systems`
-    are the systems compared, with their real and simulated means. `resampled` is `topics`, `users` or `dialogues`, and
-    `note` is a remark for readers.
+    `tau` is τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two systems, or if one side's
+    means are equal. `low` and `high` are its percentile interval; they are NaN if `tau` is, or if (nearly) all draws
+    agree. `systems` are the systems compared, with their real and simulated means. `resampled` is `topics`, `users` or
+    `dialogues`, and `note` is a remark for readers.
     """
 
     tau: float
@@ -68,7 +68,7 @@ def ranking_agreement(
 ) -> RankingAgreement:
     """Measure the agreement over the systems with scored dialogues on both sides.
 
-    Topics are resampled, jointly for all systems and both sides, if every scored dialogue names one and all systems
+    Topics are resampled, jointly for all systems and both sides, if every scored dialogue names a topic and all systems
     have the same topics on both sides. Otherwise the users of each side are resampled with all their dialogues or, if
     every dialogue has a different user, dialogues within each system. A draw that leaves a system without dialogues is
     dropped.
@@ -171,10 +171,10 @@ def _resample_dialogues(
 class RankingFloor:
     """The noise floor of the order of systems.
 
-    `floor` is τ-b between random halves of the real users, and `matched` that between one half and a random group of
+    `floor` is τ-b between random halves of the real users, and `matched` τ-b between a half and a random group of
     simulated users with about as many dialogues. `people` is the smallest number of real users per system in a half.
-    `p` tests whether systems differ as much for simulated users as for real ones, with users dealt to the sides within
-    systems; a simulated user that is equally stricter with all systems does not count as different. It is NaN if this
+    `p` tests whether systems differ as much for simulated users as for real users, with users dealt to the sides within
+    systems; a simulated user that is equally stricter with all systems does not count as different. `p` is NaN if this
     cannot be tested. `needed` is the number of real users per system at which halves would agree better than by chance
     (τ above 0 in 97.5% of halves), if systems differ as observed; None if halves agree already, or no number is known.
     """
@@ -189,9 +189,9 @@ class RankingFloor:
     def verdict(self) -> str:
         """`beyond`, `within` or `undecided`.
 
-        The verdict is `beyond` if the median of `matched` is below the lower end of the middle 95% of `floor`. It is
-        `within` if it is not and halves of people agree. It is `undecided` if halves do not agree, or have too few
-        users: they would say more about these people than about systems.
+        The verdict is `beyond` if the median of `matched` is below the lower end of the middle 95% of `floor`, and
+        otherwise `within` if halves of people agree. It is `undecided` if halves do not agree, or have too few users:
+        the halves would then say more about these people than about systems.
         """
         if not self.floor.n or not self.matched.n or self.people < _FEWEST:
             return "undecided"
@@ -258,10 +258,8 @@ def ranking_floor(
 
 
 def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tuple[Floats, Floats]:
-    """Return two (splits, users) arrays with 1 for users in the half.
-
-    Users of one group are dealt in pairs, one to each half; with an odd number, one is in neither.
-    """
+    """Return two (splits, users) arrays with 1 for users in the half. Users of a group are dealt in pairs, one user to
+    each half; with an odd number, one user is in neither half."""
     first = np.zeros((splits, len(groups)))
     second = np.zeros_like(first)
     for split in range(splits):

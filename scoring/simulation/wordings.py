@@ -11,11 +11,11 @@ of the real users, and tested by relabelling whole users, as behaviour is (`scor
     repeats         difference in how likely two words of different turns are the same (Simpson's index)
     questions       difference in the share of turns that ask
     courtesy        difference in the share of turns with a greeting, thanks or please
-    slips           difference in the share of words seen once that are one letter from a frequent one
+    slips           difference in the share of words seen once that are one letter from a frequent word
     languages       Jensen-Shannon divergence of the languages of turns whose language can be detected
 
 Variety and repeats do not grow with the number of words. Slips only suggest typing errors: no dictionary is needed, and
-a rare word may be similar to a frequent one.
+a rare word may be similar to a frequent word.
 
 Sources: E. H. Simpson, Nature 163, 1949; G. U. Yule, The Statistical Study of Literary Vocabulary, 1944.
 """
@@ -73,10 +73,8 @@ _ALPHA = 0.05  # of the test over all four figures together
 
 @dataclass(frozen=True, slots=True)
 class WordingMeasure:
-    """One measure, with its mean on each side (NaN for a distribution), the distance `value`, and its own p.
-
-    `low` and `high` are the middle 95% of the difference between halves of the real users.
-    """
+    """One measure, with its mean on each side (NaN for a distribution), the distance `value`, and the p of this measure
+    alone. `low` and `high` are the middle 95% of the difference between halves of the real users."""
 
     real: float
     simulated: float
@@ -88,7 +86,7 @@ class WordingMeasure:
 
 @dataclass(frozen=True, slots=True)
 class WordingComparison:
-    """The measures by name, the p of all of them `together`, and numbers of turns and users with words on each side."""
+    """The measures by name, the p of all measures `together`, and the numbers of turns and users with words by side."""
 
     measures: Mapping[str, WordingMeasure]
     together: float
@@ -111,7 +109,7 @@ def compare_wordings(
     splits: int = 200,
     draws: int = 999,
 ) -> WordingComparison | None:
-    """Compare the words of both sides; None without turns with words, or with fewer than two real users."""
+    """Compare the words of both sides; None if no turn has words, or if there are fewer than two real users."""
     spoken = [[one for one in side if any(turn.said for turn in one.turns)] for side in (real, simulated)]
     sides = [by_user(side) for side in spoken]
     if len(sides[0]) < 2 or not sides[1]:

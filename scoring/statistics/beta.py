@@ -1,7 +1,7 @@
 """The regularised incomplete beta function, and quantiles of beta and Student t distributions.
 
 They are implemented here so that exact intervals need only numpy. The continued fraction (modified Lentz) converges
-fast for x < (a + 1)/(a + b + 2); beyond that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton
+fast for x < (a + 1)/(a + b + 2); for larger x the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton
 steps inside a bracket, mostly no more than five. Every sixth step halves the bracket instead if the Newton step would
 be long, so that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests
 state.
@@ -70,11 +70,9 @@ def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _starting_points(wanted: Floats, a: Floats, b: Floats) -> Floats:
-    """Return (k,) starting points inside (0, 1) for the search of quantiles.
-
-    They follow Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by 26.2.22. If a or b is below 1, they
-    are powers of the tails, and the mean if neither gives a number.
-    """
+    """Return (k,) starting points inside (0, 1) for the search of quantiles, after Abramowitz and Stegun (1964),
+    26.5.22, from the normal quantile by 26.2.22. If a or b is below 1, powers of the tails are used, or the mean if
+    neither power gives a number."""
     with np.errstate(all="ignore"):
         t = np.sqrt(-2 * np.log(np.minimum(wanted, 1 - wanted)))
         tail = t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t))

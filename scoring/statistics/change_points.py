@@ -2,10 +2,10 @@
 
 This is binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidimensional random processes, Soviet
 Mathematics Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková,
-Permutation tests in change point analysis, Statistics & Probability Letters 53 (2001), 37-46). Without a change all
-orders are equally likely, so such a series gets a change point in at most 1 - `level` of the cases, whatever its
-distribution. Change points are for plots of a history. Alarms are raised by `scoring.inference.drift` instead, since
-they must not test repeatedly in hindsight.
+Permutation tests in change point analysis, Statistics & Probability Letters 53 (2001), 37-46). In a series without a
+change, all orders are equally likely, so a change point is found in at most 1 - `level` of the cases, whatever the
+distribution. Change points are for plots of a history. `scoring.inference.drift` raises alarms, because alarms must not
+test repeatedly in hindsight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,8 @@ _EVEN = 1e-9  # a series without any change
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A change of level.
-
-    `at` is the index of the first value on the new level. `before` and `after` are the means on both sides, up to the
-    next change points. `p` is from the permutation test.
-    """
+    """A change of level. `at` is the index of the first value on the new level. `before` and `after` are the means on
+    each side, up to the next change points. `p` is from the permutation test."""
 
     at: int
     before: float
@@ -39,14 +36,12 @@ class ChangePoint:
 def change_points(
     values: Sequence[float], rng: np.random.Generator, *, level: float = 0.95, draws: int = 999
 ) -> tuple[ChangePoint, ...]:
-    """Find the change points of (n,) values in order of time. Fewer than `FEWEST` values have none.
-
-    `level` applies to each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for a value
-    that is not finite.
-    """
+    """Find the change points of (n,) values in order of time. Fewer than `FEWEST` values have no change point. `level`
+    applies to each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for a value that is
+    not finite."""
     series = np.asarray(values, dtype=np.float64)
     if not np.isfinite(series).all():
-        raise ValueError("all values must be finite; leave out those that could not be measured")
+        raise ValueError("all values must be finite; leave out values that could not be measured")
     found = sorted(_find_changes(series, 0, rng, 1 - level, draws))
     if not found:
         return ()

@@ -17,10 +17,8 @@ _CUT = 1.5 * 2.0**26  # a number of [0, 1] added to it is rounded to a multiple 
 
 
 def exact_sums(values: Floats, counts: npt.NDArray[np.int64]) -> Floats:
-    """Return the (groups,) sums of the groups, exactly rounded; 0 for an empty group.
-
-    `values` is (n,) in [0, 1], group after group. `counts` is (groups,), the sizes of the groups, which add up to n.
-    """
+    """Return the (groups,) sums of the groups, exactly rounded; 0 for an empty group. `values` is (n,) in [0, 1], group
+    after group. `counts` is (groups,), the sizes of the groups, which add up to n."""
     found = np.zeros(len(counts))
     filled = np.flatnonzero(counts)
     if not len(filled):

@@ -1,6 +1,6 @@
 """Randomisation tests for matched pairs, and corrections for multiple comparisons.
 
-If the two sides of every pair were treated alike, each topic's difference would be as likely with the other sign
+If the two sides of every pair were treated alike, each topic's difference would be as likely with the opposite sign
 (Fisher's randomisation test for pairs; the topic is the unit, as for intervals). p is exact, apart from the random
 sampling of exchanges: whatever the distribution of the values, P(p <= a) is at most a.
 """
@@ -23,10 +23,10 @@ _NEAR = 2**16  # signs of one study that fit in the cache of a processor
 
 
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
-    """Return the two-sided p for the mean of differences, one for each topic; NaN for fewer than two.
+    """Return the two-sided p for the mean of differences, one difference for each topic; NaN for fewer than two topics.
 
-    It is the share of exchanges of sides whose mean is at least as far from 0. If more than 13 topics differ, the share
-    is taken over 9999 random exchanges and the observed one.
+    p is the share of exchanges of sides whose mean is at least as far from 0. If more than 13 topics differ, the share
+    is taken over 9999 random exchanges and the observed data.
     """
     each = np.asarray(differences, dtype=np.float64)
     if len(each) < 2:
@@ -67,7 +67,7 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed and 9999 random ones."""
+    """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed and 9999 random."""
     if units <= _ENUMERATED_UNITS:
         yield _signs(units)
         return
@@ -85,7 +85,7 @@ def _signs(units: int) -> Floats:
 
 
 def smallest_p(units: int) -> float:
-    """Return the smallest p possible with this number of units; NaN for fewer than two."""
+    """Return the smallest p possible with this number of units; NaN for fewer than two units."""
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
 
 

@@ -1,4 +1,4 @@
-"""Topics whose majority flips: useful in most trials on one side, useless in most on the other.
+"""Topics whose majority flips: useful in most trials on one side, useless in most trials on the other side.
 
 With few trials, a topic whose answers are useful half of the time flips by chance alone. So the number of flips is
 reported together with the number expected if the second side were more trials of the first. The expectation uses
@@ -6,9 +6,9 @@ beta-binomial probabilities of each topic, given its own trials and the variatio
 (empirical Bayes: the mean and the intraclass correlation of the topics, by moments; G. W. Snedecor and W. G. Cochran,
 Statistical Methods, 1989, chapter 13).
 
-There is no p. In simulation the expected share was within .04 of the true one for 8 to 45 topics with 3 to 20 trials,
-and up to .10 below it if all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. Whether an arm
-differs is tested by its mean (`scoring.inference.matched`).
+There is no p. In simulation the expected share was within .04 of the true share for 8 to 45 topics with 3 to 20 trials,
+and up to .10 below it if all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. The mean
+decides whether an arm differs (`scoring.inference.matched`).
 """
 
 import math
@@ -25,12 +25,9 @@ _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """The topics that flip.
-
-    `topics` is the number of topics with a label on both sides, and `names` are those that flipped, in order.
-    `by_chance` is the number expected if the second side were more trials of the first; NaN for fewer than two topics,
-    or if no topic has two trials.
-    """
+    """The topics that flip. `topics` is the number of topics with a label on both sides, and `names` are the topics
+    that flipped, in order. `by_chance` is the number expected if the second side were more trials of the first; NaN for
+    fewer than two topics, or if no topic has two trials."""
 
     topics: int
     names: tuple[str, ...]
@@ -38,10 +35,8 @@ class Flips:
 
 
 def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> Flips:
-    """Count flips between the control and another side, from labels by topic: True for a useful answer.
-
-    A topic with as many useful as useless answers on a side has no majority there, and does not flip.
-    """
+    """Count flips between the control and another side, from labels by topic: True for a useful answer. A topic with as
+    many useful as useless answers on a side has no majority there, and does not flip."""
     kept = {topic: sides for topic, sides in labels.items() if all(sides)}
     names = tuple(topic for topic, (one, other) in kept.items() if _majority(one) * _majority(other) < 0)
     useful = np.array([sum(one) for one, _ in kept.values()], dtype=np.float64)

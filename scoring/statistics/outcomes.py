@@ -4,10 +4,10 @@ A trial of topic k with system s has the value
 
     mean ± difference/2 + topic + system × topic + trial
 
-If values are bounded, the probabilities (or means) of topics have beta distributions. Those of the two systems are
-linked by a normal copula, so that each has the variance topic + both, and their difference has the variance 2·both. A
-trial is then yes or no with that probability, or beta distributed around it. For a mean nearer to an end, variances
-shrink with mean·(1 - mean), as variances of yes-or-no values do. Unbounded values are normal in every component.
+If values are bounded, the probabilities (or means) of topics have beta distributions. A normal copula links the two
+systems, so that each system has the variance topic + both, and their difference has the variance 2·both. A trial is
+then yes or no with that probability, or beta distributed around it. For a mean nearer to an end, variances shrink with
+mean·(1 - mean), like the variance of yes-or-no values. Unbounded values are normal in every component.
 """
 
 import math
@@ -34,16 +34,10 @@ _EDGE = 1e-9  # a share of 0 or 1 is one distribution alone
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Components of variance of single trials.
-
-    mean: the mean of both systems together.
-    topic, both, trial: the variances between topics, of system × topic, and between trials of a topic. For yes-or-no
-        values the last one follows from the others.
-    low, high: the ends of the range.
-
-    Raises ValueError for negative variances, for a mean outside the range, and for more variance than the range
-    permits.
-    """
+    """Components of variance of single trials. `mean` is the mean of both systems together. `topic`, `both` and `trial`
+    are the variances between topics, of system × topic, and between trials of a topic. For yes-or-no values `trial`
+    follows from the rest. `low` and `high` are the ends of the range. Raises ValueError for negative variances, for a
+    mean outside the range, and for more variance than the range permits."""
 
     shape: Shape
     mean: float
@@ -55,11 +49,11 @@ class Components:
 
     def __post_init__(self) -> None:
         if min(self.topic, self.both, self.trial) < 0:
-            raise ValueError("a variance is below 0")
+            raise ValueError("variances must be at least 0")
         if self.shape == "unbounded":
             return
         if not self.low < self.mean < self.high:
-            raise ValueError(f"the mean {self.mean:g} is not inside the range from {self.low:g} to {self.high:g}")
+            raise ValueError(f"the mean must be between {self.low:g} and {self.high:g}, not {self.mean:g}")
         if self.topic + self.both >= self.room:
             raise ValueError(
                 f"a variance between topics of {self.topic + self.both:g} is more than a mean of {self.mean:g} "
@@ -73,18 +67,16 @@ class Components:
 
     @property
     def within(self) -> float:
-        """The variance between trials of a topic. For yes-or-no values it is the rest of the total."""
+        """The variance between trials of a topic. For yes-or-no values it is the rest of the total variance."""
         left = self.room - self.topic - self.both
         return {"yes or no": left, "bounded": min(self.trial, left)}.get(self.shape, self.trial)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Outcomes of many studies of two systems.
-
-    `values` is (studies, topics, 2), means over trials. `noise` is (studies, topics, 2), the variances of these means
-    over other trials, as estimated from the trials; NaN for single trials.
-    """
+    """Outcomes of many studies of two systems. `values` is (studies, topics, 2), means over trials. `noise` is
+    (studies, topics, 2), the variances of these means over new trials, as estimated from the trials; NaN for single
+    trials."""
 
     values: Floats
     noise: Floats
@@ -93,7 +85,7 @@ class Outcomes:
 def draw_outcomes(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Draw studies with their own topics. `difference` is between the systems' means over topics like these."""
+    """Draw studies, each with new topics. `difference` is between the systems' means over all possible topics."""
     return _draw_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
 
 
@@ -113,10 +105,8 @@ def draw_centres(
 def draw_outcomes_of_these(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Draw studies of the same topics, spread evenly over the distribution of topics; only trials vary.
-
-    `difference` is over these topics. The variation of systems × topics is fixed.
-    """
+    """Draw studies of the same topics, spread evenly over the distribution of topics; only trials vary. `difference` is
+    over these topics. The variation of systems × topics is fixed."""
     centres = centres_of_these(components, difference, topics)
     return _draw_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
 

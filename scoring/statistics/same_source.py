@@ -1,8 +1,8 @@
 """A test of whether two sets of texts come from the same system, by frequencies of sequences of four characters.
 
-It does not show which is better: two systems may say the same in other words, and one may be right and the other wrong
-in nearly the same words. Texts are compared within topics only, since texts on one topic are alike even if different
-systems wrote them. They should be answers to the same turn, such as the first.
+The test does not show which system is better: two systems may say the same in different words, and may use nearly the
+same words although only one is right. Texts are compared within topics only, because texts on one topic are alike even
+if different systems wrote them. The texts should be answers to the same turn, such as the first turn.
 
 A text is the unit vector of the counts of its sequences. The statistic is the squared distance between the mean vectors
 of the two sides, summed over topics: the maximum mean discrepancy with the 4-spectrum kernel (A. Gretton et al., J.
@@ -30,13 +30,9 @@ _LARGE = 2**24  # multiplications
 
 @dataclass(frozen=True, slots=True)
 class SameSource:
-    """The result of the test.
-
-    p: the share of reassignments in which the sides lie at least as far apart; NaN without an informative topic.
-    n: the number of texts.
-    topics: the number of informative topics: texts on both sides, and several on one.
-    draws: the number of reassignments.
-    """
+    """The result of the test. `p` is the share of reassignments in which the sides are at least as far apart; it is NaN
+    if no topic is informative, that is, has texts on both sides and several texts on one side. `n` is the number of
+    texts, `topics` the number of informative topics, and `draws` the number of reassignments."""
 
     p: float
     n: int
@@ -47,7 +43,7 @@ class SameSource:
 def same_source(
     first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], rng: np.random.Generator, *, draws: int = 999
 ) -> SameSource:
-    """Test two sets of texts, each with one entry for every topic, in the same order."""
+    """Test two sets of texts. Each set has one entry for every topic, in the same order."""
     return same_sources([first, second], {(0, 1): rng}, draws=draws)[0, 1]
 
 
@@ -57,11 +53,8 @@ def same_sources(
     *,
     draws: int = 999,
 ) -> dict[tuple[int, int], SameSource]:
-    """Test pairs of several sets of texts as `same_source` does, counting sequences only once.
-
-    `sides` are the texts of each set, by topic, in the same order of topics. `pairs` maps indices of two sides to their
-    random generator.
-    """
+    """Test pairs of several sets of texts as `same_source` does, counting sequences only once. `sides` are the texts of
+    each set, by topic, in the same order of topics. `pairs` maps the indices of two sides to a random generator."""
     found = {pair: SameSource(math.nan, 0, 0, draws) for pair in pairs}
     apart = {pair: np.zeros(1 + draws) for pair in pairs}
     for texts in zip(*sides, strict=True):
@@ -92,20 +85,16 @@ def same_sources(
 
 
 def _product(one: Floats, two: Floats) -> Floats:
-    """Return one · twoᵀ. Small products avoid BLAS, whose threads take ten times as long to start."""
+    """Return one · twoᵀ. Small products avoid BLAS, because starting its threads takes ten times as long."""
     found: Floats = np.einsum("iw,jw->ij", one, two, optimize=len(one) * two.size > _LARGE)
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counted:
-    """The sequence counts of one side's texts on a topic.
-
-    counts: (n, W + 1) frequencies of the W different sequences in each text, and a column of 0.
-    buckets: (W,) the hash buckets of these sequences.
-    column: the column of each bucket; W if no text has it.
-    alike: (n, n) products of counts.
-    """
+    """The sequence counts of one side's texts on a topic. `counts` (n, W + 1) has the frequencies of the W different
+    sequences in each text, and a column of 0. `buckets` (W,) has the hash buckets of these sequences. `column` is the
+    column of each bucket; W if no text has the bucket. `alike` (n, n) has products of counts."""
 
     counts: Floats
     buckets: npt.NDArray[np.int64]
@@ -113,7 +102,7 @@ class _Counted:
     alike: Floats
 
     def products(self, other: _Counted) -> Floats:
-        """Return (n, m) products of the counts of both sides. They are whole numbers, so nothing is rounded."""
+        """Return (n, m) products of the counts of both sides. The products are whole numbers, so nothing is rounded."""
         return _product(self.counts[:, self.column[other.buckets]], other.counts[:, :-1])
 
 

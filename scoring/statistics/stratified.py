@@ -1,10 +1,10 @@
 """Exact tests of 2×2 tables: within strata, with the estimates of Mantel and Haenszel, and of a single table.
 
-Each stratum s has n_s cases, of which a_s are exposed and m_s have the outcome. Given these margins, if exposure does
+Each stratum s has n_s cases; a_s of them are exposed and m_s have the outcome. Given these margins, if exposure does
 not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The statistic is
 the sum of these numbers. Its distribution is their convolution, which infinitely many permutations of outcomes within
-strata would also give. Strata may differ in how common the outcome is, so a difference between easy and hard topics
-does not look like an effect.
+strata would also give. The outcome may be common in some strata and rare in others, so a difference between easy and
+hard topics does not look like an effect.
 
 Source: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959), 719-748, for the pooled odds ratio and the normal
 approximation; S. Greenland and J. M. Robins, Biometrics 41 (1985), 55-68, for the pooled difference.
@@ -27,15 +27,15 @@ _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, 
 class StratifiedTest:
     """The result of the test. All p are in [0, 1], or NaN if no stratum is informative.
 
-    p: two-sided, over outcomes at most as likely as the observed one.
-    more, fewer: one-sided; the outcome is more (less) frequent among the exposed.
-    middle: the mid-p of `more`, P(more than observed) + P(as many)/2. Without an effect it is uniform on [0, 1] except
-        for the discreteness of counts, and its mean is exactly 1/2 (H. O. Lancaster, JASA 56 (1961), 223-234).
-    difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1].
-    odds_ratio: pooled, in [0, inf]; NaN for 0/0.
-    n, strata: the number of cases in informative strata, and the number of these strata. A stratum is informative if it
-        has exposed and unexposed cases, and both outcomes.
-    method: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
+    - `p`: two-sided, over outcomes at most as likely as the observed outcome.
+    - `more`, `fewer`: one-sided; the outcome is more (less) frequent among the exposed.
+    - `middle`: the mid-p of `more`, P(more than observed) + P(as many)/2. Without an effect it is uniform on [0, 1]
+      except for the discreteness of counts, and its mean is exactly 1/2 (H. O. Lancaster, JASA 56 (1961), 223-234).
+    - `difference`: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1].
+    - `odds_ratio`: pooled, in [0, inf]; NaN for 0/0.
+    - `n`, `strata`: the numbers of cases in informative strata and of informative strata. An informative stratum has
+      exposed and unexposed cases, and both outcomes.
+    - `method`: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
 
     Without an effect, the exact p-values are at most .05 in at most 5% of cases, and mostly in far fewer, because
     counts are discrete. `middle` is less conservative.
@@ -63,7 +63,7 @@ def compare_within(
     """Test and estimate the association within S strata.
 
     `both` is (S,), the exposed cases with the outcome; `exposed`, `outcomes` and `cases` are (S,) totals. Estimates are
-    over all strata with both exposed and unexposed cases. The test is exact if it takes at most `most` multiplications.
+    over all strata with exposed and unexposed cases. The test is exact if it takes at most `most` multiplications.
     Raises ValueError for counts that cannot be a 2×2 table.
     """
     k, a, m, n = (np.atleast_1d(np.asarray(part, dtype=np.int64)) for part in (both, exposed, outcomes, cases))
@@ -146,7 +146,7 @@ def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
     if a margin is 0. Raises ValueError for a negative count.
     """
     if min(both, first, second, neither) < 0:
-        raise ValueError(f"counts cannot be negative: {(both, first, second, neither)}")
+        raise ValueError(f"counts must be at least 0, not {(both, first, second, neither)}")
     row, column, whole = both + first, both + second, both + first + second + neither
     tail = (_count_ways(row, k) + _count_ways(whole - row, column - k) for k in range(both, min(row, column) + 1))
     return min(1.0, sum(math.exp(ways - _count_ways(whole, column)) for ways in tail))

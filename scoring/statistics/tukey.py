@@ -1,15 +1,15 @@
 """Randomised Tukey HSD: which of several systems differ, with one error probability over all pairs.
 
-If systems were alike, each topic's values would be equally likely in any other order. So each topic's row is permuted,
-and p is the share of permutations in which the largest and the smallest mean lie at least as far apart as observed (B.
+If systems were alike, each topic's values would be equally likely in any order. So each topic's row is permuted, and p
+is the share of permutations in which the largest and the smallest mean are at least as far apart as observed (B.
 Carterette, ACM TOIS 30 (2012), article 4; T. Sakai, Laboratory Experiments in Information Retrieval, 2018, chapter 4).
 Nothing is assumed about the distribution of values.
 
-This tests whether all systems are alike: if one lies far off, permuting spreads its values over all columns and hides
-differences between the others. So, for up to six systems, every subset is tested by itself, and two systems differ if
-every hypothesis under which they are alike is rejected (closed testing; R. Marcus, E. Peritz and K. R. Gabriel,
-Biometrika 63 (1976), 655-660). The probability of any false difference is then at most alpha, whichever systems are
-alike.
+This tests whether all systems are alike: if a single system is far from the rest, permuting spreads its values over all
+columns and hides differences between the rest. So, for up to six systems, every subset is tested separately, and two
+systems differ if every hypothesis under which they are alike is rejected (closed testing; R. Marcus, E. Peritz and K.
+R. Gabriel, Biometrika 63 (1976), 655-660). The probability of any false difference is then at most alpha, whichever
+systems are alike.
 """
 
 import math
@@ -35,7 +35,7 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
     """Return the (m, m) corrected p of each pair of systems, 1 on the diagonal.
 
     `values` is (T, m) for topics and systems, without NaN. For two systems this is the p of exchanging sides, exact for
-    few topics. More than six systems get the plain test over all of them, without closed testing. For fewer than two
+    few topics. More than six systems get the plain test over all systems, without closed testing. For fewer than two
     topics, p is NaN.
     """
     table = np.asarray(values, dtype=np.float64)
@@ -69,7 +69,7 @@ def _range_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
 
 
 def _joint_p(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
-    """Return the p for systems being alike within each block: the smallest, with Bonferroni weights by block size."""
+    """Return the p for systems being alike within each block: the smallest p, with Bonferroni weights by block size."""
     several = [block for block in blocks if len(block) > 1]
     members = sum(map(len, several))
     return min(1.0, *(alone[block] * members / len(block) for block in several))
@@ -126,7 +126,7 @@ def undistinguished_sets(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...
 
 
 def group_letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
-    """Return the letters of each system, from `a` for the first in `order`. Systems that share none differ."""
+    """Return the letters of each system, from `a` for the first in `order`. Systems without a common letter differ."""
     place = {system: rank for rank, system in enumerate(order)}
     ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))
     names = ["".join(part) for size in (1, 2) for part in product("abcdefghijklmnopqrstuvwxyz", repeat=size)]

@@ -176,7 +176,7 @@ def test_a_run_goes_on_as_the_shard_it_is(here: Path, capsys: pytest.CaptureFixt
     assert said in capsys.readouterr().err
     assert _harvest("run", "audit.yaml", "--shard", "3/3", "--out", "three") == 0
     assert _harvest("merge", "two", "three", "--out", "both") == 2
-    assert "a shard of 2 and another a shard of 3" in capsys.readouterr().err
+    assert "different divisions: into 2 shards and into 3 shards" in capsys.readouterr().err
 
 
 def test_what_is_saved_of_a_shard_is_gone_on_with_as_that_shard(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

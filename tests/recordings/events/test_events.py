@@ -168,7 +168,7 @@ def test_an_event_of_a_later_version_is_not_an_error() -> None:
         ({"text": None}, "'text' is not text"),
         ({"turn": "1"}, "'turn' is not a whole number"),
         ({"turn": True}, "'turn' is not a whole number"),
-        ({"turn": 0}, "'turn' is 0, less than 1"),
+        ({"turn": 0}, "'turn' must be at least 1, not 0"),
         ({"attempt": 1.5}, "'attempt' is not a whole number"),
         ({"event": 7}, "the line has no event"),
     ],
@@ -182,9 +182,9 @@ def test_a_wrong_field_is_named_with_its_place(change: dict[str, object], messag
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"probability": 1.5}, "'probability' is 1.5, not a probability"),
+        ({"probability": 1.5}, "'probability' must be a probability, not 1.5"),
         ({"probability": "likely"}, "'probability' is not a number or null"),
-        ({"leaving": {"left": -0.1}}, "'left' is -0.1, not a probability"),
+        ({"leaving": {"left": -0.1}}, "'left' must be a probability, not -0.1"),
         ({"noise": {"typos": 3}}, r"'noise' contains something that is not \[units, units changed\]"),
         ({"refused": {"assistant": 0.5}}, "'refused' contains something that is not a whole number"),
         (["left"], "'choice' is not an object"),

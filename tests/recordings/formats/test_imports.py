@@ -79,7 +79,7 @@ def test_what_is_given_twice_is_written_once_and_two_under_one_name_not_at_all(t
     assert record(tmp_path / "run", [one, one], header, clock=clock) == ImportCounts(1, 1)
     assert len(read(tmp_path / "run").conversations) == 1
     renamed = replace(other, key=one.key, trial_id=one.trial_id)
-    with pytest.raises(RunError, match="two different conversations are given as B, M002, trial 1, attempt 1"):
+    with pytest.raises(RunError, match="two different conversations have the same name: B, M002, trial 1, attempt 1"):
         record(tmp_path / "new", [one, renamed], header, clock=clock)
     assert not (tmp_path / "new").exists()
 

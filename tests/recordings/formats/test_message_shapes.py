@@ -86,7 +86,11 @@ def test_no_json_breaks_the_reader(value: object) -> None:
         ('[\n {"messages": []},\n {"turns": []}\n]\n', "x.json:3:2", "the record has no 'messages'"),
         ('[\n {"messages": []},\n 3\n]\n', "x.json:3:2", "the record has no 'messages'"),
         ('{"messages": []}\n{"turns": []}\n', "x.json:2", "the record has no 'messages'"),
-        ('[{"messages": [{"role": "narrator", "content": ""}]}]', "x.json:1:2", "message 1 has the role 'narrator'"),
+        (
+            '[{"messages": [{"role": "narrator", "content": ""}]}]',
+            "x.json:1:2",
+            "message 1 has the unknown role 'narrator'",
+        ),
     ],
 )
 def test_a_record_that_cannot_be_read_is_named_by_its_place_and_left_out_unless_all_are_wanted(

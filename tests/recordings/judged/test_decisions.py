@@ -181,7 +181,7 @@ async def test_a_merge_brings_decisions_along_as_a_layer(run: Path, book: Decisi
     ("row", "what"),
     [
         ({"by": "anna"}, "a decision must have an 'id'"),
-        ({"id": "x" * 16, "by": "", "criterion": "C", "about": [ABOUT], "value": 1}, "'by' of a decision is ''"),
+        ({"id": "x" * 16, "by": "", "criterion": "C", "about": [ABOUT], "value": 1}, "'by' of a decision cannot be ''"),
         ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [], "value": 1}, "must have 'about'"),
         ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [ABOUT]}, "must have 'about'"),
         ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [{"turn": True}], "value": 1}, "must have 'about'"),

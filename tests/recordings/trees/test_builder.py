@@ -215,8 +215,8 @@ def test_folding_parts_and_merging_them_is_folding_the_whole(paths: np.ndarray[A
     [
         (np.zeros((0, 3), dtype=np.int32), "n of at least 1"),
         (np.zeros(3, dtype=np.int32), "n of at least 1"),
-        (np.array([[0, 3]]), "column 1 has others"),
-        (np.array([[-2]]), "column 0 has others"),
+        (np.array([[0, 3]]), "column 1 of the paths"),
+        (np.array([[-2]]), "column 0 of the paths"),
         (np.array([[-1, 0], [0, 0]]), "column 1 has a turn after the end"),
     ],
 )

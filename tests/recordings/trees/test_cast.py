@@ -93,7 +93,7 @@ ROOT = _node("1", None)
         ([], "not a list of topics"),
         ([{"number": 1}], "topic 1 of the list has no list 'turn'"),
         ([{"turn": []}], "topic 1 of the list has no 'number'"),
-        ([{"number": 7, "turn": []}], "topic 7 must have one node without a parent, but has: none"),
+        ([{"number": 7, "turn": []}], "topic 7 must have exactly one node without a parent, but has: none"),
         ([{"number": 7, "turn": [ROOT]}] * 2, "topic 7 is repeated, as topics 1 and 2 of the list"),
         ([{"number": 7, "turn": [ROOT, ROOT]}], "topic 7: node 1 is repeated: turns 1 and 2"),
         ([{"number": 7, "turn": [ROOT, _node("2", None)]}], "one node without a parent, but has: 1, 2"),
@@ -126,7 +126,7 @@ ROOT = _node("1", None)
         ),
         ([{"number": 7, "turn": [_node(str(i), None) for i in range(900)]}], r"has: 0, 1, 2, 3, 4, 5, 6, 7, … \(900\)"),
         ([{"number": 7, "turn": [_node("\x1b[31m\n", None)] * 2}], r"node ␛\[31m is repeated"),
-        ([{"number": "M" * 9000, "turn": []}], "topic M{39}… must have one node"),
+        ([{"number": "M" * 9000, "turn": []}], "topic M{39}… must have exactly one node"),
     ],
 )
 def test_what_is_no_tree_is_refused_with_topic_and_node(tmp_path: Path, value: Any, said: str) -> None:
@@ -160,7 +160,7 @@ def test_two_files_of_trees_do_not_go_into_one_run(tmp_path: Path, capsys: pytes
     with pytest.raises(SystemExit) as done:
         main(["import", "--format", "cast2022", str(TREES), str(TREES), "--out", str(tmp_path / "run")])
     assert done.value.code == 2
-    assert "2 files of trees were given" in capsys.readouterr().err
+    assert "one file at a time, but 2 files were given" in capsys.readouterr().err
 
 
 def _spine(length: int) -> str:

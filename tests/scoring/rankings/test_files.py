@@ -196,7 +196,7 @@ def test_a_grade_without_a_gain_is_told_with_its_place_and_a_way_out(tmp_path: P
     [
         (["A.gmemb"], [], "attribute set A has no gold distribution"),
         ([], ["A.golddistr"], "attribute set A has no membership file"),
-        (["x.A.gmemb", "y.A.gmemb"], ["A.golddistr"], "the attribute set A has two files"),
+        (["x.A.gmemb", "y.A.gmemb"], ["A.golddistr"], "the attribute set A must have only one file"),
         (["a b.gmemb"], [], "the name of an attribute set cannot be taken from the file name: 'a b'"),
     ],
 )
