@@ -1,6 +1,6 @@
 """A driver for chat systems on web pages, which uses a real browser as a person would.
 
-The driver runs one browser at a time and gives each session its own context (cookies, storage and page), so the site
+The driver runs one browser at a time and gives each session its own context (cookies, storage and page). So the site
 does not recognise a fresh session, and a continued session keeps its page. If a site forbids automation, Harvest does
 not pretend to be human.
 """
@@ -58,26 +58,26 @@ def _is_proxy(address: str) -> bool:
 
 def _check_proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
-        raise refusal(f"this is not the URL of a proxy: write {_PROXY_FORMS}")
+        raise refusal(f"the value is not the URL of a proxy: write {_PROXY_FORMS}")
     return value
 
 
 def _check_timezone(name: str) -> str:
     known = available_timezones()
     if known and name not in known:
-        raise refusal(f"{name!r} is not a time zone: write one such as Asia/Tokyo")
+        raise refusal(f"{name!r} is not a time zone: write a name such as Asia/Tokyo")
     return name
 
 
 def _check_locale(name: str) -> str:
     if not _LOCALE.fullmatch(name):
-        raise refusal(f"{name!r} is not a locale: write one such as ja-JP")
+        raise refusal(f"{name!r} is not a locale: write a code such as ja-JP")
     return name
 
 
 def _check_line(text: str) -> str:
     if not text.strip() or not text.isprintable() or len(text) > 1000:
-        raise refusal("this must be one line of text with at most 1,000 characters")
+        raise refusal("the value must be one line of text with at most 1,000 characters")
     return text
 
 
@@ -130,15 +130,13 @@ class Options(StrictModel):
 
 def browser_settings(options: Options, surroundings: Surroundings) -> BrowserSettings:
     """Return the settings of a browser and its identity, without the choice of browser, the log-in and the secrets.
-
-    Raises InputError if the proxy's environment variable is not set or does not contain a proxy. The message does not
-    repeat the value.
-    """
+    Raises InputError if the proxy's environment variable is not set or does not contain a proxy. The error does not
+    repeat the value."""
     proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
     if proxy is not None and not _is_proxy(proxy):
         variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
         raise InputError(
-            f"system {surroundings.system!r}: the value of the environment variable {variable} is not a proxy",
+            f"system {surroundings.system!r}: the environment variable {variable} does not contain the URL of a proxy",
             allowed=_PROXY_FORMS,
             advice="within a user name or password, write %40 for @, %2F for /, %3A for : and the like",
         )
@@ -155,7 +153,8 @@ def browser_settings(options: Options, surroundings: Surroundings) -> BrowserSet
 
 
 class BrowserDriver:
-    """Driver that starts the browser for the first session, and again if it has died. `url` is the page to open."""
+    """Driver that starts the browser for the first session, and again after the browser has died. `url` is the page to
+    open."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -197,8 +196,9 @@ class BrowserDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities of a page, which is stateful because it keeps its conversation. The pace is the delay in the
-        site file. Without one it is 0 for a site on this machine and `PACE` for any other."""
+        """The capabilities of a page, which is stateful because it keeps its conversation. The pace is the delay in
+        the site file. If that file sets no delay, the pace is 0 for a site on this machine and `PACE` for any other
+        site."""
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
@@ -206,7 +206,7 @@ class BrowserDriver:
         return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor)
 
     async def open(self, opening: Opening) -> Session:
-        """Open the page in a new context and wait until it is ready for typing. Raises DriverError if that fails."""
+        """Open the page in a new context and wait until a turn can be typed. Raises DriverError if that fails."""
         window = await self._relay.open_window()
         chat = Chat(window, self._site, self._manners, self._experience, self._met)
         try:
@@ -270,6 +270,6 @@ def further(options: Options, folder: Path) -> Iterator[Site]:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the site file. The log-in file is left out, because renewing it does not change the system."""
+    """Yield the site file. The log-in file is left out, because renewing the log-in does not change the system."""
     if isinstance(options.site, str):
         yield options.site, folder / options.site

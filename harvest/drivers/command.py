@@ -1,4 +1,4 @@
-"""A driver for programs with standard input and output. It runs one process for each conversation or each turn."""
+"""A driver for programs with standard input and output. Each conversation, or each turn, gets its own process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FLUSH_HINT = (
 
 
 class Options(StrictModel):
-    """Options of a program. It inherits only a few environment variables, such as PATH, HOME and LANG."""
+    """Options of a program. The program inherits only a few environment variables, such as PATH, HOME and LANG."""
 
     argv: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(Started)] = Field(
         description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
@@ -73,13 +73,15 @@ class Options(StrictModel):
         if self.mode != "lines" and (self.end is not None or self.prompt is not None):
             raise refusal(f"`end` and `prompt` are for mode: lines, not for mode: {self.mode}")
         if self.end is not None and self.prompt is not None:
-            raise refusal("`end` and `prompt` cannot both mark the end of a reply: keep one of them")
+            raise refusal("`end` and `prompt` cannot both mark the end of a reply: remove one of them")
         if self.end is not None and ("\n" in self.end or not self.end):
             raise refusal("`end` must be one line that is not empty")
         if self.prompt == "":
             raise refusal("`prompt` must not be empty")
         if self.greeting and self.end is None:
-            raise refusal("`greeting` needs `end`, the line that ends the greeting (with `prompt`, it is always read)")
+            raise refusal(
+                "`greeting` needs `end`, the line that ends the greeting (with `prompt`, every greeting is read)"
+            )
         if "\n" in self.line_break or "\r" in self.line_break:
             raise refusal("line_break must not contain a line break: the program would read it as the end of the turn")
         return self
@@ -138,8 +140,6 @@ class CommandDriver:
 
 
 class _ProgramSession:
-    """Session with one process for the whole conversation."""
-
     def __init__(
         self, options: Options, program: Program, forget: Callable[[_ProgramSession], None], clock: Clock
     ) -> None:
@@ -151,7 +151,7 @@ class _ProgramSession:
         self._closed = False
 
     async def greet(self) -> None:
-        """Wait for the greeting or first prompt, if the options expect one. Raises Unanswered if none arrives."""
+        """Wait for the greeting or first prompt, if the options expect one. Raises Unanswered if nothing arrives."""
         if self._options.prompt is None and not self._options.greeting:
             return
         self._greeting, whole = await self._next_reply(self._options.start_timeout, "greeting", Stopwatch(self._clock))
@@ -198,7 +198,7 @@ class _ProgramSession:
             await self._program.close()
 
     async def _next_reply(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
-        """Return the next reply without its end mark, and whether the mark arrived in time. Kills a late program."""
+        """Return the next reply without its end mark, and True if the mark arrived in time. Kills a late program."""
         program, mark = self._program, self._mark
 
         def ready() -> bool:
@@ -227,7 +227,6 @@ class _ProgramSession:
         return program.take(taken)[:length], whole
 
     async def _wait_for_exit(self) -> int | None:
-        """Return the exit code of a program that has closed its output. Returns None if it had to be killed."""
         try:
             async with asyncio.timeout(_EXIT_SECONDS):
                 await self._program.wait_until_ended()
@@ -334,7 +333,7 @@ def build(options: Options, surroundings: Surroundings) -> CommandDriver:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files named in `argv`, except a program that is found on PATH, since it differs between machines."""
+    """Yield the files named in `argv`, except a program that is found on PATH, which differs between machines."""
     for place, word in enumerate(options.argv):
         if place or "/" in word:
             yield word, folder / word

@@ -1,6 +1,6 @@
 """Chat completions as OpenAI-compatible servers send them: a complete JSON body, or a stream of chunks.
 
-The reply is the text of the first choice. If there is none, it is the refusal in a field of its own. Sources, thoughts,
+The reply is the text of the first choice, or the refusal in its separate field if there is no text. Sources, thoughts,
 tool calls and suggestions become parts of the answer but not of its text. Further choices are kept only as evidence. A
 finish reason of `length` (cut by the server's limit) or `content_filter` makes an ordinary reply, even without text.
 
@@ -52,12 +52,10 @@ _OTHER_APIS = {  # by top-level key: the type of its value, and the API
 
 
 class Completion:
-    """A completion, collected from a body or from the chunks of a stream.
-
-    `links` are paths of further sources. With `thoughts_apart`, thoughts that are marked up at the beginning of the
-    text are separated from it. `finish` is the reason why the system stopped, `tokens` has the counts that it reported,
-    and `model` is the model's name and fingerprint.
-    """
+    """A completion, collected from a body or from the chunks of a stream. `links` are paths of further sources. With
+    `thoughts_apart`, thoughts that are marked up at the beginning of the text are separated from it. `finish` is
+    the reason why the system stopped, `tokens` has the counts that the system reported, and `model` is the model's
+    name and fingerprint."""
 
     def __init__(self, links: Sequence[ReplyPath] = (), *, thoughts_apart: bool = True) -> None:
         self._links, self._thoughts_apart = links, thoughts_apart
@@ -86,7 +84,7 @@ class Completion:
 
     @property
     def is_complete(self) -> bool:
-        """True after `[DONE]`, or after a chunk with a finish_reason unless every chunk has one."""
+        """True after `[DONE]`, or after a chunk with a finish_reason unless every chunk has a finish_reason."""
         return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
@@ -112,7 +110,7 @@ class Completion:
         return False
 
     def read(self, received: Received) -> None:
-        """Read a complete body. Raises Unanswered for bytes that cannot be decoded, and with the reason `bad-json`,
+        """Read a complete body. Raises Unanswered if the bytes cannot be decoded, or with the reason `bad-json`,
         `bad-completion` or `system-error`."""
         self._parts.streamed = False
         self._read(received.json(), "message", may_contain_urls(received.body))
@@ -125,7 +123,7 @@ class Completion:
             no-choices       the system sent no choice
             broken-stream    after [DONE], a choice has neither text, refusal, tool call nor finish reason; or the
                              pieces of a stream do not form one reply
-            bad-completion   such a choice, without [DONE]
+            bad-completion   without [DONE], a choice has neither text, refusal, tool call nor finish reason
             system-error     the last message was an error
         """
         if self._complaint and not self.finish:
@@ -159,7 +157,7 @@ class Completion:
                 yield f"the message holds words in `{field}`, which are no part of the answer"
 
     def _read(self, value: object, holder: str, addressed: bool) -> None:
-        """Read a body or a chunk. `addressed` is False if it cannot contain a URL."""
+        """Read a body or a chunk. `addressed` is False if the value cannot contain a URL."""
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"this is {type(value).__name__}, not a completion: {excerpt(repr(value))}")
         _check_error(value)
@@ -239,8 +237,8 @@ class Completion:
             self.tokens = count_tokens(usage)
 
     def _has_other_role(self, message: Mapping[str, object]) -> bool:
-        """Return whether a message, or a piece of one, comes from another role than the assistant. A piece without a
-        role has the role named last."""
+        """Return whether a message or a piece belongs to another role than the assistant. A piece without a role has
+        the role named last."""
         self._role = (_short_name(message.get("role")) or self._role).lower()
         if self._role not in OTHER_ROLES:
             return False
@@ -297,8 +295,8 @@ class _Envelope:
         self._again = False
 
     def begins_again(self, reply: object, role: object, *, words: bool) -> bool:
-        """Return whether this is the first piece with text since the reply's id changed or its role was repeated.
-        Changes do not count for servers that give every piece its own id or role."""
+        """Return whether this is the first piece with text since the reply's id changed or its role was repeated. A
+        server that gives every piece its own id or role makes no such changes."""
         if reply and self._reply and reply != self._reply:
             self._again = self._again or self._alike > 1
             self._alike = 0

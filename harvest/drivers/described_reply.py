@@ -1,8 +1,8 @@
 """Replies whose parts are found by the paths in an audit, in one JSON value or in the events of a stream.
 
-Of several paths for one part, the first that matches is used. In a stream, the paths are applied to each event: texts
-are joined, sources and calls are collected, and the last session, model or end is used. An event whose name marks a
-replacement (Dify's `message_replace`) replaces the text received before it.
+If a part has several paths, the first path that matches is used. In a stream, the paths are applied to each event:
+texts are joined, sources and calls are collected, and the last session, model or end is used. If an event's name marks
+a replacement (Dify's `message_replace`), the event replaces the text received before it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _COUNT_DETAILS = {
 
 def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mapping[str, int]:
     """Return the counts in a `usage` object by their common names (`prompt`, `completion`, `total`, …). With `others`,
-    counts with unknown names are included under those names."""
+    counts with unknown names are included under their own names."""
     found: dict[str, int] = {}
     for key in (*_COUNT_NAMES, *(usage if others else ())):
         _add_count(found, _COUNT_NAMES.get(key, key), usage.get(key))
@@ -171,7 +171,7 @@ EventNames = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """The pieces of text from `begin` up to, but not including, `end` that came with one event."""
+    """The pieces of text from `begin` up to, but not including, `end`, all from one event."""
 
     names: EventNames
     begin: int
@@ -180,7 +180,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTurn:
-    """A system turn and the session id in its reply, or None."""
+    """A system turn with the session id in its reply, or None if the reply has no id."""
 
     turn: SystemTurn
     session: str | None = None
@@ -188,12 +188,9 @@ class DescribedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The paths to the parts of a reply.
-
-    `reply` has the paths of the text, or `text` for the whole body. `parts` has the paths of other parts by the names
-    in `PARTS`. `events` has the names or types of the events in a stream that can contain the reply. If it is empty,
-    all events can.
-    """
+    """The paths to the parts of a reply. `reply` has the paths of the text, or `text` for the whole body. `parts` has
+    the paths of other parts by the names in `PARTS`. `events` has the names or types of the stream events that can
+    contain the reply; if it is empty, every event can."""
 
     reply: tuple[str, ...]
     join: str
@@ -204,7 +201,7 @@ class Described:
     events: tuple[str, ...] = ()
 
     def read(self, received: Received) -> DescribedTurn:
-        """Read a reply. Raises Unanswered for bytes that cannot be decoded, and with the reason `no-text`, `bad-type`,
+        """Read a reply. Raises Unanswered if the bytes cannot be decoded, or with the reason `no-text`, `bad-type`,
         `bad-json` or `system-error`."""
         streamed = is_stream(received.media_type)
         parts = Parts(streamed=streamed)
@@ -345,7 +342,7 @@ class Described:
 
 
 def session_id(path: ReplyPath, value: object) -> str | None:
-    """Return the session id at the path, or None if it is neither text nor an integer."""
+    """Return the session id at the path, or None if the value is neither text nor an integer."""
     found = path.find(value)
     first = found[0] if found else None
     if isinstance(first, int) and not isinstance(first, bool):
@@ -362,8 +359,8 @@ def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
 
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
-    """Add a note if events of several kinds contain text. If the last event with text is the only one of its kind and
-    repeats the complete text, it replaces the pieces before it."""
+    """Add a note if events of several kinds contain text. If the last event with text is the only event of its kind
+    and repeats the complete text, it replaces the earlier pieces."""
     texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)

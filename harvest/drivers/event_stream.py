@@ -19,7 +19,7 @@ _LINE_TYPES = frozenset({"application/x-ndjson", "application/ndjson", "applicat
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """One event of a stream. `name` is "" if the stream names none, and `data` is usually JSON."""
+    """One event of a stream. `name` is "" if the event has no name, and `data` is usually JSON."""
 
     name: str
     data: str
@@ -30,7 +30,7 @@ def is_stream(media_type: str) -> bool:
 
 
 def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
-    """Yield the events of a stream up to `[DONE]`, without empty ones."""
+    """Yield the events of a stream up to `[DONE]`, without empty events."""
     if media_type in _LINE_TYPES:
         yield from (StreamEvent("", line) for line in _LINE_END.split(text) if line.strip())
         return
@@ -57,7 +57,7 @@ class Events(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """True once the reply is complete. Later faults of the stream then cannot affect it."""
+        """True once the reply is complete, so that later faults of the stream cannot affect it."""
         ...
 
     @property
@@ -72,7 +72,7 @@ class Events(Protocol):
 
 class StrictText:
     """The parts of a response that httpx_sse reads: the headers, and text that is strictly decoded as UTF-8.
-    `media_type` must be in lower case, because httpx_sse does not recognise any other form."""
+    `media_type` must be in lower case, because httpx_sse recognises no other form."""
 
     def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
         self.headers, self._chunks = {"content-type": media_type}, chunks

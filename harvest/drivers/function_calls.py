@@ -1,8 +1,8 @@
-"""Calls of third-party Python functions in separate threads, where they can neither block nor end Harvest.
+"""Calls of third-party Python functions in separate threads, where the functions can neither block nor end Harvest.
 
 Each plain call has its own thread. All `async` calls of a system share one event loop in another thread, because the
 clients and connections that a bot keeps between turns belong to the loop that created them. If a function blocks the
-loop beyond its time limit, the loop is abandoned and later calls get a new one. Any exception of a function, even
+loop beyond its time limit, the loop is abandoned and later calls get a new loop. Any exception of a function, even
 KeyboardInterrupt, is returned as a value.
 """
 
@@ -32,7 +32,7 @@ class Calls:
 
     async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
         """Call the function and return its result. Raises TimeoutError after `seconds`. An `async` function is then
-        cancelled; a plain function keeps running, but its result is ignored."""
+        cancelled. A plain function keeps running, but its result is ignored."""
         async with asyncio.timeout(seconds):
             if is_async(function):
                 return await self._on_loop(lambda: function(*arguments))
@@ -131,8 +131,8 @@ async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
 
 
 def _make_future() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
-    """Return a future of the running loop and a function by which other threads set its result. Calls after the first
-    one, or after the loop has ended, have no effect."""
+    """Return a future of the running loop and a function by which other threads set its result. Only the first call
+    has an effect, and only while the loop runs."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -163,11 +163,9 @@ class _OutputAside:
 
 
 def keep_output_aside() -> None:
-    """Redirect `sys.stdout` to `sys.stderr` for all threads except the main thread and the calling one.
-
-    Otherwise a bot's `print` would be mixed with Harvest's own results. The redirection is never undone, because a
-    function may print long after its driver was closed.
-    """
+    """Redirect `sys.stdout` to `sys.stderr` for all threads except the main thread and the calling thread. Otherwise a
+    bot's `print` would be mixed with Harvest's own results. The redirection is never undone, because a function may
+    print long after its driver was closed."""
     output: Any = sys.stdout
     if not isinstance(output, _OutputAside):
         output = _OutputAside(output)

@@ -1,9 +1,9 @@
 """The conversation so far, as sent to a system that keeps no state.
 
 An empty reply is an answer, so it stays in the history. Some systems, however, refuse a history with their own empty
-reply. The conversation then continues without that message. If the system also refuses the two user messages in a row
-that result, they are merged. Without this, conversations with an empty answer would be lost, although empty answers
-count against the system.
+reply. The conversation then continues without that message. If the system also refuses the resulting two user messages
+in a row, the two messages are merged. Without these steps, conversations with an empty answer would be lost, although
+empty answers count against the system.
 """
 
 import json
@@ -24,7 +24,7 @@ Message = dict[str, str]
 
 
 class History:
-    """The exchanges of one session. `before` are messages that precede them."""
+    """The exchanges of one session. `before` holds the messages before these exchanges."""
 
     def __init__(self, exchanges: Iterable[Exchange] = (), before: Iterable[Message] = ()) -> None:
         self._before, self._exchanges = list(before), list(exchanges)
@@ -34,7 +34,7 @@ class History:
         return len(self._exchanges)
 
     def add(self, said: str, answer: Answer) -> None:
-        """Add an answered turn. A failed turn must not be added, so that it can be sent again."""
+        """Add an answered turn. Do not add a failed turn, because a failed turn can be sent again."""
         self._exchanges.append(Exchange(said, answer))
 
     def messages(self, following: str | None = None) -> list[Message]:
@@ -52,8 +52,8 @@ class History:
         return told
 
     async def ask(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Return the reply of `send`, which sends `messages()`. If the system may have refused its own empty reply, the
-        messages are sent again in another form. Raises the DriverError of `send`."""
+        """Return the reply of `send`, which sends `messages()`. If the system may have refused its own empty reply,
+        the messages are sent again in another form. Raises the DriverError of `send`."""
         silent = any(map(_is_empty, self._exchanges))
         forms = range(self._form, 3) if silent else (self._form,)
         refused: list[Exhibit] = []
@@ -86,8 +86,8 @@ def _add_user_message(told: list[Message], text: str, *, joins: bool) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Encode `value` as JSON in UTF-8. If it contains a lone surrogate, which a system may send but UTF-8 cannot
-    represent, the JSON is in ASCII with escapes."""
+    """Encode `value` as JSON in UTF-8. A system may send a lone surrogate, which UTF-8 cannot represent; the JSON is
+    then in ASCII with escapes."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

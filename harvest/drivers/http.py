@@ -52,7 +52,7 @@ class Call(StrictModel):
 
 
 class Options(WireOptions):
-    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in for each
+    """Options of an HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` are filled in every
     turn."""
 
     url: Url = Field(description="where a user turn is sent")
@@ -107,13 +107,13 @@ class Options(WireOptions):
         _check_call(self, templates.PLACEHOLDERS)
         used = templates.placeholders((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
         if not used & {"text", "messages"}:
-            raise refusal("the user turn is not sent: put {{ text }} into body, form, query or url")
+            raise refusal("no field sends the user turn: put {{ text }} into body, form, query or url")
         calls = [call for call in (self.open, self.close) if call is not None]
         everywhere = used.union(
             *(templates.placeholders((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls)
         )
         if "session" in everywhere and self.session is None:
-            raise refusal("{{ session }} is used, but `session` does not say where it comes from")
+            raise refusal("{{ session }} needs the option `session`, the path of the session id in a reply")
         if self.stateful and used & {"history", "messages"}:
             raise refusal("a system that gets the history must not keep state itself: set stateful: false")
         return self
@@ -129,9 +129,9 @@ def _plain_headers(headers: Mapping[str, Text]) -> list[str]:
 
 def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
     if call.body is not None and call.form is not None:
-        raise refusal("body and form cannot both be sent: keep one")
+        raise refusal("a request cannot have both body and form: remove one of them")
     if call.method == "GET" and (call.body is not None or call.form is not None):
-        raise refusal("a GET request has no body: use query, or method: POST")
+        raise refusal("a GET request cannot have body or form: use query, or method: POST")
     plain = tuple(name for name in allowed if name not in ("history", "messages"))
     try:
         templates.check_template(call.url, plain)
@@ -198,7 +198,7 @@ class HttpDriver:
         return Capabilities(stateful=self.options.stateful, editable_history=self.options.sends_history)
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a session, and send the request `open` if the options have one. Raises DriverError if that fails."""
+        """Open a session. If the options have a request `open`, send it. Raises DriverError if that fails."""
         self.wire.ready()
         session, jar = self.options.first_session, CookieJar()
         if self.options.session == "client":

@@ -80,7 +80,7 @@ class OpenAIDriver:
             if any(name.lower() == "authorization" for name in options.headers):
                 raise InputError(
                     f"system {surroundings.system!r} has both api_key_env and a header Authorization",
-                    advice="keep one of the two",
+                    advice="remove one of them",
                 )
             self._authorization = {"Authorization": f"Bearer {sendable_secret(options.api_key_env, surroundings)}"}
         self._wire = Wire(options, surroundings)
@@ -116,7 +116,7 @@ class OpenAIDriver:
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
-        """Return the reply to the last of `messages`. Raises DriverError if there is none."""
+        """Return the reply to the last of `messages`. Raises DriverError if there is no reply."""
         completion = empty_completion(self._options)
         said = sum(len(message["content"]) for message in messages)
         content = await run_long_work(said, lambda: json_bytes({**fields, "messages": messages}))
@@ -156,7 +156,7 @@ class _Session(NothingHeld):
 
 
 def empty_completion(options: Options) -> Completion:
-    """Return an empty completion that will be read as the options say."""
+    """Return an empty completion with the settings from the options."""
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 
 

@@ -1,8 +1,8 @@
-"""Options that several drivers share: values from the environment, and how to reach a server.
+"""Options that several drivers share: values from the environment, and settings of the connection to a server.
 
 The type of a value says whether it names a variable or a server (see `harvest.systems.exposure`). Secrets must not be
 written in a file. An option of type `Text` accepts the text itself or `{env: NAME}`. Headers that are known to carry
-secrets accept only the latter.
+secrets accept only `{env: NAME}`.
 """
 
 import re
@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 def _check_variable(name: str) -> str:
     if not _VARIABLE_NAME.fullmatch(name):
         # Not repeated in the message: a user who mistakes `env` for the value writes the secret here.
-        raise refusal("this is not the name of an environment variable (letters, digits and _)")
+        raise refusal("the value is not the name of an environment variable (letters, digits and _)")
     return Variable(name)
 
 
@@ -115,14 +115,14 @@ def certificate_files(options: WireOptions, folder: Path) -> Iterator[tuple[str,
 
 
 def resolve_text(value: Text, surroundings: Surroundings) -> str:
-    """Return the text, or the value of the variable as a registered secret. Raises InputError if it is not set."""
+    """Return the text, or the variable's value as a registered secret. Raises InputError for an unset variable."""
     if isinstance(value, str):
         return value
     return value.prefix + sendable_secret(value.env, surroundings)
 
 
 def sendable_secret(variable: str, surroundings: Surroundings) -> str:
-    """Return the secret in `variable`. Raises InputError if it is not set or cannot be sent in a header."""
+    """Return the secret in `variable`. Raises InputError if the variable is not set or cannot be sent in a header."""
     secret = surroundings.secret(variable)
     if not _PRINTABLE.fullmatch(secret):
         raise InputError(

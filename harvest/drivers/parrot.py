@@ -25,13 +25,10 @@ Row = dict[Behaviour, Annotated[float, Field(ge=0, le=1)]]
 
 
 class Options(StrictModel):
-    """Options of a parrot.
-
-    `profile` is the name of a shipped profile, and each further option replaces one of its properties (see `Profile`).
-    `delay` is the range of seconds before each answer, as `[shortest, longest]`. `catalogue` is a gold table with
-    titles from which the parrot answers, for the topics of the audit. By default it is the shipped catalogue of the
-    `fairweb-45` topics.
-    """
+    """Options of a parrot. `profile` is the name of a shipped profile, and each further option replaces a property of
+    that profile (see `Profile`). `delay` is the range of seconds before each answer, as `[shortest, longest]`.
+    `catalogue` is a gold table with titles from which the parrot answers, for the topics of the audit; the default
+    is the shipped catalogue of the `fairweb-45` topics."""
 
     profile: str = "steady"
     first: Row | None = None
@@ -60,7 +57,7 @@ class Options(StrictModel):
         return self
 
     def resolved(self) -> Profile:
-        """Return the profile with its replaced properties. Raises ValueError if they do not form a Markov chain."""
+        """Return the profile with its replaced properties. Raises ValueError if it is not a Markov chain."""
         changes: Mapping[str, Any] = self.model_dump(exclude={"profile", "catalogue"}, exclude_none=True)
         return replace(PROFILES[self.profile], **changes)
 
@@ -113,7 +110,7 @@ def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
     if topics and not any(catalogue.find(topic.request) for topic in topics):
         raise InputError(
             f"system {surroundings.system!r}: the parrot's catalogue has none of the audit's topics",
-            advice="use the topics `fairweb-45`, or give the option `catalogue` a gold table with titles for yours",
+            advice="use the topics `fairweb-45`, or set the option `catalogue` to a titled gold table of your topics",
         )
     return ParrotDriver(Parrot(catalogue, options.resolved()), surroundings.clock)
 

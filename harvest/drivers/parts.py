@@ -44,20 +44,17 @@ _UNTYPED_FILE_KEYS = frozenset({"inlineData", "fileData"})
 
 
 class MisshapenError(ValueError):
-    """A value of the wrong type for its position in a content. Each driver reports it under a reason of its own."""
+    """A value of the wrong type for its position in a content. Each driver reports this error under its own reason."""
 
     def __init__(self, what: str, value: object) -> None:
         super().__init__(f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
 
 
 class Parts:
-    """A collector of the parts of an answer.
-
-    `streamed` says that the parts come in pieces, which may be repeated. `pieces` are those of the text, and `refusals`
-    those of a separate refusal. `final_text` is the complete text if a stream repeats it at its end. `restarts` has the
-    indices of the pieces at which a stream began again. `answer` sets `said_once`, the text without repetitions but
-    with its marked thoughts.
-    """
+    """A collector of the parts of an answer. Set `streamed` if the parts come in pieces, which may be repeated.
+    `pieces` are the pieces of the text, and `refusals` the pieces of a separate refusal. `final_text` is the
+    complete text if a stream repeats it at its end. `restarts` has the indices of the pieces at which a stream
+    began again. `answer` sets `said_once`, the text without repetitions but with its marked thoughts."""
 
     def __init__(self, *, streamed: bool = False) -> None:
         self.streamed = streamed
@@ -78,7 +75,7 @@ class Parts:
 
     @property
     def said(self) -> str:
-        """The text received so far. If there is none, it is the transcript of speech, or else the refusal."""
+        """The text received so far. Without text, this is the transcript of speech, or otherwise the refusal."""
         return "".join(self.pieces) or "".join(self._spoken) or "".join(self.refusals)
 
     @property
@@ -87,7 +84,7 @@ class Parts:
         return self._length + sum(map(len, (*self._spoken, *self.refusals)))
 
     def take_content(self, content: object) -> None:
-        """Add a content. Raises MisshapenError if the value is neither a string, a list of parts nor None."""
+        """Add a content. Raises MisshapenError unless the value is a string, a list of parts or None."""
         if isinstance(content, str):
             self.take_text(content)
         elif isinstance(content, list):
@@ -97,7 +94,7 @@ class Parts:
             raise MisshapenError("content", content)
 
     def take_part(self, part: object) -> None:
-        """Add one part of a content. Raises MisshapenError if the value is neither a string nor an object."""
+        """Add one part of a content. Raises MisshapenError unless the value is a string or an object."""
         if isinstance(part, str):
             self.take_text(part)
             return
@@ -142,7 +139,6 @@ class Parts:
             self.note(UNKNOWN_PART)
 
     def _take_message(self, role: object, content: object) -> None:
-        """Add a complete message where a content was expected, since a path may lead to one."""
         if isinstance(role, str) and role.lower() in OTHER_ROLES:
             self.note(OTHER_ROLE)
         else:
@@ -181,17 +177,15 @@ class Parts:
         self._length = 0
 
     def take_refusal(self, refusal: object) -> None:
-        """Add a refusal. Raises MisshapenError if the value is neither a string, a list of parts nor None."""
+        """Add a refusal. Raises MisshapenError unless the value is a string, a list of parts or None."""
         holder = Parts()
         holder.take_content(refusal)
         self.refusals += [piece for piece in (*holder.pieces, *holder.refusals) if piece]
 
     def take_thoughts(self, value: object, field: str = "") -> None:
-        """Add thoughts: a string, or lists and objects that contain strings.
-
-        No value is refused, since no measure depends on thoughts. `field` is the name of their field, because gateways
-        send the same thoughts in several fields.
-        """
+        """Add thoughts: a string, or lists and objects that contain strings. Every value is accepted, since no measure
+        depends on thoughts. `field` is the name of the field with the thoughts, because gateways send the same
+        thoughts in several fields."""
         self._thoughts.setdefault(field, []).extend(_strings_in(value))
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
@@ -201,7 +195,7 @@ class Parts:
             self.note(UNKNOWN_SOURCE)
 
     def take_calls(self, value: object) -> None:
-        """Add tool calls, or pieces of them in a stream. Values of other types are ignored."""
+        """Add tool calls, or pieces of tool calls in a stream. Values of other types are ignored."""
         if self.streamed:
             self._calls[-1].take(value)
             return
@@ -228,7 +222,7 @@ class Parts:
                 self._attachments.append(_read_attachment(item))
 
     def take_speech(self, value: object) -> None:
-        """Add speech, or a piece of it, with its transcript. In a stream, only the first piece may have the id."""
+        """Add speech, or a piece of speech, with its transcript. In a stream, only the first piece may have the id."""
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, Mapping) or not item:
                 continue
@@ -331,7 +325,7 @@ def _read_attachment(item: Mapping[str, object]) -> Attachment:
 
 
 def _file_name(name: str) -> str:
-    """Return the name of a file. A data URL, which contains the file itself, has the name ""."""
+    """Return the name of a file. For a data URL, which contains the file itself, the name is ""."""
     return "" if name[:5].lower() == "data:" else _short_line(name)
 
 

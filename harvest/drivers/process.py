@@ -1,7 +1,8 @@
 """A child process with bounded output and time, which is ended together with all its descendants.
 
-A separate process, `supervisor`, runs between Harvest and the program and knows every process that the program started.
-It kills them on request, when the program ends, and when Harvest ends, even by SIGKILL. It signals no other process.
+A separate process, `supervisor`, runs between Harvest and the program and knows every process that the program
+started. The supervisor kills these processes on request, when the program ends, and when Harvest ends, even by
+SIGKILL. It signals no other process.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class Program(asyncio.SubprocessProtocol):
         return taken
 
     def write(self, data: bytes, *, last: bool = False) -> None:
-        """Write to standard input, and with `last` close it. Data for a program that has ended is lost."""
+        """Write to standard input, and close it if `last` is set. Data for a program that has ended is lost."""
         pipe = self._pipe(_STDIN)
         if pipe is not None and not pipe.is_closing():
             pipe.write(data)
@@ -197,7 +198,8 @@ class Program(asyncio.SubprocessProtocol):
                 self._control.send(b"T")
 
     def _clean_up(self) -> None:
-        """Clean up after the supervisor has ended. If another process killed it, kill the program's process group."""
+        """Clean up after the supervisor has ended. If another process killed the supervisor, kill the program's
+        process group."""
         if self._control is None:
             return
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The output of programs: where a reply ends, and how it is read as text or JSON."""
+"""The output of programs: finding the end of a reply, and reading the reply as text or JSON."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
 class EndMark:
-    """A finder of the end of a reply in the output, which reads each byte about once."""
+    """A search for the end of a reply in the output. The search reads each byte about once."""
 
     def __init__(self, end: str | None, prompt: str | None) -> None:
         self._end = end.encode() if end is not None else None
@@ -28,7 +28,7 @@ class EndMark:
         self._from = 0
 
     def find(self, output: bytearray) -> tuple[int, int] | None:
-        """Return the length in bytes of the reply without and with its end mark, or None if it is incomplete."""
+        """Return the bytes of a complete reply without and with its end mark, or None if the mark is missing."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE_BREAK):
@@ -65,7 +65,7 @@ def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
 
 
 def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Read a reply in JSON. Raises Unanswered with the reason `not-utf8`, or as `turn_of_fields` does."""
+    """Read a reply in JSON. Raises Unanswered with the reason `not-utf8`, or any error of `turn_of_fields`."""
     line = _decode_line(raw)
     try:
         value = json.loads(line)
@@ -88,8 +88,9 @@ def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> System
 
 
 def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Return the turn that an object describes. Raises Unanswered with the reason `bad-type` if the object has no text,
-    `bad-json` if a field that must be a list is not, and `system-error` if the object reports an `error`."""
+    """Return the turn that an object describes. Raises Unanswered with the reason `bad-type` if the object has no
+    text, `bad-json` if a field that must be a list is not a list, and `system-error` if the object reports an
+    `error`."""
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):

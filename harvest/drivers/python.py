@@ -1,8 +1,8 @@
 """A driver for Python functions, for models in the same process and for experiments.
 
-Functions run in threads, and `async` ones on an event loop in a thread (see `function_calls`). Python cannot end a
-thread. After a time-out, a plain function therefore keeps running until it returns, its result is ignored, and a
-stateful session accepts no further turn.
+Plain functions run in threads, and `async` functions on an event loop in a thread (see `function_calls`). Python
+cannot end a thread. After a time-out, a plain function therefore keeps running until it returns, its result is
+ignored, and a stateful session accepts no further turn.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
-    """Import the function. Raises InputError if that fails, or if its parameters do not fit the option `takes`."""
+    """Import the function. Raises InputError if that fails, or if the parameters do not fit the option `takes`."""
     if not surroundings.imports:
         return PythonDriver(options, _not_imported, surroundings.clock)
     keep_output_aside()
@@ -263,7 +263,7 @@ def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 class OwnModules:
-    """An importer of one system's code from `folder`. The unique names of its modules begin with `prefix`."""
+    """An importer of one system's code from `folder`. The unique names of the imported modules begin with `prefix`."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
         self._folder, self._prefix = folder, prefix
@@ -272,7 +272,7 @@ class OwnModules:
         self._making = RLock()  # functions import in other threads, and a module must not be run twice
 
     def run(self, name: str, path: Path) -> ModuleType:
-        """Run the file `path` as a new module called `name`, even if it was run before."""
+        """Run the file `path` as a new module called `name`, even if the file was run before."""
         inside = [str(path.parent)] if path.name == "__init__.py" else None
         spec = spec_from_file_location(name, path, submodule_search_locations=inside)
         assert spec is not None

@@ -53,8 +53,8 @@ def join_surrogates(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A response: URL, status, headers, body and times. `body` has the bytes after the content-encoding was undone.
-    `is_complete` is False if the transfer broke off, timed out or grew too large."""
+    """A response: URL, status, headers, body and times. `body` holds the bytes after decompression. `is_complete` is
+    False if the transfer broke off, timed out or grew too large."""
 
     url: str
     status: int
@@ -64,7 +64,7 @@ class Received:
     is_complete: bool = True
 
     def header(self, name: str) -> str:
-        """Return the first header with the name `name`, which is in lower case, or "" if there is none."""
+        """Return the first header called `name` (in lower case), or "" if there is no such header."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     @property
@@ -93,7 +93,7 @@ class Received:
 
     @property
     def json_or_none(self) -> object:
-        """The body as a JSON value in which errors can be looked up, or None if it is not JSON."""
+        """The body as a JSON value in which errors can be looked up, or None if the body is not JSON."""
         try:
             return json.loads(self.body[:_MOST_EVIDENCE])
         except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ class Received:
             raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a text encoding") from None
 
     def json(self) -> object:
-        """Return the body as a JSON value. Raises Unanswered (`bad-json`, or as `text` does)."""
+        """Return the body as a JSON value. Raises Unanswered (`bad-json`, or any reason of `text`)."""
         text = self.text()
         try:
             return json.loads(text)
@@ -156,7 +156,7 @@ class Received:
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool) -> DriverError | None:
-        """Return the error that the status means, or None for a reply. `answered`: the system has replied before."""
+        """Return the error that the status means, or None for a reply. Set `answered` if the system replied before."""
         if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:
@@ -221,7 +221,7 @@ def _error_field(value: object) -> object:
 
 
 def error_code(value: object) -> str:
-    """Return the code of an error body (`{"error": {"code": …, "type": …}}`) in lower case, or "" if it has none."""
+    """Return the code of an error body (`{"error": {"code": …, "type": …}}`) in lower case, or ""."""
     error = _error_field(value)
     if isinstance(error, Mapping):
         for key in ("code", "type"):
@@ -231,7 +231,7 @@ def error_code(value: object) -> str:
 
 
 def error_message(value: object) -> str:
-    """Return the message of an error body, or "" if none of the usual fields contains one."""
+    """Return the message of an error body, or "" if no usual field contains a message."""
     error = _error_field(value)
     if isinstance(error, str):
         return error

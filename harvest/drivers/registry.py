@@ -1,8 +1,8 @@
 """The available drivers by name. The module of a driver is imported on first use.
 
-A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`. If its options name files that
-belong to the system, it also has `files(options, folder)`. If such a file names a server, a variable or code, the
-module has `further(options, folder)`, which reads the file. Other distributions add drivers by entry points of the
+A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`. If the options name files that
+belong to the system, the module also has `files(options, folder)`. If such a file names a server, a variable or code,
+the module has `further(options, folder)`, which reads the file. Other distributions add drivers by entry points of the
 group `harvest.drivers`, as `name = "module"`.
 """
 
@@ -52,12 +52,12 @@ def driver_module(name: str) -> ModuleType:
 
 def _check_module(module: ModuleType) -> ModuleType:
     if not (issubclass(module.Options, StrictModel) and callable(module.build)):
-        raise TypeError("Options is not a StrictModel, or build is not a function")
+        raise TypeError("a driver module must define Options as a StrictModel and build as a function")
     return module
 
 
 def options_model(name: str) -> type[StrictModel]:
-    """Return the options model of the driver `name`. Raises InputError as `driver_module` does."""
+    """Return the options model of the driver `name`. Raises InputError if `driver_module` does."""
     model: type[StrictModel] = driver_module(name).Options
     return model
 
@@ -77,12 +77,9 @@ def _no_files(options: StrictModel, folder: Path) -> Iterator[Any]:
 def read_exposure(
     name: str, options: Mapping[str, Any], who: str, folder: Path, *, document: Document, loc: Loc
 ) -> Exposure:
-    """Return everything that a system of the driver `name` makes this machine do.
-
-    The system is not built, and no variable is read. `who` is the name of the system, and `folder` the folder of the
-    audit file. `loc` is the position of the options in `document`. Raises InputError as `build_driver` does for an
-    unknown driver or invalid options.
-    """
+    """Return everything that a system of the driver `name` makes this machine do. The system is not built, and no
+    variable is read. `who` is the name of the system, and `folder` the folder of the audit file. `loc` is the
+    position of the options in `document`. Raises InputError for an unknown driver or invalid options."""
     part = replace(document.part(loc), value=dict(options))
     return _read_exposure(name, part.validated(options_model(name)), who, folder)
 
@@ -101,12 +98,9 @@ def build_driver(
     document: Document | None = None,
     loc: Loc = (),
 ) -> Driver:
-    """Build a driver from the options in an audit. Nothing is sent or started yet.
-
-    `document` is the audit file, and `loc` the position of the options in it (or of the system, if it has none); errors
-    refer to both. Raises InputError for an unknown driver, for options that it does not accept, and for missing files
-    or variables.
-    """
+    """Build a driver from the options in an audit. Nothing is sent or started yet. `document` is the audit file. `loc`
+    is the position of the options in the file, or the position of the system if it has no options; errors refer to
+    file and position. Raises InputError for an unknown driver, invalid options, and missing files or variables."""
     # Without a file there is no place, and the message names the system.
     part = document.part(loc) if document is not None else Document("", {}, {}, {})
     try:

@@ -1,4 +1,4 @@
-"""A driver that plays a recorded run: it gives the recorded answers to the recorded user turns."""
+"""A driver that plays a recorded run, giving the recorded answers to the recorded user turns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topics.errors import HarvestError, InputError
 
 
 class Options(StrictModel):
-    """Options of a recorded run. For each trial, the attempt that counts is played if its conversation was finished."""
+    """Options of a recorded run. The driver plays the attempt of each trial that counts, if it was finished."""
 
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
     system: str | None = Field(None, description="the system's name in that run, if it is different")
@@ -40,7 +40,7 @@ class ReplayDriver(NothingHeld):
         return Capabilities(stateful=True)
 
     async def open(self, opening: Opening) -> _Session:
-        """Open the recorded trial. Raises Unanswered (`not-recorded`) if the run has no complete conversation of it."""
+        """Open the recorded trial. Raises Unanswered (`not-recorded`) if its conversation is missing or incomplete."""
         topic = self._options.topics.get(opening.topic, opening.topic)
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)
         conversation = self._recorded.get(key)
@@ -58,7 +58,7 @@ class _Session(NothingHeld):
         self._next = before
 
     async def say(self, text: str) -> Reply:
-        """Return the recorded reply. Raises Unanswered (`diverged`) if the user turn differs from the recorded one."""
+        """Return the recorded reply. Raises Unanswered (`diverged`) if the user turn differs from the recording."""
         number = self._next + 1
         if self._next >= len(self._turns):
             held = pluralize(len(self._turns), "turn")
@@ -80,7 +80,7 @@ class _Session(NothingHeld):
 
 
 def build(options: Options, surroundings: Surroundings) -> Driver:
-    """Read the run. Raises InputError if it does not exist or does not contain the system or the topics."""
+    """Read the run. Raises InputError if the run does not exist or does not contain the system or the topics."""
     from recordings.log.run_folder import read
 
     path = surroundings.folder / options.run
@@ -111,8 +111,8 @@ def build(options: Options, surroundings: Surroundings) -> Driver:
         return ReplayDriver(options, recorded)
     if len(names) > 1:
         raise InputError(
-            f"play: branches is for one system, but there are {len(names)}, one for each group of users",
-            advice="name one with the option `system`, or play trials",
+            f"`play: branches` needs a single system, but the run has {len(names)}, one for each group of users",
+            advice="name a system with the option `system`, or write `play: trials`",
         )
     from harvest.drivers.replay_tree import BranchingReplay  # late: brings numpy
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 class BranchingReplay(NothingHeld):
     """Driver for the recorded branches of one system. `recorded` has the complete conversations by topic, sorted.
-    `topics` gives the topic ids in the recording by those in the audit."""
+    `topics` maps the topic ids of the audit to the topic ids of the recording."""
 
     def __init__(self, recorded: Mapping[str, Sequence[Conversation]], topics: Mapping[str, str], run: str) -> None:
         self._topics, self._run = topics, run
@@ -59,7 +59,7 @@ class _Session(NothingHeld):
 
     async def say(self, text: str) -> Reply:
         """Return a recorded reply. Raises Unanswered with the reason `diverged` if no recorded user turn continues the
-        conversation with this text, and with `not-recorded` if the trial that was drawn has no answer to it."""
+        conversation with this text, or with the reason `not-recorded` if the drawn trial has no answer to the text."""
         tree, number = self._tree, self._turns + 1
         asked = tree.child(self._node, "user", exact_form(text))
         if asked is None:

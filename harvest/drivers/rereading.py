@@ -1,5 +1,5 @@
-"""Rereading of stored replies with the current code, which finds parts that older versions ignored. Thoughts can also
-be separated from a recorded text whose reply was not stored."""
+"""Rereading of stored replies with the current code, which finds parts that older versions ignored. If a reply was not
+stored, thoughts can still be separated from its recorded text."""
 
 import json
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ _TEXT_DRIVERS = frozenset({"python"})
 
 
 def reply_exhibit(driver: str, evidence: Mapping[str, str]) -> str:
-    """Return the name of the exhibit from which an answer can be reread. It is `text` if only the recorded text can be
-    reread, and "" if nothing can."""
+    """Return the name of the exhibit from which an answer can be reread, `text` if only the recorded text can be
+    reread, or "" if nothing can be reread."""
     name = next((one for one in _REPLY_EXHIBITS.get(driver, ()) if one in evidence), "")
     if name in ("stream", "response") and "headers" not in evidence:
         return ""
@@ -34,8 +34,8 @@ def reply_exhibit(driver: str, evidence: Mapping[str, str]) -> str:
 
 
 def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: bytes = b"") -> Answer:
-    """Read the answer in a stored reply. `head` has the response headers of an API. Raises DriverError if `kept` is not
-    a reply, and ValueError if headers or options are damaged."""
+    """Read the answer in a stored reply. `head` has the response headers of an API. Raises DriverError if `kept` is
+    not a reply, and ValueError if headers or options are damaged."""
     if driver == "command":
         read = json_turn if options.get("mode") == "json" else text_turn
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer

@@ -1,4 +1,4 @@
-"""Sources as APIs send them: an address, or an object that has one near its top.
+"""Sources as APIs send them: an address, or an object with an address near its top.
 
 "https://…"                                             citations of Perplexity and xAI
 {"url", "title", "start_index", "end_index"}            annotations of Responses, search results
@@ -6,7 +6,7 @@
 {"web": {"uri", "title"}}                               Gemini's grounding chunks
 {"metadata": {"source"}}, {"source": {"name", "url"}}   documents of Flowise, LangChain and Open WebUI
 {"file_id", "filename"}, {"document_title"}             a document without an address
-{"type": "file", "file": {"name"}}, {"file_id"}         another, of OpenRouter and of assistants
+{"type": "file", "file": {"name"}}, {"file_id"}         a document without an address (OpenRouter, assistants)
 """
 
 import re
@@ -41,8 +41,8 @@ _END_KEYS = ("end_index", "end", "end_char_index")
 
 
 def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
-    """Yield the sources in a value, which is one source or a list of them. `offset` is the position, in the complete
-    text, of the part that their positions refer to."""
+    """Yield the sources in a value, which is one source or a list of sources. The positions in a source refer to a
+    part of the text, and `offset` is the position of that part in the complete text."""
     if isinstance(value, list):
         for item in value:
             found = _read_source(item, offset)
@@ -53,7 +53,7 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
 
 
 def urls_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
-    """Return at most `most` different strings in a JSON value that are URLs, except those under the keys `passed`."""
+    """Return at most `most` different URLs among the strings in a JSON value, without values of the keys `passed`."""
     found: dict[str, None] = {}
     waiting = [value]
     while waiting and len(found) < most:

@@ -1,15 +1,15 @@
-"""The text of a stream, joined from its pieces. Servers and gateways repeat what they sent, and so do models:
+"""The text of a stream, joined from its pieces. Servers and gateways repeat text, and so do models:
 
     pieces                                            count as the server's repetition if
     each piece contains all pieces before it          the text grew at least three times
-    one piece contains all pieces before it           there were at least four of them
+    one piece contains all pieces before it           there were at least four earlier pieces
     each piece arrives twice                          most pieces are not lines or sentences
     the stream begins again with the same text        it has another id or a second role, or it follows without a
                                                       blank on pieces most of which are not lines or sentences
 
-Repetitions by the server are removed. If the system answers in lines, it may have made a repetition itself (a refrain,
-or a line said twice). Such a repetition is kept and noted, unless a last message with the complete text decides. Fewer
-than twenty characters never count as a repetition.
+Repetitions by the server are removed. If the system answers in lines, a repetition may be its own (a refrain, or a
+line said twice). Such a repetition is kept and noted, unless a last message with the complete text decides. Fewer than
+twenty characters never count as a repetition.
 """
 
 from collections.abc import Collection, Sequence
@@ -39,7 +39,7 @@ _SENTENCE_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 @dataclass(frozen=True, slots=True)
 class StreamText:
     """The text of a stream. `repeated` is True if repetitions by the server were removed. `once` is the text with
-    uncertain repetitions removed as well, or "" if there are none."""
+    uncertain repetitions removed as well, or "" if no repetition is uncertain."""
 
     text: str
     repeated: bool = False
@@ -47,11 +47,9 @@ class StreamText:
 
 
 def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
-    """Join the pieces of a stream into its text.
-
-    `restarts` has the indices of the pieces at which the server began again (with another id, or with the role a second
-    time). `whole` is the complete text, if the stream sends it at its end.
-    """
+    """Join the pieces of a stream into its text. `restarts` has the indices of the pieces at which the server began
+    again (with another id, or with the role a second time). `whole` is the complete text, if the stream sends it at
+    its end."""
     said = [(number, piece) for number, piece in enumerate(pieces) if piece]
     known = _Reading(restarts, trusting=False)
     text = known.read(said)
@@ -65,7 +63,7 @@ def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: st
 
 class _Reading:
     """One reading of the pieces. With `trusting`, every repetition counts as the server's. `repeated` is True if a
-    repetition was removed, and `doubtful` if there may be one."""
+    repetition was removed, and `doubtful` if there may be a repetition."""
 
     def __init__(self, restarts: Collection[int], *, trusting: bool) -> None:
         self._restarts, self._trusting = restarts, trusting
@@ -98,7 +96,7 @@ class _Reading:
         return text  # more often means a model in a loop, whose words are an answer
 
     def _accept_repetition(self, known: bool) -> bool:
-        """Return whether to remove a repetition. `known` is True if the server certainly made it."""
+        """Return whether to remove a repetition. `known` is True if the server certainly made the repetition."""
         if known or self._trusting:
             self.repeated = True
             return True
@@ -107,7 +105,7 @@ class _Reading:
 
     def _join_pieces(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
         """Return the text and the points at which the stream may have begun again. Each point is an index in `said`, a
-        position in the text, and whether the stream certainly began again there."""
+        position in the text, and True if the stream certainly began again there."""
         taken: list[str] = []
         beginnings: list[tuple[int, int, bool]] = []
         length = solid = 0  # characters, and those up to the last visible one
@@ -147,14 +145,15 @@ class _Reading:
 
 
 def _count_growths(pieces: Sequence[str]) -> int:
-    """Count the pieces that are longer than the one before. Returns -1 if a piece does not begin with that one."""
+    """Count the pieces that are longer than the preceding piece. Returns -1 if a piece does not begin with the
+    preceding piece."""
     if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return -1
     return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
 
 
 def _is_in_pairs(pieces: Sequence[str]) -> bool:
-    """Return whether each piece arrives twice in a row, with at least four different ones."""
+    """Return whether each piece arrives twice in a row, with at least four different pieces."""
     halves = pieces[::2]
     return (
         len(pieces) >= 8

@@ -1,17 +1,18 @@
-"""A process between Harvest and a program that leaves no process of the program running, however either of them ends.
+"""A process between Harvest and a program. When Harvest or the program ends, no process of the program is left
+running.
 
     python -I -S supervisor.py CONTROL PROGRAM [ARGUMENT…]
 
-CONTROL is the number of an inherited socket. The supervisor writes `started PID` or `failed ERRNO` to it, and later
-`ended`. When it reads a `T`, it sends SIGTERM to the program's group. If the other side closes the socket, for example
-because Harvest was killed, everything is killed. The supervisor ends as the program ended: with the same code, or by
-the same signal.
+CONTROL is the number of an inherited socket. The supervisor writes `started PID` or `failed ERRNO` to the socket, and
+later `ended`. When it reads a `T`, it sends SIGTERM to the program's group. If the other side closes the socket, for
+example because Harvest was killed, everything is killed. The supervisor ends as the program ended: with the same code,
+or by the same signal.
 
-On Linux it adopts the processes that the program's children leave behind, even those in sessions of their own, and so
-finds all of them among its own children. On other systems it knows only the program's group.
+On Linux the supervisor adopts the processes that the program's children leave behind, even in their own sessions, and
+so finds all of them among its own children. On other systems it knows only the program's group.
 
-It is a separate script with few imports, because every program waits for it to start. With pathlib and contextlib,
-starting would take twice as long.
+The supervisor is a separate script with few imports, because every program waits for it to start. With pathlib and
+contextlib, starting would take twice as long.
 """
 
 # ruff: noqa: SIM105, PTH123, PTH208
@@ -96,7 +97,6 @@ def _start_child(control: int, argv: list[str]) -> int:
 
 
 def _wait_for_program(program: int, control: int, woken: int) -> int | None:
-    """Wait for the program and return its status, or None if the other side requests that it be killed."""
     while True:
         while (found := _reap_child()) is not None:
             if found[0] == program:
@@ -123,8 +123,8 @@ def _reap_child() -> tuple[int, int] | None:
 
 
 def _kill_all(program: int, adopting: bool) -> None:
-    """Kill the processes that the program started, round by round, until none is left. In each round, orphans of the
-    last one have become our children."""
+    """Kill the processes that the program started, round by round, until none is left. In each round, the orphans of
+    the previous round have become our children."""
     until = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < until:
         for one in _child_pids() if adopting else (-program,):

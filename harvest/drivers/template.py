@@ -2,7 +2,7 @@
 
 `{{ text }}` in a string is replaced by the user turn. The template is parsed first, and inserted values are never
 parsed again, so no user turn can close a string, add a field or start another placeholder. A string that consists of
-one placeholder becomes the value itself (a number or a list). Elsewhere, the value is inserted as text.
+one placeholder becomes the value itself (a number or a list). In any other string, the value is inserted as text.
 """
 
 import json
@@ -59,7 +59,7 @@ def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None
                 shown = ", ".join(f"{{{{ {known} }}}}" for known in allowed)
                 raise ValueError(f"{{{{ {name} }}}} cannot be used here; allowed: {shown}")
             if name in _LIST_PLACEHOLDERS and not _PLACEHOLDER.fullmatch(text.strip()):
-                raise ValueError(f"{{{{ {name} }}}} is a list: it must be the whole value, not part of {text!r}")
+                raise ValueError(f"{{{{ {name} }}}} is a list and must be the whole value, not a part of {text!r}")
 
 
 def placeholders(value: object) -> frozenset[str]:
@@ -68,7 +68,7 @@ def placeholders(value: object) -> frozenset[str]:
 
 
 def insert_secrets(value: object, surroundings: Surroundings) -> object:
-    """Replace every `{env: NAME}`, with or without `prefix`, by its value. Raises InputError if it is not set."""
+    """Replace every `{env: NAME}`, with or without `prefix`, by its value. Raises InputError for an unset variable."""
     if isinstance(value, FromEnvironment):
         return LiteralValue(value.prefix + surroundings.secret(value.env))
     if isinstance(value, Mapping):

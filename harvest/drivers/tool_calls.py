@@ -42,7 +42,7 @@ def is_call(item: Mapping[str, object]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A call, or a piece of one. `kind` replaces a missing name, and `input` is None if the piece has none."""
+    """A call, or a piece of a call. `kind` replaces a missing name, and `input` is None if the piece has no input."""
 
     name: str
     kind: str
@@ -92,7 +92,7 @@ class _Call:
 
     @property
     def input(self) -> str:
-        """The input: the joined pieces, or only the last piece if it repeats the pieces before it. A repetition is
+        """The input: the joined pieces, or only the last piece if it repeats the earlier pieces. A repetition is
         assumed only if the last piece is a JSON object and the joined pieces are not."""
         whole = "".join(self.inputs)
         if len(self.inputs) < 2 or _is_object(whole) or not _is_object(self.inputs[-1]):
@@ -102,11 +102,9 @@ class _Call:
 
 
 class StreamedCalls:
-    """A collector of the calls in a stream, which assigns each piece to its call by an index and an id.
-
-    Some servers give every call the index 0 or none, and some give every piece its own id. A new id therefore starts a
-    new call only if it comes with a name.
-    """
+    """A collector of the calls in a stream, which assigns each piece to its call by an index and an id. Some servers
+    give every call the index 0 or no index, and some give every piece its own id. So a piece with a new id starts a
+    new call only if it also has a name."""
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
@@ -114,7 +112,7 @@ class StreamedCalls:
         self._unread = False
 
     def take(self, value: object) -> None:
-        """Add a call, a piece of one, or a list of them. A string is the name of a tool."""
+        """Add a call, a piece of a call, or a list of these. A string is the name of a tool."""
         items = value if isinstance(value, list) else [value]
         for place, item in enumerate(items):
             if isinstance(item, str) and item.strip():

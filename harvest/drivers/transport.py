@@ -1,11 +1,11 @@
 """HTTP with the requests and errors of httpx, over the connections of aiohttp.
 
-They cost a fraction of httpcore's, even if there are many. All turns send similar requests, so the parsed URL and
-headers are cached (`prepare_request`).
+The connections of aiohttp cost a fraction of httpcore's, even if there are many. All turns send similar requests, so
+the parsed URL and headers are cached (`prepare_request`).
 
 The package `httpx-aiohttp` follows the same idea. But it does not report when a request is sent, reports a reset as a
-connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe. Each
-of these would change what is recorded. In this module:
+connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe.
+Each of these would change what is recorded. In this module:
 
     requests       are sent once: aiohttp may not retry on another connection, whatever the method
     `sending`      is called right before the first byte goes to the system
@@ -45,7 +45,7 @@ _GZIP = b"\x1f\x8b"
 
 class Decompressor:
     """A decompressor of one body, piece by piece. `coding` is `gzip`, with one or more members, or `deflate`, with or
-    without the zlib header, since servers send both."""
+    without the zlib header, since servers send both forms."""
 
     def __init__(self, coding: str) -> None:
         self._gzip = coding == "gzip"
@@ -76,7 +76,7 @@ class Decompressor:
         return b"".join(found)
 
     def end(self) -> None:
-        """End the body. Raises ValueError if it is incomplete. An empty body is complete."""
+        """End the body. Raises ValueError if the body is incomplete. An empty body is complete."""
         if self._under_way is not None or (self._head and not self._done):
             raise ValueError("it ends early")
 
@@ -108,7 +108,7 @@ _PENDING_REQUEST: ContextVar[_PendingRequest] = ContextVar("asking")
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """The parts of a request that stay the same. `headers` are those that are sent. If `measured` is True, the length
+    """The parts of a request that stay the same. `headers` are the headers to send. If `measured` is True, the length
     of the body is added later. httpx adds Host and Content-Length unless the request has them."""
 
     method: str
@@ -157,7 +157,7 @@ class Response:
         return data
 
     def header(self, name: str) -> str:
-        """Return the header `name` (in lower case), or "" if there is none. Several values are joined by commas."""
+        """Return the header `name` (in lower case), or "" if it is missing. Several values are joined by commas."""
         named = name.encode()
         return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
 
@@ -265,13 +265,10 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _HeadFirstProtocol(asyncio.Protocol):
-    """A protocol between a connection and aiohttp's handler.
-
-    aiohttp parses packet by packet and discards a packet with an error completely. If the first packet contained the
-    head and an invalid body, the reply would be lost without evidence, so the head is passed on separately. Moreover,
-    the reader of a body does not learn of an error in a later packet and would wait for the time-out, so the error is
-    passed to it.
-    """
+    """A protocol between a connection and aiohttp's handler. aiohttp parses packet by packet and discards a packet
+    with an error completely. If the first packet contained the head and an invalid body, the reply would be lost
+    without evidence, so the head is passed on separately. Moreover, the reader of a body does not learn of an error
+    in a later packet and would wait for the time-out, so the error is passed to the reader."""
 
     def __init__(self, handler: ResponseHandler) -> None:
         self._handler = handler
@@ -319,7 +316,7 @@ class _HeadFirstProtocol(asyncio.Protocol):
 
 
 def _has_data(transport: asyncio.BaseTransport | None) -> bool:
-    """Return whether an idle connection has data to read, because the server closed it or sent something unasked."""
+    """Return whether an idle connection has data to read, because the server closed it or sent unrequested data."""
     number = transport.get_extra_info("socket").fileno() if transport is not None else -1
     if number < 0:
         return True

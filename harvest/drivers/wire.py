@@ -54,7 +54,7 @@ _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, a
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `headers` are sent in addition to those in the driver's options."""
+    """One request. `headers` are sent in addition to the headers in the driver's options."""
 
     method: str
     url: str
@@ -69,7 +69,7 @@ class CookieJar:
         self._cookies = httpx.Cookies()
 
     def header(self, url: httpx.URL) -> str:
-        """Return the cookies for `url`, or "" if there are none."""
+        """Return the cookies for `url`, or "" if there are no cookies."""
         from urllib.request import Request as Asked  # late, like httpx; httpx's own request allows only ASCII
 
         asked = Asked(str(url))
@@ -144,7 +144,7 @@ class Wire:
         self._opened: Transport | None = None
 
     def ready(self) -> None:
-        """Prepare the first request in advance, so that this work does not delay the first turn."""
+        """Prepare the first request in advance, so that the preparation does not delay the first turn."""
         _ = self._transport
 
     async def close(self) -> None:
@@ -165,8 +165,8 @@ class Wire:
         return self._opened
 
     async def ask(self, request: Request, *, jar: CookieJar | None = None, events: Events | None = None) -> Received:
-        """Send the request and read the complete response, whatever its status. Raises DriverError. `events` reads the
-        body as it arrives if it is a stream of events and the status means success."""
+        """Send the request and read the complete response, whatever its status. Raises DriverError. If the body is a
+        stream of events and the status means success, `events` reads the body as it arrives."""
         import asyncio  # late, as httpx
 
         transfer = _Transfer(Stopwatch(self._clock))
@@ -210,7 +210,7 @@ class Wire:
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
     def _check_declared(self, url: httpx.URL) -> None:
-        """Raise Denied for an undeclared server, because the user was not told that it would be contacted."""
+        """Raise Denied for an undeclared server, because Harvest did not announce the contact to the user."""
         if self._exposure is None:
             return
         if self._declared is None:
@@ -245,8 +245,8 @@ class Wire:
                 await self._read_on(chunks)
 
     async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
-        """Read the rest of a stream after its reply is complete, so that the next turn can use the connection again. If
-        a server keeps the stream open, later streams are not read on."""
+        """Read the rest of a stream after its reply is complete, so that the next turn can use the connection again.
+        If a server keeps the stream open, the rest of later streams is not read."""
         if self._held_open:
             return
         import asyncio
@@ -371,7 +371,7 @@ def _read_proxy(url: str) -> httpx.Proxy:
 
 @cache
 def _machine_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Read the machine's certificates, which are many, once for all systems without certificates of their own."""
+    """Read the machine's many certificates once for all systems that have no certificates of their own."""
     return httpx.create_ssl_context(trust_env=True)
 
 

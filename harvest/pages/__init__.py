@@ -1,2 +1,1 @@
-"""Chat pages on the web: finding the chat in a page, sending turns, awaiting the answers and reading them as a person
-would."""
+"""Chat pages on the web: find the chat on a page, send turns, await the answers, and read them as a person would."""

@@ -48,7 +48,7 @@ class Shelf:
 
 
 class Catalogue:
-    """A collection of shelves, in which a user's text finds one."""
+    """A collection of shelves, with a search for the shelf that a user's text asks for."""
 
     def __init__(self, shelves: Iterable[Shelf]) -> None:
         self.shelves = {shelf.topic: shelf for shelf in shelves}
@@ -82,7 +82,7 @@ def fold(text: str) -> str:
 def load_catalogue(
     gold: str | PathLike[str] = "parrot", topics: TopicSet | str | PathLike[str] = "fairweb-45"
 ) -> Catalogue:
-    """Load a catalogue from a gold table with titles, by default the shipped one. Raises InputError."""
+    """Load a catalogue from a gold table with titles, by default from the shipped table. Raises InputError."""
     resolved = topics if isinstance(topics, TopicSet) else load_topics(topics)
     return Catalogue.of(resolved, load_gold(gold, resolved))
 
@@ -108,7 +108,7 @@ def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
 
 
 def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
-    """Return a URL of the same kind that no entity has, with other digits and letters at its end."""
+    """Return a URL of the same kind with a different ending in digits and letters, which no entity has."""
     places = [place for place, character in enumerate(url) if character.isalnum()][-_CHANGED_CHARACTERS:]
     for attempt in range(200):
         characters = list(url)
@@ -215,12 +215,12 @@ _MORE_WORDS = re.compile(r"\b(?:more|another|others?|else|again|further|addition
 
 
 def interpret_turn(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
-    """Return what a user turn means to the parrot, and the shelf that it refers to.
+    """Return what a user turn means to the parrot, and the shelf that the turn refers to.
 
     A request in the catalogue takes precedence. Otherwise, if there is a current topic, text about the format
     (`adhere`, `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refers to that topic,
-    unless the turn begins like a new request (`Please list …`). Everything else is unknown. A new request then ends the
-    current topic (the shelf is None), and other text leaves it unchanged.
+    unless the turn begins like a new request (`Please list …`). Everything else is unknown. An unknown new request
+    ends the current topic (the shelf is None); other unknown text leaves the topic unchanged.
     """
     shelf = catalogue.find(text)
     if shelf is not None:
@@ -244,17 +244,16 @@ class Parrot:
         self.catalogue, self.profile = catalogue, profile
 
     def session(self, seed: int, history: Iterable[Exchange] = ()) -> ParrotSession:
-        """Open a session, new or with `history` as its own. It draws only from the stream of `seed` and "parrot"."""
+        """Open a session, new or with `history` as its own. The session draws only from the stream of `seed` and
+        "parrot"."""
         return ParrotSession(self.catalogue, self.profile, generator(seed, "parrot"), history)
 
 
 class ParrotSession:
-    """One session. It is not thread-safe, and its turns are strictly sequential.
-
-    It draws only uniform numbers in [0, 1), because numpy may change its other samplers between releases. In a turn it
-    draws, in this order: the behaviour; on a fresh request, the order of the shelf; for each entry, whether it repeats
-    an earlier one (and which one) and whether its URL is wrong; and the variants of the sentences.
-    """
+    """One session, which is not thread-safe; its turns are strictly sequential. A session draws only uniform numbers
+    in [0, 1), because numpy may change its other samplers between releases. In a turn it draws, in this order: the
+    behaviour; on a fresh request, the order of the shelf; for each entry, whether the entry is a copy of an earlier
+    entry (and which entry) and whether its URL is wrong; and the variants of the sentences."""
 
     def __init__(
         self, catalogue: Catalogue, profile: Profile, rng: numpy.random.Generator, history: Iterable[Exchange] = ()

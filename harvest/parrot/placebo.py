@@ -1,8 +1,8 @@
 """A placebo: a system with known answers, so that any difference in the recording is a fault of the harness.
 
-It serves a chat page and an OpenAI-compatible API on this machine, so it is read by the same browser, wire and
-recording as a system under audit. An answer depends only on the user's turns in the session. It is a list of addresses
-between two lines, with a code that no other answer has.
+The placebo serves a chat page and an OpenAI-compatible API on this machine, so it is read by the same browser, wire
+and recording as a system under audit. An answer depends only on the user's turns in the session. The answer is a list
+of addresses between two lines, with a code that no other answer has.
 """
 
 import json
@@ -62,8 +62,8 @@ document.querySelector("form").addEventListener("submit", (event) => { event.pre
 
 
 def placebo_answer(said: Sequence[str]) -> str:
-    """Return the answer to the last of a session's user turns. It does not depend on white space around and between
-    words, which a page may change."""
+    """Return the answer to the last of a session's user turns. White space around and between words has no effect on
+    the answer, because a page may change white space."""
     code = content_hash("placebo", [" ".join(text.split()) for text in said])
     items = 1 + int(code[:4], 16) % 5
     lines = [
@@ -74,8 +74,8 @@ def placebo_answer(said: Sequence[str]) -> str:
 
 
 class Placebo:
-    """A running placebo. `url` is its address, and `heard` has the user turns of each session of the page, in order.
-    The API receives all turns each time and records none."""
+    """A running placebo. `url` is its address, and `heard` has the user turns of each session of the page, in order. A
+    request to the API contains all turns, so the API records none."""
 
     def __init__(self) -> None:
         self.url = ""

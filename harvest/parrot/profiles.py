@@ -1,4 +1,4 @@
-"""Profiles: a parrot's behaviour as a small Markov chain over what it does in a turn.
+"""Profiles: a parrot's behaviour in its turns as a small Markov chain.
 
 A behaviour is one of
 
@@ -31,18 +31,22 @@ _TOLERANCE = 1e-9  # rounding of a sum of probabilities
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The Markov chain and the habits of one parrot. Raises ValueError, with the name of the row, if the chain is not
-    valid.
+    """The Markov chain and the habits of one parrot. Raises ValueError, with the name of the row, for an invalid
+    chain.
 
-    `first` has the probabilities of the behaviours on a fresh request. `cued` has rows that replace `first` if the
-    request contains certain words, in any case, so that a parrot can treat users who word it differently. `then` has
-    the probabilities of the next behaviour on the same topic, by the behaviour of the turn before. `told` has rows that
-    replace those of `then` if the user asks the parrot to adhere to the format. `entities` is the number of entries in
-    each list, from 1 to 12. `wrong` is the probability that a listed entry, independently of others, has a URL of the
-    requested kind that belongs to nothing in the catalogue. `repeats` is the probability that a listed entry, except
-    the first of the conversation, is a copy of an earlier one. `carry` is for a session that continues with another
-    topic: the probability that the fresh request is answered as a next turn (from the row `then` of the last behaviour)
-    instead of from `first`. `delay` is the range of seconds to wait before answering, drawn uniformly.
+    - `first`: the probabilities of the behaviours on a fresh request.
+    - `cued`: rows that replace `first` if the request contains certain words, in any case, so that a parrot can treat
+      users with different wordings differently.
+    - `then`: the probabilities of the next behaviour on the same topic, by the behaviour of the previous turn.
+    - `told`: rows that replace rows of `then` if the user asks the parrot to adhere to the format.
+    - `entities`: the number of entries in each list, from 1 to 12.
+    - `wrong`: the probability that a listed entry has a URL of the requested kind that belongs to nothing in the
+      catalogue, independently for each entry.
+    - `repeats`: the probability that a listed entry, except the first of the conversation, is a copy of an earlier
+      entry.
+    - `carry`: for a session that continues with another topic, the probability that the fresh request is answered as a
+      next turn (from the row `then` of the last behaviour) instead of from `first`.
+    - `delay`: the range of seconds to wait before answering, drawn uniformly.
     """
 
     name: str
@@ -95,8 +99,8 @@ class Profile:
         return tuple(behaviour for behaviour in BEHAVIOURS if behaviour in found)
 
     def row(self, before: Behaviour | None, heard: Heard) -> Row:
-        """Return the probabilities of the behaviour in a turn. `before` is the behaviour of the turn before (None on a
-        new topic), and `heard` is what the user turn means."""
+        """Return the probabilities of the behaviour in a turn. `before` is the behaviour of the previous turn (None on
+        a new topic), and `heard` is the meaning of the user turn."""
         if before is None or heard == "request":
             return self.first
         if heard == "adhere" and before in self.told:
@@ -104,14 +108,14 @@ class Profile:
         return self.then[before]
 
     def opening(self, text: str) -> Row:
-        """Return the probabilities of the first behaviour on a fresh request. They are the first row of `cued` whose
-        words occur in `text`, or `first` if there is none."""
+        """Return the probabilities of the first behaviour on a fresh request. The result is the first row of `cued`
+        whose words occur in `text`, or `first` if there is no such row."""
         folded = text.casefold()
         return next((row for words, row in self.cued.items() if words.casefold() in folded), self.first)
 
     def carried(self, before: Behaviour, first: Row | None = None) -> Row:
         """Return the probabilities of the first behaviour on a further topic, after the last behaviour `before` of the
-        session. `first` is the row for the request; by default it is the profile's `first`."""
+        session. `first` is the row for the request; the default is the profile's `first`."""
         fresh, then = self.first if first is None else first, self.then[before]
         return {
             behaviour: (1 - self.carry) * fresh.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)

@@ -1,13 +1,13 @@
 """Delivery of one user turn at the system's pace and within the time-out. A turn is sent again only if that is safe.
 
-A turn is sent again if the system never received it (`NotSent`). It is also sent again if it went unanswered and the
+A turn is sent again if the system never received it (`NotSent`). A turn that went unanswered is also sent again if the
 system keeps no state, because asking again then changes nothing. The content of a reply is never considered.
 
-A system may say that it gets too many requests, with a 429 or with any `Retry-After`. None of its sessions then sends a
-turn while this turn waits, and later turns are sent more slowly (`Gate.slow`). The system is given up if it says
-nothing else for too long (`BusyTracker`). If it says when to try again, Harvest tries again at that time. Such tries do
-not count as `retries`, but they end when a system that only complains would be given up. `Load` limits the number of
-turns under way.
+A system may report too many requests, with a 429 or with any `Retry-After`. While the turn waits, none of the system's
+sessions sends a turn, and later turns are sent more slowly (`Gate.slow`). If the system reports nothing else for too
+long, it is given up (`BusyTracker`). If it says when to try again, Harvest tries again at that time. Such tries do not
+count as `retries`, but they end when a system that reports only too many requests would be given up. `Load` limits the
+number of turns under way.
 """
 
 import asyncio
@@ -27,12 +27,10 @@ _SHORTEST_WAIT = 1.0
 async def deliver(
     session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
 ) -> Reply:
-    """Return the reply to `text`, with the number of times that it was sent. Raises the last DriverError.
-
-    `turn` is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is sent again
-    doubles each time, and is up to half a `retry_wait` longer at random, so that sessions that failed together do not
-    try again together.
-    """
+    """Return the reply to `text`, with the number of times that the text was sent. Raises the last DriverError. `turn`
+    is the number of the turn, and `seed` the seed of the random waits. The wait before a turn is sent again doubles
+    each time. It is up to half a `retry_wait` longer at random, so that sessions that failed together do not try
+    again together."""
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()

@@ -1,4 +1,4 @@
-"""The interface to systems under audit: a driver opens sessions, and a session takes one user turn at a time.
+"""The interface to systems under audit: a driver opens sessions, and a session accepts one user turn at a time.
 
     DriverError                 something between Harvest and the system failed
     ├── NotSent                 the system never received the turn: the turn may be sent again
@@ -7,7 +7,7 @@
     └── Denied                  the error will occur every time (wrong key, no such model, no such program):
                                 the system is no longer asked
 
-None of these depends on the text of a reply: a refusal, an empty text or an apology is a `Reply`.
+No error depends on the text of a reply: a refusal, an empty text or an apology is a `Reply`.
 """
 
 import os
@@ -44,11 +44,13 @@ class Capabilities:
     """The capabilities of a driver. An audit is refused if its protocol or sessions need a capability that its driver
     lacks.
 
-    `stateful`: the system remembers the conversation, so a turn that was sent must not be sent again.
-    `editable_history`: a session can be opened with a given history of exchanges. `streaming`: replies have the times
-    of their pieces. `links`: replies have the `href` of every link. `pace`: default seconds from one user turn to the
-    next if the audit sets none. `no_return`: the reason why the system cannot recognise a person who comes back in a
-    new session, or "" if the driver does not prevent it.
+    - `stateful`: the system remembers the conversation, so a turn that was sent must not be sent again.
+    - `editable_history`: a session can be opened with a given history of exchanges.
+    - `streaming`: replies have the times of their pieces.
+    - `links`: replies have the `href` of every link.
+    - `pace`: default seconds from one user turn to the next; an audit may set its own pace.
+    - `no_return`: why the system cannot recognise a person who comes back in a new session, or "" if the driver does
+      not prevent recognition.
     """
 
     stateful: bool
@@ -61,11 +63,9 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """Raw evidence that a driver returns with a reply. It is redacted and then stored under its content hash.
-
-    `name` is the kind of evidence (`response`, `stream`, `stderr` or `screenshot`), and `media_type` is as in HTTP
-    (`application/json`).
-    """
+    """Raw evidence that a driver returns with a reply. The evidence is redacted and then stored under its content
+    hash. `name` is the kind of evidence (`response`, `stream`, `stderr` or `screenshot`), and `media_type` is as in
+    HTTP (`application/json`)."""
 
     name: str
     media_type: str
@@ -86,8 +86,8 @@ class Opening:
 
     `system`, `topic` and `trial` (from 1) identify the conversation. `replay` uses them to find the recording, and
     drivers of live systems ignore them. `seed` is for embedded systems that draw random numbers. `history` has the
-    exchanges so far, oldest first, for drivers with `editable_history`; it is empty for a new conversation. `before` is
-    the number of user turns that the person said in earlier sessions of this conversation (0 in the first session).
+    exchanges so far, oldest first, for drivers with `editable_history`; it is empty for a new conversation. `before`
+    is the number of user turns in earlier sessions of this conversation (0 in the first session).
     """
 
     system: str
@@ -122,7 +122,7 @@ class Settling(Protocol):
     """A session that knows only at the end of a conversation whether its last reply was complete."""
 
     async def settle(self) -> None:
-        """Check the last reply. Raises DriverError if it was incomplete, which makes the attempt invalid."""
+        """Check the last reply. Raises DriverError if the reply was incomplete, which makes the attempt invalid."""
         ...
 
 
@@ -147,8 +147,9 @@ class DriverError(HarvestError):
     """Base class of failures between Harvest and the system. Drivers raise one of its three subclasses.
 
     `reason` is a slug for counting (`timeout`, `http-503`), and `detail` a sentence for people. `partial` is the text
-    received before the failure, which is kept as evidence and never scored. `exhibits` has the evidence that did
-    arrive. `retry_after` is the number of seconds to wait before the next try, as requested by the system, or None.
+    received before the failure, which is kept as evidence and never scored. `exhibits` has the evidence received
+    before the failure. `retry_after` is the number of seconds to wait before the next try, as requested by the system,
+    or None.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class DriverError(HarvestError):
 
 
 class NotSent(DriverError):
-    """The system never received the turn (no connection, or a 429), so it may be sent again."""
+    """The system never received the turn (no connection, or a 429), so the turn may be sent again."""
 
 
 class Unanswered(DriverError):
@@ -174,7 +175,7 @@ class Unanswered(DriverError):
 
 
 class Denied(DriverError):
-    """The error will occur every time, so the system is no longer asked and the user is told."""
+    """The error will occur every time, so the user is informed and the system gets no more requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +185,9 @@ class Surroundings:
     `system` is the name of the system in the audit. `folder` is the folder of the audit file, where relative paths
     start. `topics` are the audit's topics, for embedded systems. `environment` is the only source of secrets, and
     `secrets` has all secrets that were read, which are redacted in the recording. `recorded_as` has the names under
-    which the system's conversations are recorded if it meets groups of users. `clock` is the clock by which the driver
-    waits. `exposure` is what the options declare, or None if that is not checked. If `imports` is False, nothing will
-    be played, so code that the options name need not be imported.
+    which the system's conversations are recorded if the system meets groups of users. The driver waits by `clock`.
+    `exposure` has the declarations of the options, or None if they are not checked. If `imports` is False, nothing
+    will be played, so code that the options name need not be imported.
     """
 
     system: str
@@ -200,11 +201,9 @@ class Surroundings:
     imports: bool = True
 
     def secret(self, variable: str) -> str:
-        """Return the value of an environment variable, and register it for redaction.
-
-        Raises InputError, with the names of the system and the variable, if the variable is not set or empty, or if the
-        options do not declare it. In the latter case, the user could not have been told who receives the value.
-        """
+        """Return the value of an environment variable, and register it for redaction. Raises InputError, with the
+        names of the system and the variable, if the variable is not set or empty, or if the options do not declare
+        it. A user cannot be told who receives the value of an undeclared variable."""
         if self.exposure is not None and variable not in self.exposure.needed:
             raise InputError(
                 f"system {self.system!r}: its driver reads the environment variable {variable}, which its options do "

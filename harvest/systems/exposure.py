@@ -1,9 +1,8 @@
-"""Exposures: the code that options run, the servers that they contact, and the environment variables that they send
-there.
+"""Exposures: the code that options run, the servers that they contact, and the environment variables sent there.
 
-A file from elsewhere can name all of these. Option values therefore have the types below, and one pass over the options
-finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this way. A
-driver that forgets a declaration does not work, so the user always sees the complete list beforehand.
+A file from elsewhere can name all of these. Option values therefore have the types below, and one pass over the
+options finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this
+way. A driver that forgets a declaration does not work, so the user always sees the complete list beforehand.
 """
 
 import ipaddress
@@ -22,7 +21,7 @@ class Variable(str):
 
 
 class Target(str):
-    """The URL of a server to contact. It may contain placeholders, but not in its host."""
+    """The URL of a server to contact. The URL may contain placeholders, but not in its host."""
 
     __slots__ = ()
 
@@ -53,12 +52,10 @@ class Program(tuple[str, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """Everything that one system, or one endpoint of a model, makes this machine do.
-
-    `who` is the name of the system or endpoint. The values of `variables` go to all `targets`, which are URLs, or to
-    `programs`. `proxies` are URLs, or `$NAME` for variables that contain one. `functions` and `programs` are code to
-    run. `plug_in` is the installed package of the driver, or "" for one of Harvest's own.
-    """
+    """Everything that one system, or one endpoint of a model, makes this machine do. `who` is the name of the system
+    or endpoint. The values of `variables` go to all `targets`, which are URLs, or to `programs`. `proxies` are
+    URLs, or `$NAME` for variables that contain the URL of a proxy. `functions` and `programs` are code to run.
+    `plug_in` is the installed package of the driver, or "" for a driver of Harvest."""
 
     who: str
     variables: tuple[str, ...] = ()
@@ -130,8 +127,8 @@ def _declared_values(value: object) -> Iterator[object]:
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Return whether data sent to this host stays on this machine. Returns False for names other than `localhost`,
-    because they need a lookup and may lead anywhere."""
+    """Return whether data sent to this host stays on this machine. Names other than `localhost` give False, because
+    they need a lookup and may lead anywhere."""
     if host is None:
         return False
     if host.lower() == "localhost":  # with a trailing dot, a name server is asked

@@ -30,14 +30,18 @@ TOO_MUCH = "asked-too-much"
 class Limits:
     """The limits of one system.
 
-    `concurrency`: the number of simultaneous sessions, and the most turns under way (`Load`). `spacing`: seconds from
-    the start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s,
-    without bursts). `turn_timeout`: seconds to wait for a complete reply. `retries`: how often a turn is sent again if
-    that is safe, not counting tries at a time named by the system (Retry-After). `retry_wait`: seconds before the first
-    retry, doubled for each further one; also used between tries to open a session. `attempts`: how often one command
-    tries an invalid trial. `give_up_after`: invalid attempts in a row after which the command stops asking the system.
-    `busy_timeout`: seconds during which the system may answer only with 429 or Retry-After before the command stops
-    asking it.
+    - `concurrency`: the number of simultaneous sessions, and the most turns under way (`Load`).
+    - `spacing`: seconds from the start of one user turn to the start of the next, over all sessions (a rate of 30/min
+      is a spacing of 2 s, without bursts).
+    - `turn_timeout`: seconds to wait for a complete reply.
+    - `retries`: how often a turn is sent again if that is safe. Tries at a time named by the system (Retry-After) do
+      not count.
+    - `retry_wait`: seconds before the first retry, doubled for each further retry; also used between tries to open a
+      session.
+    - `attempts`: how often one command tries an invalid trial.
+    - `give_up_after`: invalid attempts in a row after which the command stops asking the system.
+    - `busy_timeout`: seconds during which the system may answer only with 429 or Retry-After before the command stops
+      asking the system.
     """
 
     concurrency: int = 1
@@ -50,11 +54,9 @@ class Limits:
     busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
-        """Return the limits of one of several machines that play the same audit.
-
-        Together, the machines keep the pace. Together, they also keep the number of sessions, unless it is smaller than
-        the number of machines, since each machine has at least one session.
-        """
+        """Return the limits of one of several machines that play the same audit. Together, the machines keep the pace
+        and the number of sessions. But each machine has at least one session, even if there are more machines than
+        sessions."""
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
@@ -69,12 +71,10 @@ _EASE_FACTOR = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The current gap between the turns of a system in seconds, and the number of complaints that it was too short.
-
-    A complaint doubles the gap, up to a bound. Each turn that passes reduces it by a twentieth, down to the spacing in
-    the audit. This adapts the pace to systems that allow one turn a minute as well as to those that allow 1,000 a
-    second.
-    """
+    """The current gap between the turns of a system in seconds, and the number of complaints that the gap was too
+    short. A complaint doubles the gap, up to a bound. Each turn that passes reduces the gap by a twentieth, down to
+    the spacing in the audit. This adapts the pace to systems that allow one turn a minute as well as to systems
+    that allow 1,000 a second."""
 
     gap: float
     complaints: int = 0
@@ -88,12 +88,12 @@ class Pace:
 
 
 class BusyTracker:
-    """A tracker of how long a system has only said that it gets too many requests, which decides when to give it up.
+    """A tracker of how long a system has only reported too many requests, which decides when to give up the system.
 
-    Each wait before a retry is bounded, and so is the number of tries of one turn, but their total is not if every
-    trial fails slowly. This class bounds the total. An answer to any turn resets the count. A system is not given up
-    while another turn is under way, since that turn may be answered. `longest` is the number of seconds until the
-    system is given up. `spacing` is the number of seconds between turns in the audit; several turns must fit into
+    Each wait before a retry is bounded, and so is the number of tries of one turn. But the total is not bounded if
+    every trial fails slowly. This class bounds the total. An answer to any turn resets the count. A system is not
+    given up while another turn is under way, since that turn may be answered. `longest` is the number of seconds until
+    the system is given up. `spacing` is the number of seconds between turns in the audit; several turns must fit into
     `longest`. `tell` is called once, with the time until which Harvest waits. `over` is the reason for giving up, or
     "".
     """
@@ -115,7 +115,7 @@ class BusyTracker:
 
     @property
     def longest(self) -> float:
-        """Seconds for which Harvest waits for a system that only complains."""
+        """Seconds for which Harvest waits for a system that only reports too many requests."""
         return self._longest
 
     @property
@@ -135,8 +135,8 @@ class BusyTracker:
             self._since, self._told = None, False
 
     def note_pause(self, wait: float) -> None:
-        """Note that the system asks for a pause of `wait` seconds. It is given up at once if that is longer than
-        `longest` and no turn is under way."""
+        """Note that the system asks for a pause of `wait` seconds. If the pause is longer than `longest` and no turn
+        is under way, the system is given up at once."""
         if wait > self._longest and not self._under_way:
             asks = f"it asks for a pause of {min(wait, 1e12):.0f} s (Retry-After)"
             self.over = self.over or f"{asks}, and Harvest waits for at most {self._longest:g} s (busy_timeout)"
@@ -176,7 +176,6 @@ class BusyTracker:
             raise NotSent(TOO_MUCH, self.over)
 
     def _forget(self) -> None:
-        """Reset the count if the system has not been asked for a while or no longer complains."""
         if self._since is not None and self._clock.monotonic() > self._expected + self._idle:
             self._since = None
 
@@ -189,12 +188,10 @@ class BusyTracker:
 
 
 class Gate:
-    """A gate through which the user turns of a system pass one by one, in order of arrival.
-
-    Turns are at least `spacing` seconds apart, and further apart for a while after a complaint. `clock` measures the
-    gaps and waits before retries. `load` limits the number of turns under way, which is unlimited by default. `busy`
-    decides when to give up a system that only complains.
-    """
+    """A gate through which the user turns of a system pass one by one, in order of arrival. Turns are at least
+    `spacing` seconds apart, and further apart for a while after a complaint. `clock` measures the gaps and waits
+    before retries. `load` limits the number of turns under way, which is unlimited by default. `busy` decides when
+    to give up a system that only reports too many requests."""
 
     def __init__(
         self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None, busy: BusyTracker | None = None
@@ -229,12 +226,9 @@ class Gate:
             await self.clock.sleep(min(wait, self.busy.seconds_to_check))
 
     async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
-        """Send no turn for `wait` seconds after a complaint, and later turns further apart.
-
-        `complaints` is the number that `passed` returned for the turn; complaints about turns that were under way
-        together count as one. If `told`, the system itself said how long to wait, so its pace need not be found by
-        trial and error.
-        """
+        """Send no turn for `wait` seconds after a complaint, and later turns further apart. `complaints` is the number
+        that `passed` returned for the turn; complaints about turns that were under way together count as one. Set
+        `told` if the system itself said how long to wait, so that its pace need not be found by trial and error."""
         if complaints == self._pace.complaints:
             self._pace = self._slower(self._pace, wait if told else math.inf)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
@@ -255,11 +249,9 @@ def local_gate(system: str, spacing: float, load: Load, busy: BusyTracker) -> Ga
 
 
 class OpeningQueue:
-    """A queue for opening sessions of one system, which spaces out the tries while they fail.
-
-    After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to `wait` ·
-    2^`retries`. Sessions are then tried one at a time until one opens. Failures of concurrent tries count as one.
-    """
+    """A queue for opening sessions of one system, which spaces out the tries while they fail. The wait is `wait`
+    seconds after the first failure and doubles with each further failure, up to `wait` · 2^`retries`. After a
+    failure, sessions are tried one at a time until one opens. Failures of concurrent tries count as one."""
 
     def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:
         import asyncio
@@ -270,7 +262,7 @@ class OpeningQueue:
 
     @asynccontextmanager
     async def passed(self) -> AsyncIterator[None]:
-        """Wait until a session may be opened. An exception in the block means that it could not be opened."""
+        """Wait until a session may be opened. An exception in the block means that the session could not be opened."""
         if not self._failures:
             async with self._count_opening():
                 yield

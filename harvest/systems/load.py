@@ -1,9 +1,10 @@
 """The number of turns of a system that are under way at the same time, which is at most the audit's limit.
 
-A busy system does not answer more turns in a minute if more are under way: the others only wait. With half as many, the
-same number is answered, and each turn takes half as long. So now and then the number is halved for a while, or doubled
-if it was halved before. The durations of turns are then compared with those before the change, at the same position in
-the conversation, because durations differ by position. Without a clear difference, the previous number is restored.
+A busy system does not answer more turns in a minute if more turns are under way: the additional turns only wait. With
+half as many turns under way, the rate stays the same, and each turn takes half as long. So now and then the number is
+halved for a while, or doubled if it was halved before. The durations of turns are then compared with the durations
+before the change, at the same position in the conversation, because durations differ by position. Without a clear
+difference, the previous number is restored.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Load:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def place(self, turn: int) -> LoadSlot:
-        """Return a context manager for one turn, from when it may be sent until it is answered or has failed."""
+        """Return a context manager for one turn, from the time it may be sent until it is answered or has failed."""
         return LoadSlot(self, turn)
 
     async def enter(self) -> int:
@@ -66,7 +67,7 @@ class Load:
         return 0 if self._level is None else self._level.era
 
     def leave(self, turn: int, era: int, seconds: float | None) -> None:
-        """Release the slot. `seconds` is the turn's duration, or None if it failed other than by a time-out."""
+        """Release the slot. `seconds` is the turn's duration, or None after a failure other than a time-out."""
         if seconds is not None and self._level is not None:
             self._level.add_turn(turn, era, seconds)
             if self._level.settled < self._lowest:
@@ -109,11 +110,9 @@ class LoadSlot:
 
 
 class Level:
-    """The number of turns under way, adapted to how long turns take.
-
-    `now` is the current number, and `settled` the number before the current trial. `era` increases whenever `now`
-    changes, because turns that were sent before a change cannot be compared with later ones.
-    """
+    """The number of turns under way, adapted to the duration of turns. `now` is the current number, and `settled` the
+    number before the current trial. `era` increases whenever `now` changes, because turns from before a change
+    cannot be compared with later turns."""
 
     def __init__(self, most: int) -> None:
         self._most = self.now = self.settled = most
@@ -166,8 +165,6 @@ class Level:
 
 @dataclass(slots=True)
 class _Seconds:
-    """Statistics of durations by turn number: the count, the mean, and the sum of squared deviations."""
-
     count: int = 0
     turns: dict[int, tuple[int, float, float]] = field(default_factory=dict)
 
@@ -183,13 +180,11 @@ class _Seconds:
         return sum(n * mean for n, mean, _ in self.turns.values()) / self.count
 
     def log_ratio_to(self, other: _Seconds) -> tuple[float, float]:
-        """Return the logarithm of the ratio of these durations to the others, averaged over turn numbers, and its
-        standard error.
-
-        The error is infinite if nothing can be compared. Means are compared, not logarithms, because the number of
-        turns under way is the rate times the mean duration, whatever the distribution (J. D. C. Little, A proof for the
-        queuing formula: L = λW, Operations Research 9 (1961), 383-387).
-        """
+        """Return the logarithm of the ratio of these durations to the durations in the argument, averaged over turn
+        numbers, and its standard error. The error is infinite if nothing can be compared. Means are compared, not
+        logarithms, because the number of turns under way is the rate times the mean duration, whatever the
+        distribution (J. D. C. Little, A proof for the queuing formula: L = λW, Operations Research 9 (1961),
+        383-387)."""
         found = weights = 0.0
         for turn in self.turns.keys() & other.turns.keys():
             (n, mean, squares), (m, others, further) = self.turns[turn], other.turns[turn]

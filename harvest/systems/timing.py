@@ -1,7 +1,7 @@
 """Time: the clock for all waiting, and the times of system turns.
 
 All waiting uses a `Clock`; no other code in this package reads the time or sleeps. Time limits that asyncio keeps
-itself (`asyncio.timeout`) use the event loop's time, so a test that advances a clock must advance the loop too.
+itself (`asyncio.timeout`) use the event loop's time, so a test that advances a clock must also advance the loop.
 """
 
 import time
@@ -51,13 +51,13 @@ class Stopwatch:
         self.start()
 
     def start(self) -> None:
-        """Start timing now. Call it again if the turn is sent only later, for example because connecting took time."""
+        """Start timing now. Call this method again if the turn is sent later, for example after a slow connection."""
         self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
         SENDING.get()(self._begin)
 
     def mark(self) -> None:
-        """Note that a part of the reply has arrived. This sets `seconds`, and the first time `first_seconds`."""
+        """Note that a part of the reply has arrived. This sets `seconds`; the first call also sets `first_seconds`."""
         self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds

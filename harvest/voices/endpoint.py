@@ -1,12 +1,12 @@
 """A model behind an OpenAI-compatible API that words a user's turns.
 
-It is reached like a system under audit, and its errors are classified in the same way, but it is part of Harvest's own
-machinery. Any failure of it makes the attempt invalid as `endpoint-failed` (`EndpointFailed`). It says nothing about
-the system and never becomes text. Requests are sent again up to `retries` times, since the endpoint keeps no state.
+The model is reached like a system under audit, and its errors are classified in the same way, but it is part of
+Harvest's own machinery. Any failure of the model makes the attempt invalid as `endpoint-failed` (`EndpointFailed`). A
+failure says nothing about the system and never becomes text. Requests are sent again up to `retries` times, since the
+endpoint keeps no state.
 
-The model's text goes to the system under audit. If a sample contains a secret, of this audit or of a well-known form,
-the secret is therefore removed and the sample gets the finish `secret`, which no user accepts
-(`simulators.llm.acceptance`).
+The model's text goes to the system under audit. Therefore a secret of this audit or of a well-known form is removed
+from a sample. The sample then gets the finish `secret`, which no user accepts (`simulators.llm.acceptance`).
 """
 
 import json
@@ -45,7 +45,9 @@ _RESERVED_FIELDS = ("model", "messages", "n", "seed", "stream", "stream_options"
 def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in _RESERVED_FIELDS:
-            raise refusal(f"{key!r} cannot be given in `extra`: it is an option of the endpoint, or set by Harvest")
+            raise refusal(
+                f"{key!r} cannot be given in `extra`, because it is an option of the endpoint or is set by Harvest"
+            )
     return extra
 
 
@@ -77,11 +79,11 @@ class EndpointOptions(WireOptions):
 
 
 class EndpointFailed(DriverError, SourceFailed):
-    """The endpoint gave no complete sample. It is never `Denied`, which would be about the system under audit."""
+    """The endpoint gave no complete sample. The error is never `Denied`, which concerns the system under audit."""
 
 
 class Endpoint:
-    """One endpoint, to be closed when everything is played. `exposure` has everything that it makes this machine do."""
+    """One endpoint, to be closed when everything is played. `exposure` has everything it makes this machine do."""
 
     def __init__(
         self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
@@ -114,8 +116,8 @@ class Endpoint:
         return 1 + self._options.retries
 
     def tell_waits(self, tell: Callable[[str, str], object]) -> None:
-        """Call `tell` whenever Harvest waits because the endpoint gets too many requests. It gets the endpoint's name
-        and the time until which Harvest waits."""
+        """Call `tell` whenever Harvest waits because the endpoint gets too many requests. The arguments of `tell` are
+        the endpoint's name and the time until which Harvest waits."""
         self._gate.busy.tell = partial(tell, f"the endpoint {self.name!r}")
 
     async def sample(self, prompt: Prompt) -> Sample:
@@ -171,7 +173,7 @@ class Endpoint:
 
 
 def _unfit_finish(reply: Reply) -> str:
-    """Return a finish that no user accepts if the reply is not a complete message of the model, else "". A null
+    """Return "" if the reply is a complete message of the model, otherwise a finish that no user accepts. A null
     `finish_reason` means that the model has not finished. Small servers omit the field."""
     body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
     try:
@@ -192,8 +194,6 @@ def _unfit_finish(reply: Reply) -> str:
 
 
 class _Asking(NothingHeld):
-    """A session for one prompt, so that it can be delivered like a turn."""
-
     def __init__(self, driver: OpenAIDriver, fields: dict[str, Any], prompt: Prompt) -> None:
         self._driver, self._fields = driver, fields
         self._messages = [{"role": message.role, "content": message.text} for message in prompt.messages]

@@ -26,7 +26,7 @@ _DEFAULT_ENDPOINT = "words"
 
 
 class Endpoints:
-    """A source of samples that sends each prompt to the endpoint named in it."""
+    """A source of samples that sends each prompt to the endpoint named in the prompt."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
@@ -58,11 +58,9 @@ class Endpoints:
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
 
     def requests_at_most(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
-        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols.
-
-        All samples and their retries count. For each endpoint, the user with the most requests counts, since only one
-        user speaks at a time.
-        """
+        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols. All samples
+        and their retries count. For each endpoint, only the user with the most requests counts, since only one user
+        speaks at a time."""
         most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
         for user in (user for protocol in protocols for user in protocol.users.values()):
             wanted: Counter[str] = Counter()
@@ -134,11 +132,10 @@ def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
 
 
 def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
-    """Return the evidence of how models worded a user turn: all samples, accepted or refused, with their prompts.
-
-    It is one JSON array of {source, act, seed, messages, text, finish} in order, or no exhibit if no model was asked.
-    Only the last sample can have been sent to the system. If an endpoint failed, its response is included.
-    """
+    """Return the evidence of how models worded a user turn: all samples, accepted or refused, with their prompts. The
+    evidence is one JSON array of {source, act, seed, messages, text, finish} in order, or no exhibit if no model
+    was asked. Only the last sample can have been sent to the system. If an endpoint failed, its response is
+    included."""
     from simulators.human import SOURCE  # late: not needed to check an audit
 
     value = [

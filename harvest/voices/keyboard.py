@@ -81,7 +81,7 @@ class LineEditor:
             self._session: PromptSession[str] = PromptSession(key_bindings=keys)
 
     async def line(self) -> str | None:
-        """Return a line, or several that were pasted together. Returns None at the end of the input."""
+        """Return a line, or several lines that were pasted together. Returns None at the end of the input."""
         from prompt_toolkit.application import create_app_session
 
         try:
@@ -98,8 +98,8 @@ _CHUNK_BYTES = 4096  # bytes
 
 
 class Keyboard:
-    """A source of a person's turns. `source` is the file descriptor to read, and `tell` shows one line. Used as a
-    context manager, it switches a terminal to single keys and restores it at the end."""
+    """A source of a person's turns. `source` is the file descriptor to read, and `tell` shows one line. As a context
+    manager, a Keyboard switches a terminal to single keys and restores it at the end."""
 
     def __init__(self, source: int, tell: Callable[[str], None]) -> None:
         self._source, self._tell = source, tell
@@ -135,7 +135,7 @@ class Keyboard:
         return self._held is not None
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Show the system's text and return the person's next turn. Its `finish` is `stop` if the person ends."""
+        """Show the system's text and return the person's next turn. `finish` is `stop` if the person stops."""
         if self._held is not None:
             held, self._held = self._held, None
             return held

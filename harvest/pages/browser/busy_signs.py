@@ -1,6 +1,6 @@
-"""The signs that an answer is still being written, each declared once. The eye in the page looks for them, and
-`pages/chats/sending.py` and `pages/chats/completion.py` base their decisions on them. A sign shown by visible elements
-needs only one entry with its CSS selector."""
+"""The signs that an answer is still being written. The eye in the page looks for the signs, and
+`pages/chats/sending.py` and `pages/chats/completion.py` base their decisions on them. A sign that consists of
+visible elements needs only one entry with a CSS selector."""
 
 import json
 import re
@@ -16,12 +16,14 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
 class BusySign:
     """One sign that an answer is still being written.
 
-    worth: how reliable the sign is. A `trusted` sign is awaited for as long as the turn may take, and hardly any text
-    comes after it ends. A `firm` sign ends together with the text. A `loose` sign may end before the last words. On
-    some pages only `trusted` signs ever end. css: a selector of the elements that show the sign while they are visible,
-    or "" if special code looks for it. near: whether the sign may belong to something else, so that it counts only near
-    the turn once the turn has been found. textless: whether it counts only while its element has almost no text.
-    started: whether it shows that the page has accepted the turn.
+    - `worth`: how reliable the sign is. Harvest waits for a `trusted` sign as long as the turn may take, and hardly
+      any text follows its end. A `firm` sign ends together with the text. A `loose` sign may end before the last
+      words. On some pages only `trusted` signs ever end.
+    - `css`: a selector of the elements whose visibility is the sign, or "" if special code looks for the sign.
+    - `near`: whether the sign may belong to something else on the page. Once the turn has been found, such a sign
+      counts only near the turn.
+    - `textless`: whether the sign counts only while its element has almost no text.
+    - `started`: whether the sign shows that the page has accepted the turn.
     """
 
     name: str

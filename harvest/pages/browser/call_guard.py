@@ -26,8 +26,7 @@ def summarize_error(message: str) -> str:
 
 
 def start_failure(message: str) -> str:
-    """Explain why a browser did not start. If its process ended at once, the explanation gives its exit code and the
-    first line that it printed."""
+    """Explain why a browser did not start. If its process ended at once, give exit code and first output line."""
     if "Socket path too long" in message:
         return "the path of the folder for temporary files is too long; set TMPDIR to a path of at most 60 characters"
     ended = _EXIT.search(message)
@@ -51,8 +50,8 @@ def call_failure(message: str) -> DriverError:
 
 
 def action_failure(message: str) -> NotSent:
-    """Return the error to raise for an element that could not be clicked or typed into. The page is unchanged, except
-    that with the code `part-unsure` the click may have happened."""
+    """Return the error to raise for an element that could not be clicked or typed into. The page is unchanged, but if
+    the code is `part-unsure`, the click may have happened."""
     message = _COLOURS.sub("", message)
     covered = _COVERED.findall(message)
     if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
@@ -108,7 +107,7 @@ class CallGuard:
 
     async def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
         """Return the result of a call, or raise its error. Raises Unanswered if the page is gone or does not respond
-        within `seconds` (by default the limit for calls). With `apart`, the call concerns a single frame: if the frame
+        within `seconds` (by default the limit for calls). Set `apart` for a call to a single frame: if the frame
         does not respond, the reason is `frame-silent` and the page still counts as alive."""
         seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:

@@ -16,8 +16,9 @@ from harvest.systems.timing import Clock
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A busy sign as observed since the send. seen: whether it has appeared. now: whether it is visible. last: seconds
-    since it was last visible. first: seconds from the send until it first appeared, or None if it never did."""
+    """A busy sign as observed since the send. `seen` is True if the sign has appeared, and `now` is True while it is
+    visible. `last` is the number of seconds since the sign was last visible. `first` is the number of seconds from
+    the send until the sign first appeared, or None if it never appeared."""
 
     seen: bool
     now: bool
@@ -29,13 +30,16 @@ class Sign:
 class TurnSigns:
     """Signs of activity on the page since the turn was sent; times are in seconds.
 
-    asked: time since the send, or None if this document was loaded later or nothing was sent. quiet: time since the
-    text last changed, or since the send if it never did. rewritten: time since the page last wrote an unchanged text
-    again, or None if it never did. changes: how often the text changed. pauses: (length, start after the send) of the
-    longest gaps between changes and of the most recent ones. signs: the observed signs by their names in `busy_signs`,
-    without `network`. stale: whether a watched element has left the page. mutations: number of changes of any kind.
-    stalls: (length, start after the send) of the longest periods in which the page could not run, as measured by a
-    timer in it.
+    - `asked`: time since the send, or None if this document was loaded later or nothing was sent.
+    - `quiet`: time since the text last changed, or since the send if the text never changed.
+    - `rewritten`: time since the page last rewrote an unchanged text, or None if that never happened.
+    - `changes`: number of changes of the text.
+    - `pauses`: (length, start after the send) of the longest and the most recent gaps between changes.
+    - `signs`: the observed signs by their names in `busy_signs`, without `network`.
+    - `stale`: whether a watched element has left the page.
+    - `mutations`: number of changes of any kind.
+    - `stalls`: (length, start after the send) of the longest periods in which the page could not run, as measured by a
+      timer in the page.
     """
 
     asked: float | None
@@ -101,7 +105,7 @@ class Frame:
 
     @property
     def silent(self) -> bool:
-        """True if the frame cannot be queried: it has no document yet, or its document did not respond."""
+        """True if the frame cannot be queried, because it has no document yet or its document did not respond."""
         return not self.main and self.url in ("", self._silent_at)
 
     @property
@@ -114,7 +118,7 @@ class Frame:
         return self._frame.parent_frame is None
 
     async def box(self) -> Box | None:
-        """Return where the document is shown, in the window's coordinates, or None if it is not visible."""
+        """Return the box of the document in the window's coordinates, or None if the document is not visible."""
         if self.main:
             return Box(0, 0, *self._viewport)
         around = await self._parent().box()
@@ -128,8 +132,7 @@ class Frame:
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
     async def cover(self) -> Cover | None:
-        """Return the element that covers the middle of this frame, or of a frame that contains it. Returns None if
-        there is no such element."""
+        """Return the element that covers the middle of this frame or of a frame around it, or None if nothing does."""
         if self.main:
             return None
         try:
@@ -145,8 +148,8 @@ class Frame:
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """Return the text from which `look` parses the page, to keep as evidence. It includes the content of frames
-        that were added after a turn was sent, as some answers do, and keeps including it after later turns."""
+        """Return the text from which `look` parses the page, to keep as evidence. Frames that were added after a turn
+        was sent, as some answers do, are included, also after later turns."""
         source = cast(str, await self._ask_eye("look", dict(site) if site else None, again=True))
         shown = [one for one in _SHOWN_FRAME.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
         for found in shown[-_MOST_FRAMES:]:
@@ -157,8 +160,7 @@ class Frame:
         return source
 
     async def _frame_content(self, number: int) -> str:
-        """Return the content of a frame as the eye wrote it, without element numbers. Returns "" if the frame is empty
-        or does not respond."""
+        """Return the content of a frame as the eye wrote it, without element numbers, or "" if it does not respond."""
         try:
             holder = (await self._evaluate("node", (number,), handle=True)).as_element()
             document = await self._life.run(holder.content_frame()) if holder is not None else None
@@ -172,16 +174,15 @@ class Frame:
         return _ID_ATTRIBUTE.sub("", body)
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
-        """Start watching, before anything is typed. `composer` and `send` are the numbers of these elements, or 0 if
-        there is none."""
+        """Start watching, before anything is typed. `composer` and `send` are element numbers; 0 means no element."""
         await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
 
     async def mark_sent(self) -> None:
         await self._ask_eye("sent")
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
-        """Continue in a document that was loaded after the turn was sent. From now on sample() counts from this call,
-        and look() does not say when elements were added."""
+        """Continue in a document that was loaded after the turn was sent. From now on `sample` counts from this call,
+        and `look` does not report when elements were added."""
         await self._ask_eye("follow", dict(site) if site else None, again=True)
 
     async def watch(self, ids: Sequence[int]) -> None:
@@ -192,8 +193,8 @@ class Frame:
         return parse_turn_signs(cast(dict[str, Any], await self._ask_eye("sample", again=True)))
 
     async def node(self, number: int) -> Part | None:
-        """Return the element with the given number, or None if it has gone. If the page replaced the composer or the
-        send button during the turn, the replacement is returned."""
+        """Return the element with the given number, or None if the element has gone. If the page replaced the composer
+        or the send button during the turn, return the replacement."""
         handle = (await self._evaluate("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 

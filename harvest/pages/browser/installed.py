@@ -35,7 +35,7 @@ ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class FoundBrowser:
-    """A browser that was found. how: how it was found, as the end of a sentence."""
+    """A browser that was found. `how` completes a sentence that says how the browser was found."""
 
     path: Path
     how: str
@@ -46,9 +46,9 @@ def find_browser(
     own: Callable[[], Path | None] = lambda: None,
     folders: Sequence[Path] | None = None,
 ) -> FoundBrowser:
-    """Return the browser to use. Raises InputError with advice on installing one if there is none. `own` returns the
-    path of Playwright's own browser and is called only if HARVEST_BROWSER is not set. `folders` are the application
-    folders of macOS; the default is the system's folder and the user's."""
+    """Return the browser to use. Raises InputError with advice on installing a browser if none is found. `own` returns
+    the path of Playwright's own browser and is called only if HARVEST_BROWSER is not set. `folders` are the
+    application folders of macOS, by default those of the system and of the user."""
     wished = environment.get(VARIABLE, "")
     if wished:
         named = _program(Path(wished).expanduser()) or _on_path(wished, environment)

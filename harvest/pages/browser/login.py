@@ -1,5 +1,6 @@
-"""A log-in made by hand, stored in a file that only its owner can read, with cookies and storage in Playwright's
-format. It never gets into a recording: code that uses the file passes its secrets to the writer, which removes them."""
+"""A log-in made by hand. Cookies and storage are kept in Playwright's format in a file that only its owner can read.
+The log-in never gets into a recording: code that uses the file passes its secrets to the writer, which removes
+them."""
 
 import asyncio
 import contextlib
@@ -35,7 +36,7 @@ class LoginWindow(Protocol):
 async def log_in(
     window: LoginWindow, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
 ) -> dict[str, Any]:
-    """Wait until the person is done or has closed the window, and return the browser's state, which is secret. Raises
+    """Wait until the person is done or has closed the window, and return the secret state of the browser. Raises
     Unanswered if the browser has ended and its state is lost."""
     waiting = asyncio.ensure_future(done())
     try:
@@ -56,8 +57,8 @@ async def log_in(
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
     """Write a browser's state to `path` with mode 600 from the first byte on, and replace any older file atomically.
-    Temporary files of a command that was killed while writing are removed, because they contain secrets, too. Raises
-    OSError if the file cannot be written."""
+    Temporary files left by a killed command are removed, because they contain secrets. Raises OSError if the file
+    cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)
     draft, file = new_temporary(path, stat.S_IRUSR | stat.S_IWUSR)
@@ -73,7 +74,7 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
 
 def read_secrets(path: Path) -> set[str]:
     """Return the values of the cookies and storage in this log-in, which must not appear in a recording. Raises
-    InputError if the file is not a log-in, or if people other than its owner can read it."""
+    InputError if the file is not a log-in, or if people other than the owner can read the file."""
     try:
         data = read_regular(path)
         shared = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)

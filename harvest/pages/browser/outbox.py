@@ -1,9 +1,9 @@
 """The messages that a page sends around a user turn: requests with their bodies, web socket frames, and new sockets.
 
-Often they are the only sign that a turn has left, because many pages show it only once the server has accepted it. But
-a page also sends many messages by itself: it keeps connections alive, reports that somebody is typing, and saves
-drafts. So the kinds of messages sent while nobody types, or while the turn is being typed, are remembered and
-recognised later.
+A message is often the only sign that a turn has left, because many pages show the turn only once the server has
+accepted it. But a page also sends many messages by itself: it keeps connections alive, reports that somebody is
+typing, and saves drafts. So Harvest remembers the kinds of messages sent while nobody types, or while the turn is
+being typed, and recognises them later.
 """
 
 import re
@@ -22,7 +22,7 @@ _LONGEST_BODY = 1_000_000  # bytes or characters kept of one message
 
 @dataclass(slots=True)
 class Outbox:
-    """The messages that leave the page. bodies: the contents of the first 50 messages since the mark."""
+    """The messages that leave the page. `bodies` holds the contents of the first 50 messages since the mark."""
 
     bodies: list[str | bytes] = field(default_factory=list)
     _phase: str = "rest"

@@ -81,7 +81,7 @@ FRAME_EDGES = """e => {
 
 @functools.cache
 def eye_source() -> str:
-    """Return the JavaScript of the eye as one expression. It has no effect in a document that already has an eye."""
+    """Return the JavaScript of the eye as one expression, which has no effect in a document that has an eye."""
     folder = Path(__file__).parent / "eye"
     parts = "\n".join((signs_source(), *((folder / name).read_text(encoding="utf-8") for name in _PARTS)))
     return f'(() => {{ "use strict"; if (window.__harvest_eye__) return;\n{parts}\n}})()'
@@ -106,8 +106,8 @@ class Handle(Protocol):
 
 
 class ElementFrame(Protocol):
-    """The frame that contains an element. It gives the position because Playwright's coordinates ignore the borders of
-    frames from another origin."""
+    """The frame that contains an element. The frame computes positions, because Playwright's coordinates ignore the
+    borders of frames from another origin."""
 
     async def box(self) -> Box | None: ...
 
@@ -119,8 +119,8 @@ class Keyboard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """An element that covers another one. text: its first 300 characters. share: the share of the window that it
-    covers, in [0, 1], or 1 if the covered element is nowhere in view."""
+    """An element that covers another element. `text` holds the first 300 characters of its text. `share` is the share
+    of the window that it covers, in [0, 1], or 1 if no part of the covered element is in view."""
 
     text: str
     share: float
@@ -190,8 +190,7 @@ class Part:
         await self._life.call(self._handle.evaluate(PASTE, text))
 
     async def copy_all(self) -> str:
-        """Return the whole content of the element's editor, even if only a part of it is drawn. Returns "" if there is
-        no such editor."""
+        """Return the whole content of the element's editor, even undrawn parts, or "" if there is no editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
         text = await self._life.call(self._handle.evaluate(COPIED_TEXT))
@@ -199,8 +198,7 @@ class Part:
         return cast(str, text)
 
     async def kind_of_box(self) -> str:
-        """Return the kind of box: `form` (a form field), `plain` (a bare editable element) or `editor` (one with its
-        own paragraphs)."""
+        """Return the kind of box: `form` (a form field), `plain` (editable text) or `editor` (with paragraphs)."""
         return cast(str, await self._life.call(self._handle.evaluate(KIND_OF_BOX)))
 
     async def press(self, key: str) -> None:
@@ -212,12 +210,12 @@ class Part:
         return cast(str, await self._life.call(self._handle.evaluate(typed_source())))
 
     async def box(self) -> Box | None:
-        """Return the element's box in the window's coordinates, or None if it is not visible."""
+        """Return the element's box in the window's coordinates, or None if the element is not visible."""
         frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX))
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
     async def cover(self) -> Cover | None:
-        """Return the element that covers the middle of this one, or None if there is none."""
+        """Return the element that covers the middle of this element, or None if nothing covers it."""
         return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
 
     async def is_disabled(self) -> bool:
@@ -228,8 +226,9 @@ class Part:
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
     async def _act_with_retry(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
-        """Do an action that has no effect until the element is ready. `work` takes the time limit in milliseconds. If
-        time ran out without an obstacle, the machine was too busy, and the action is repeated once."""
+        """Perform an action that has no effect until the element is ready. `work` takes the time limit in
+        milliseconds. If time ran out although nothing was in the way, the machine was too busy, and the action is
+        repeated once."""
         try:
             await self._act(work(self._milliseconds))
         except NotSent as fault:

@@ -1,4 +1,4 @@
-"""A browser process: finding Playwright's own browser, starting one, and opening windows in it. Only this module and
+"""A browser process: find Playwright's own browser, start a browser, and open windows in it. Only this module and
 `window.py` import Playwright. Every call has a time limit, and every failure becomes a `DriverError`."""
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _CALL = 20.0  # seconds for a new window, or for Playwright to stop
 
 @functools.cache
 def find_playwright_browser() -> Path | None:
-    """Return the path of Playwright's own Chromium, or None if it is not installed. The first call takes half a
-    second."""
+    """Return the path of Playwright's own Chromium, or None if it is missing. The first call takes half a second."""
     found: list[str] = []
 
     def ask() -> None:
@@ -49,8 +48,7 @@ class Browser:
 
     @classmethod
     async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
-        """Start a browser. Raises Denied (`browser-start`) if it cannot start, or NotSent if it is too slow or was
-        killed."""
+        """Start a browser. Raises Denied (`browser-start`) if that fails, or NotSent if it is too slow or killed."""
         started = await _start_playwright()
         try:
             async with asyncio.timeout(settings.limits.launch + 5):
@@ -78,8 +76,7 @@ class Browser:
         return self._browser.version
 
     async def open_window(self, settings: BrowserSettings) -> Window:
-        """Open an empty page in a window that has no cookies and storage except those of a log-in. Raises Unanswered if
-        that fails."""
+        """Open an empty page in a window with at most the storage of a log-in. Raises Unanswered on failure."""
         if not self.alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:
@@ -112,8 +109,8 @@ class Browser:
 
 
 async def _start_playwright() -> playwright.Playwright:
-    """Start Playwright's own process. Raises NotSent (`browser-start`) if it is too slow. The start is never
-    interrupted, because Playwright would then wait for ever, and the program with it."""
+    """Start Playwright's own process. Raises NotSent (`browser-start`) if that takes too long. The start is never
+    interrupted, because an interrupted start makes Playwright, and so the program, wait for ever."""
     starting = asyncio.ensure_future(playwright.async_playwright().start())
     try:
         async with asyncio.timeout(_START):

@@ -1,11 +1,11 @@
-"""A recorder of what a page receives, for the second witness: response bodies as they grow, and socket messages.
+"""A recorder of the data that a page receives, for the second witness: growing response bodies and socket messages.
 
-It only listens. It keeps no header, cookie or query string, and nothing that the page sent. Content stays in memory
-only until it has been compared, and never exceeds a few megabytes.
+The recorder only listens. It keeps no header, cookie or query string, and nothing that the page sent. Content stays in
+memory only until it has been compared, and never exceeds a few megabytes.
 
-The source is the Chrome DevTools Protocol. The body of a response that ends before it can be requested as a stream is
-fetched as a whole. Workers and frames of other sites have sessions of their own, whose messages arrive wrapped in
-messages of the page's session.
+The source is the Chrome DevTools Protocol. If a response ends before its body can be requested as a stream, the whole
+body is fetched. Workers and frames of other sites have their own sessions, and messages of these sessions arrive
+wrapped in messages of the page's session.
 """
 
 import asyncio
@@ -43,8 +43,8 @@ class DevToolsSession(Protocol):
 
 
 class Recorder:
-    """The record of one page. received: the content in the order in which it came. capped: whether more content came
-    than is kept. later: a function that runs work without waiting for it."""
+    """The record of one page. `received` holds the content in the order of arrival. `capped` is True if some content
+    was dropped because of the size limit. `later` is a function that runs work without waiting for it."""
 
     def __init__(self, clock: Clock, later: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         self.clock, self.later = clock, later
@@ -68,8 +68,8 @@ class Recorder:
             self.capped = True
 
     def has_room(self, size: int, before: int = 0) -> bool:
-        """Return True, and count the bytes, if `size` more bytes of a body that already has `before` bytes may be
-        kept."""
+        """Return True and count `size` more bytes of a body if they may be kept. `before` bytes of the body are kept
+        already."""
         if self._size + size > _MOST_BYTES or before + size > _LARGEST_BODY:
             self.capped = True
             return False
@@ -83,8 +83,7 @@ class Recorder:
             await self.clock.sleep(_STEP)
 
     def forget(self, before: float) -> None:
-        """Drop the content received before the given time. A stream that is still open is kept, but a long one loses
-        its older chunks."""
+        """Drop the content received before the given time. An open stream is kept, but may lose older chunks."""
         kept: list[Received] = []
         for one in self.received:
             if isinstance(one, Message):
@@ -158,7 +157,7 @@ class _Listener:
             self._recorder.fetching -= 1
 
     async def _fetch(self, request: str, body: Body) -> None:
-        """Fetch the whole body unless it has arrived as a stream meanwhile, as it may on a busy machine."""
+        """Fetch the whole body unless a stream has already delivered it, which happens on a busy machine."""
         with contextlib.suppress(Exception):  # the bodies of a page that has gone are lost
             told = await self._line.send("Network.getResponseBody", {"requestId": request})
             if body.chunks or request in self._fetched:

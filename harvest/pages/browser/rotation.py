@@ -1,7 +1,7 @@
-"""A rotation of browsers, so that a long run needs no more memory than a short one. Playwright keeps some memory for
-every window for as long as its process lives: half a megabyte each when measured. After `MOST_WINDOWS` windows the next
-window opens in a new browser, and the old browser ends when its last window is closed. A browser that has died is
-replaced as well."""
+"""A rotation of browsers, so that a long run needs no more memory than a short run. Playwright keeps some memory for
+every window until its process ends: about half a megabyte per window when measured. After `MOST_WINDOWS` windows
+the next window opens in a new browser, and the old browser ends when its last window is closed. A browser that has
+died is replaced as well."""
 
 import asyncio
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class _RunningBrowser:
 
 class BrowserRotation:
     """A rotation that uses `settings` for every browser and window and opens at most `most` windows in each browser.
-    first: a browser that is already running. clock: the clock for all waiting in the windows."""
+    `first` is a browser that is already running, and `clock` is used for all waiting in the windows."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class BrowserRotation:
         self._closed = False
 
     async def open_window(self) -> Window:
-        """Open a fresh window. Raises DriverError as the methods of `Browser` do, or if the rotation is closed."""
+        """Open a fresh window. Raises DriverError if a method of `Browser` does or if the rotation is closed."""
         async with self._changing:
             runner = await self._current_runner()
             runner.taken += 1
@@ -57,7 +57,7 @@ class BrowserRotation:
         return window
 
     async def leave(self, window: Window) -> None:
-        """Close a window. If its browser has been replaced in the rotation and has no other window, close the browser
+        """Close a window. If its browser has been replaced in the rotation and has no other window, close that browser
         as well. May be called twice."""
         runner = self._of.pop(window, None)
         await window.close()

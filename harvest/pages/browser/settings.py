@@ -1,5 +1,4 @@
-"""Settings for starting a browser and for how it presents itself to pages. This module does not import the browser
-code."""
+"""Settings for starting a browser and for its appearance to pages. This module does not import the browser code."""
 
 import os
 from dataclasses import dataclass, field
@@ -60,12 +59,15 @@ LIMITS = Limits()
 class BrowserSettings:
     """Settings of a browser (executable, headless, sandbox, proxy, arguments) and of each of its windows (the rest).
 
-    executable: the browser's path, or None for Playwright's own Chromium. sandbox: None uses one if possible (not as
-    root). proxy: `http://user:password@host:port`, or the same with `socks5`. viewport: width and height in CSS pixels.
-    storage_state: a file with the cookies and local storage of a log-in made by hand. trace: whether to record a trace
-    from the start. secrets: values to remove from a trace. by_hand: whether a person uses the window, so that windows
-    opened by the page stay open. colours: the colour scheme requested from pages. witness: whether to record the
-    received content as well.
+    - `executable`: the browser's path, or None for Playwright's own Chromium.
+    - `sandbox`: None uses a sandbox if possible (not as root).
+    - `proxy`: an address such as `http://user:password@host:port`; `socks5` is also allowed as the scheme.
+    - `viewport`: width and height in CSS pixels.
+    - `storage_state`: a file with the cookies and local storage of a log-in made by hand.
+    - `trace`: whether to record a trace from the start. `secrets` are the values to remove from the trace.
+    - `by_hand`: whether a person uses the window, so that windows opened by the page stay open.
+    - `colours`: the colour scheme requested from pages.
+    - `witness`: whether to record the received content as well.
     """
 
     executable: Path | None = None

@@ -12,9 +12,10 @@ _MOST_PIXELS = 16_000  # along one side: more than browsers draw
 
 
 async def render_svg(svg: str, executable: Path, *, dark: bool = False, scale: float = 2.0) -> bytes:
-    """Render one of Harvest's SVG files, whose root element gives its size in pixels, and return it as PNG. dark:
-    whether to use the dark colour scheme. scale: pixels of the result for each pixel of the file, reduced for a very
-    long file. Raises DriverError if the browser cannot be started or ends, and ValueError if the file has no size."""
+    """Render one of Harvest's SVG files and return the picture as PNG. The root element of the file gives the size in
+    pixels. `dark` selects the dark colour scheme. `scale` is the number of pixels in the result per pixel of the
+    file, and is reduced for a very long file. Raises DriverError if the browser cannot be started or ends, and
+    ValueError if the file has no size."""
     size = _SIZE.search(svg)
     if size is None:
         raise ValueError("the root element of the SVG file has no width and height")

@@ -1,9 +1,9 @@
-"""Network traffic while an answer is awaited: requests in flight, failures, and web socket frames.
+"""Network traffic while Harvest waits for an answer: requests in flight, failures, and web socket frames.
 
 Pages send requests all the time: they poll, keep a stream of notifications open, and report what a person looks at.
-Requests that were in flight when the turn was sent do not belong to it, nor does a request that repeats one of them
-(the next round of a long poll). A page that polls gets its answer in parts, so the end of a poll says little about the
-end of the answer. The end of a stream, or of the request that sent the turn, says much.
+Requests that were in flight when the turn was sent do not belong to the turn, and neither does a request that repeats
+such a request (the next round of a long poll). A page that polls gets its answer in parts, so the end of a poll says
+little about the end of the answer. The end of a stream, or of the request that sent the turn, says much.
 """
 
 import math
@@ -35,7 +35,7 @@ _HANDSHAKE_SECONDS = 0.5  # seconds for a web socket to open, besides one and a 
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A request that is still in flight. at: when it began, in seconds since the mark."""
+    """A request that is still in flight. `at` is the time of its start, in seconds since the mark."""
 
     method: str
     url: str
@@ -45,8 +45,8 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class FailedRequest:
-    """A request that began after the mark and failed. status: the HTTP status, 400 or more, or None if there was no
-    response. what: the reason if there was no response (`net::ERR_…`), otherwise ""."""
+    """A request that began after the mark and failed. `status` is the HTTP status, 400 or more, or None if there was
+    no response. In that case `what` gives the reason (`net::ERR_…`); otherwise `what` is ""."""
 
     method: str
     url: str
@@ -72,12 +72,15 @@ class _OpenRequest:
 class Traffic:
     """The traffic of a page, collected from its events. Keys identify requests and are dropped when a request ends.
 
-    marked: when the turn was sent, by `clock`; the other values count from then. frames: how many web socket frames
-    came. last_frame: seconds from the mark to the last of them. framed: their total size in bytes. received: the size
-    in bytes of the complete bodies that are likely to have contained the whole answer, as transferred and so possibly
-    compressed. streamed: whether one of these bodies was an event stream. closed: number of closed web sockets. begun:
-    number of requests begun that may carry the answer. lag: seconds until the slowest response so far began, at most
-    10.
+    - `marked`: when the turn was sent, by `clock`; all other times and counts start at this mark.
+    - `frames`: number of web socket frames received. `last_frame` is the time of the last frame in seconds, and
+      `framed` is the total size of the frames in bytes.
+    - `received`: size in bytes of the complete bodies that probably contained the whole answer. The size is measured
+      as transferred, so the bodies may be compressed.
+    - `streamed`: whether one of these bodies was an event stream.
+    - `closed`: number of closed web sockets.
+    - `begun`: number of requests begun that may carry the answer.
+    - `lag`: seconds until the slowest response so far began, at most 10.
     """
 
     clock: Clock = REAL_CLOCK
@@ -133,8 +136,7 @@ class Traffic:
         self._pressed = self.clock.monotonic()
 
     def note_request(self, key: Hashable, method: str, url: str, kind: str) -> None:
-        """Note a request. `kind` is Chromium's resource type: fetch, xhr, eventsource, document, image, script, ping
-        and so on."""
+        """Note a request. `kind` is Chromium's resource type, such as fetch, xhr, eventsource, document or ping."""
         route = _route(method, url)
         background = route in self._background
         if kind in CARRYING:
@@ -154,8 +156,7 @@ class Traffic:
             self.begun += 1
 
     def note_response(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
-        """Note a response. `at` is when its first byte came, in epoch seconds by the browser's clock; None means
-        now."""
+        """Note a response. `at` is the time of its first byte in epoch seconds of the browser, or None for now."""
         request = self._open.get(key)
         if request is None:
             return
@@ -169,8 +170,8 @@ class Traffic:
             self._note_fault(request, status, "")
 
     def note_end(self, key: Hashable, failure: str = "") -> bool:
-        """Note the end of a request, and return True if it probably carried the whole answer. `failure` is the reason
-        if it failed."""
+        """Note the end of a request. Returns True if the request probably carried the whole answer. `failure` is the
+        reason for a failure, if there was one."""
         request = self._open.pop(key, None)
         if request is None:
             return False
@@ -205,9 +206,9 @@ class Traffic:
 
     @property
     def is_connecting(self) -> bool:
-        """True if a web socket may not be ready yet. A socket counts as ready once it has been used. It counts as
-        connecting again while the page waits for the answer to its first message, because some pages delay a person's
-        actions until then and may send them in another order."""
+        """True if a web socket may not be ready yet. A socket counts as ready once it has been used. While the page
+        waits for the answer to the first message, the socket counts as connecting again, because some pages delay a
+        person's actions until then and may send them in another order."""
         now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE_SECONDS
         greets = now - self._used < (
             min(_NEXT_MESSAGE_SECONDS, self.lag) if self._answered else _REPLY_FACTOR * self.lag
@@ -222,9 +223,9 @@ class Traffic:
 
     @property
     def heard(self) -> float | None:
-        """Seconds from the mark to the first byte that may belong to an answer, or slightly less. The value is infinite
-        before that byte comes. It is None if an earlier stream was still open, because its bytes cannot be told
-        apart."""
+        """Seconds from the mark to the first byte that may belong to an answer, or slightly less. The value is
+        infinite before that byte arrives. The value is None if an earlier stream was still open, because its bytes
+        cannot be distinguished from the answer's bytes."""
         if self._streaming:
             return None
         return math.inf if self._heard is None else self._heard
@@ -277,7 +278,7 @@ class Traffic:
     @property
     def has_settled(self) -> bool:
         """True if everything requested after the mark has arrived. An event stream that has begun is ignored, because
-        it stays open as long as the page and does not deliver the page itself."""
+        such a stream stays open as long as the page and does not deliver the page itself."""
         return not any(
             one.kind in CARRYING
             and not one.background
@@ -287,8 +288,7 @@ class Traffic:
 
     @property
     def last_ended(self) -> float | None:
-        """Seconds from the mark to the end of the last request that probably carried the whole answer, or None before
-        that."""
+        """Seconds from the mark to the end of the last request that probably carried the whole answer, or None."""
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property

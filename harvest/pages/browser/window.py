@@ -1,13 +1,13 @@
 """A window of a browser and the actions in it. Apart from `process.py`, only this module imports Playwright.
 
-Nothing here hangs: every call has a time limit and ends at once when the page or the browser is gone. Every failure
-becomes a `DriverError`:
+No call hangs: every call has a time limit and ends at once when the page or the browser is gone. Every failure becomes
+a `DriverError`:
 
     NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or
                  killed); part-gone, part-covered, part-off (nothing was clicked or typed)
     Unanswered   page-crashed, page-closed, page-hung, browser-gone, frame-gone, frame-silent, page-moved (a new
                  document came), page-broken (anything else)
-    Denied       browser-start (it cannot be started), bad-selector (a site's selector is not valid CSS)
+    Denied       browser-start (the browser cannot be started), bad-selector (a site's selector is not valid CSS)
 """
 
 from __future__ import annotations
@@ -117,12 +117,11 @@ _MOST_EVENTS = 200  # of one conversation
 
 
 class Window:
-    """A browser context with one page. Other windows that the page opens are closed and noted, except an expected one.
-
-    traffic: the timing of requests and messages. recorder: the received content, or None if it is not recorded. outbox:
-    the messages that leave the page. events: dialogs, downloads and pop-ups, described in plain words. gone: why no
-    action is possible any more, or None while the page is alive. clock: the clock for all waiting in the window.
-    """
+    """A browser context with one page. Other windows that the page opens are closed and noted, except an expected
+    window. `traffic` holds the timing of requests and messages, `recorder` the received content (None if it is not
+    recorded), and `outbox` the messages that leave the page. `events` describes dialogs, downloads and pop-ups in
+    plain words. `gone` says why no action is possible any more, or is None while the page is alive. `clock` is used
+    for all waiting in the window."""
 
     def __init__(
         self,
@@ -160,9 +159,9 @@ class Window:
         return (size["width"], size["height"]) if size else (0, 0)
 
     async def goto(self, url: str, seconds: float = 60.0) -> int | None:
-        """Load a page and return its HTTP status, whatever it is, or None for a page without one. Raises NotSent
-        (`page-unreachable`, `page-timeout` or `page-download`) if no page comes. The document itself must load within
-        `seconds`; its images and scripts may take ten seconds more."""
+        """Load a page and return its HTTP status, even an error status, or None for a page without a status. Raises
+        NotSent (`page-unreachable`, `page-timeout` or `page-download`) if no page arrives. The document itself must
+        load within `seconds`; its images and scripts may take ten seconds more."""
         try:
             response = await self._life.run(
                 self._page.goto(url, timeout=seconds * 1000, wait_until="domcontentloaded"), seconds + 5
@@ -184,8 +183,8 @@ class Window:
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
     def expect_window(self, expected: bool) -> None:
-        """Set whether the page may open a new window for the conversation. Setting this to False closes a window that
-        was opened but not entered."""
+        """Set whether the page may open a new window for the conversation. False also closes a window that was opened
+        but not entered."""
         self._expects = expected
         page, self._opened = (self._opened, None) if not expected else (None, self._opened)
         if page is not None:
@@ -193,8 +192,7 @@ class Window:
             self._run_later(page.close())
 
     async def enter_window(self) -> bool:
-        """Continue in the expected window and return True, or return False if none was opened. The page that opened it
-        stays open."""
+        """Continue in the expected window, and return True if it was opened. The previous page stays open."""
         page, self._opened = self._opened, None
         if page is None or page.is_closed():
             return False
@@ -214,8 +212,8 @@ class Window:
         self.outbox.mark()
 
     def frames(self) -> list[Frame]:
-        """Return the frames, outermost first, without silent ones, which would delay every query. A frame is
-        represented by the same object in every call."""
+        """Return the frames, outermost first, without silent frames, which would delay every query. Every call
+        represents a frame by the same object."""
         keyboard, size = self._page.keyboard, self.viewport
         self._frames = {
             frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
@@ -224,8 +222,7 @@ class Window:
         return [frame for frame in self._frames.values() if not frame.silent]
 
     async def screenshot(self, scale: float = 1.0) -> bytes:
-        """Return the visible part of the page as PNG. `scale` is the number of pixels in the picture for each CSS
-        pixel."""
+        """Return the visible part of the page as PNG. `scale` is the number of picture pixels per CSS pixel."""
         # Playwright's own call would wait for the page's fonts, which may never come.
         session = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
         try:
@@ -257,8 +254,8 @@ class Window:
             await ignore_errors(context.close())
 
     async def state(self) -> dict[str, Any]:
-        """Return the cookies and storage, which are secret, in the format of Playwright's `storage_state`. This works
-        even after a person has closed the page."""
+        """Return the secret cookies and storage in the format of Playwright's `storage_state`. This works even after a
+        person has closed the page."""
         work = self._context.storage_state(indexed_db=True)
         if self.gone == "page-closed" and not self._closing:
             # Its context lives on, with the state that the page left.

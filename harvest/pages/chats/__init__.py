@@ -1,2 +1,1 @@
-"""Conversations on a live page: opening it, typing, waiting and reading, as well as probing a page and reading it
-again."""
+"""Conversations on a live page: open the page, type, wait and read, probe a page, and read a recorded page again."""

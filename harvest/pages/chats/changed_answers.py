@@ -1,4 +1,4 @@
-"""Recorded answers that have changed on the page since: which changes count, and what to record about them."""
+"""Recorded answers that have changed on the page since. This module decides which changes count and what is noted."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ CHANGED_NOTE = "the answer before it has changed on the page since, and is recor
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnswers:
-    """The changes of the answers in one conversation. most: the longest time without changes to require of an answer,
-    in seconds."""
+    """The changes of the answers in one conversation. `most` is the longest time without changes, in seconds, that
+    Harvest may require of an answer."""
 
     window: Window
     experience: Experience
@@ -27,8 +27,8 @@ class ChangedAnswers:
     most: float
 
     def counts(self, taken: RecordedAnswer, later: ChangedAnswer) -> bool:
-        """Return True if the change shows that the recorded answer was incomplete or wrong. The result is False for a
-        page that changes its answers however long Harvest waits, for example whenever the next turn is sent."""
+        """Return True if the change shows that the recorded answer was incomplete or wrong. Returns False for a page
+        that changes its answers however long Harvest waits, for example whenever the next turn is sent."""
         if not (later.grown or later.replaced) or self.experience.in_vain >= _MOST_VAIN_WAITS:
             return False
         return not self.experience.is_habit(taken.turn.text, later, taken.quiet)

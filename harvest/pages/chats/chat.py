@@ -54,10 +54,11 @@ _FOUND_AS = {"altered": (ALTERED_NOTE,), "early": (ALTERED_NOTE,), "new": (NEW_T
 class Manners:
     """Settings for the conversation with a page.
 
-    evidence: what to keep of each turn: `screenshot`, `reply` (the HTML of the answer), `page` (the HTML of the whole
-    page) or `watch` (how the end of the answer was recognised). afresh: whether to begin a new chat once the page is
-    open. login: the file with the log-in that the window was given. open_seconds, answer_seconds: the longest waits for
-    the page to open and for an answer.
+    - `evidence`: the evidence to keep of each turn: `screenshot`, `reply` (the HTML of the answer), `page` (the HTML
+      of the whole page) or `watch` (how the end of the answer was recognised).
+    - `afresh`: whether to begin a new chat once the page is open.
+    - `login`: the file with the log-in that the window was given.
+    - `open_seconds`, `answer_seconds`: the longest waits for the page to open and for an answer.
     """
 
     patience: Patience = field(default_factory=Patience)
@@ -72,10 +73,11 @@ class Manners:
 class ChatAnswer:
     """An answer to one user turn.
 
-    asked_at: when the turn was sent, in UTC as ISO 8601. first, last: seconds from the send to the first and the last
-    word. finish: how the end of the answer was recognised, or `truncated` if the page does not show the rest of it.
-    sent_as: the user's text as the page sent it, or "" if it was unchanged. notes: remarks on how the answer was read,
-    for readers of the results, as in `SystemTurn`.
+    - `asked_at`: when the turn was sent, in UTC as ISO 8601.
+    - `first`, `last`: seconds from the send to the first and the last word.
+    - `finish`: how the end of the answer was recognised, or `truncated` if the page does not show the whole answer.
+    - `sent_as`: the user's text as the page sent it, or "" if the text was unchanged.
+    - `notes`: remarks for readers of the results on how the answer was read, as in `SystemTurn`.
     """
 
     answer: Answer
@@ -90,8 +92,8 @@ class ChatAnswer:
 
 
 class Chat:
-    """A conversation in one window. `experience` and `met` hold what all conversations with the site have learnt about
-    its pages and its messages."""
+    """A conversation in one window. All conversations with the site share `experience` (about its pages) and `met`
+    (about its messages)."""
 
     def __init__(
         self, window: Window, site: Site, manners: Manners, experience: Experience, met: SiteKnowledge | None = None
@@ -199,13 +201,10 @@ class Chat:
         )
 
     async def settle(self) -> None:
-        """End the conversation. Raises Unanswered if its last answer has continued since (`went-on`), or if the page
-        now shows its last turn twice (`sent-twice`).
-
-        If only a quiet period showed the end of the last answer, Harvest waits for such a period once more. In the
-        first conversations with a site it waits after any other answer, too, because links or another bubble may come
-        seconds later.
-        """
+        """End the conversation. Raises Unanswered if the last answer has continued since (`went-on`), or if the page
+        now shows the last turn twice (`sent-twice`). If only a quiet period showed the end of the last answer,
+        Harvest waits for another such period. In the first conversations with a site, Harvest also waits after an
+        answer that ended with a sign, because links or another bubble may arrive seconds later."""
         taken, patience, known = self._taken, self._manners.patience, self._experience
         if taken is not None:
             longest = max(patience.alone, known.alone)
@@ -244,7 +243,7 @@ class Chat:
         return await self._evidence.of_failure(self._place.frame if self._place is not None else None)
 
     async def _await_place(self) -> Place:
-        """Wait until the next turn can be typed and nothing covers the box, and return the place to type in. Raises
+        """Wait until the next turn can be typed and nothing covers the box. Returns the place to type in. Raises
         NotSent if the page accepts no turn."""
         assert self._place is not None, "open first"
         begun = self._clock.monotonic()
@@ -290,7 +289,7 @@ class Chat:
         return None if found is not None and self._came_after(found, turn) else found
 
     def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
-        """Return True if a wall that only a person can pass appeared after the answer was complete, so that it blocks
+        """Return True if a wall that only a person can pass appeared after the answer was complete. Such a wall blocks
         only the next turn."""
         traffic, over = self._window.traffic, self._window.traffic.last_ended
         dates = [one.get("h-born") for one in wall.node.walk()] if wall.node is not None else []
@@ -350,15 +349,14 @@ class Chat:
         return find_sent_text(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
-        """Return True if the page shows a different text in the position where every earlier turn showed the user's
-        text."""
+        """Return True if the page shows another text in the position of the user's text in all earlier turns."""
         if turn.how != "altered" or turn.echo is None or not letters(turn.echo.text) or not self._habits.apart:
             return False  # punctuation alone may be a mask
         return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _LEAST_SHARE_SHOWN
 
     def _sent_as(self, awaited: AwaitedAnswer, sent: SentTurn, said: str) -> str:
-        """Return the user's text as it left the page. If that is unknown, return it as the page shows it or as the box
-        held it. Returns "" if the text is unchanged, or is only masked on the page."""
+        """Return the user's text as it left the page, or "" if the text is unchanged or only masked on the page. If it
+        is unknown how the text left the page, return the text shown on the page or in the box."""
         words, turn = self._words_left(said), awaited.turn
         if words is None:
             words = sent.typed.text if sent.typed.differences else said

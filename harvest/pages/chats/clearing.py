@@ -1,6 +1,6 @@
 """Clearing the way to a chat by closing banners and windows and pressing launchers, each at most once. A button may
-take a while to show that it was pressed: a frame loads, or a window fades. Pressing it again would close what it has
-opened. If a window stays, or comes back at once, the next stronger button is pressed."""
+take a while to show that it was pressed: a frame loads, or a window fades. A second press would undo the first. If
+a window stays or comes back at once, the next stronger button is pressed."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -31,8 +31,8 @@ Shape = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press of a button, described for people. kind: the kind of a Blocker, or `launcher`. selector: a CSS selector
-    of the button, or None if none could be made."""
+    """A press of a button, described for people. `kind` is the kind of a Blocker, or `launcher`. `selector` is a CSS
+    selector of the button, or None if no selector could be made."""
 
     kind: str
     name: str
@@ -41,8 +41,7 @@ class Press:
 
 @dataclass(eq=False)
 class Clearing:
-    """An attempt to clear the way, either while a page opens or before a turn is typed. `noted` is called with each
-    press."""
+    """An attempt to clear the way while a page opens or before a turn is typed. `noted` is called after each press."""
 
     window: Window
     site: Site
@@ -54,7 +53,7 @@ class Clearing:
     _loaded: float = float("-inf")  # when the page was last seen loading after a launcher
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Close what covers the page. Returns True if something was pressed or is about to disappear."""
+        """Close anything that covers the page. Returns True after a press or if a cover is about to disappear."""
         for frame, page in looks:
             over = not frame.main and await self._covers_chat(frame, looks)
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:
@@ -79,9 +78,9 @@ class Clearing:
         return box is not None and overlap_area(box, middle) > 0
 
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
-        """Press the button that opens a chat, unless an earlier press is still taking effect. Returns True if one was
-        pressed. With `known`, only launchers with these selectors are pressed, possibly before the page listens to
-        them. If such a press has no effect, the launcher is pressed once more."""
+        """Press the button that opens a chat, unless an earlier press is still taking effect. Returns True if a button
+        was pressed. If `known` is set, only launchers with these selectors are pressed, perhaps before the page
+        reacts to presses. A press without effect is then repeated once."""
         for frame, page in looks:
             launcher = find_launcher(page)
             if launcher is None or launcher.score < GOOD_SCORE:
@@ -109,7 +108,6 @@ class Clearing:
         return now - self._loaded >= _SETTLE_SECONDS
 
     async def _press_answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
-        """Press the weakest button that has not been pressed yet, on this window or on another with the same text."""
         about = letters(blocker.excerpt)
         for button in (blocker.dismiss, *blocker.stronger):
             if button is None:

@@ -7,15 +7,15 @@ complete when
     1. no sign shows that it is still being written, and
     2. its text has been quiet for as long as this reply requires: for a short while if a sign was there right up to the
        end of the text (it would still be there if more were to come), and otherwise for longer than any pause so far.
-       While the page keeps writing the same text again, the longer wait applies even after a sign.
+       While the page keeps rewriting the same text, the longer wait applies even after a sign.
 
-A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is awaited for as long as the turn may take. All other
-signs are known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
-answered). They are awaited until the text has been quiet for `stuck` seconds, or for `alone` seconds if they have
-outlasted a whole answer before and a firm sign accompanied this one to its end. A distant page may still send one
-request after another at that point: as long as some of them end, it is working, and gets three times as long. Some
-pages save the conversation in several round trips after the answer. Once this has brought no text after several
-answers, it is no longer awaited after the end of a trusted sign.
+Harvest waits for a stop button, `aria-busy` or the site's own sign (`TRUSTED`) as long as the turn may take. Any other
+sign stays for ever on some pages (an endless animation, a box that stays disabled, a request that is never answered).
+Harvest waits for such a sign until the text has been quiet for `stuck` seconds. If the sign has outlasted a whole
+answer before and a firm sign accompanied this answer to its end, Harvest waits only `alone` seconds. A distant page
+may still send one request after another at that point: as long as some of them end, the page is working and gets three
+times as long. Some pages save the conversation in several round trips after the answer. If no text followed these
+requests after several answers, Harvest stops waiting for them once a trusted sign has ended.
 """
 
 import math
@@ -36,13 +36,16 @@ _CHAIN_FACTOR = 3  # times as long a chain of requests is awaited as one sign th
 class Patience:
     """The seconds without changes (quiet) to wait for in each situation.
 
-    covered: after signs that lasted to the end of the text. brief: instead of `covered`, after a sign that lasted to
-    the end of every answer on this site so far. loose: after loose signs only. alone: if no sign accompanied the text.
-    slack: the longest time between the end of the text and the end of a sign that belongs to it. stuck: the time after
-    which a sign that stays is ignored, if neither new text nor the end of a firm sign came meanwhile. silent: how long
-    a page without signs may leave a turn without any text. failed: instead of `silent`, if something shows that the
-    turn failed; it is not 0 because some pages try again by themselves. most: the upper limit, however long the pauses
-    are.
+    - `covered`: after signs that lasted to the end of the text.
+    - `brief`: instead of `covered`, after a sign that lasted to the end of every answer on this site so far.
+    - `loose`: after loose signs only.
+    - `alone`: if no sign accompanied the text.
+    - `slack`: the longest time between the end of the text and the end of a sign that belongs to the text.
+    - `stuck`: the time after which a lasting sign is ignored, if no new text and no end of a firm sign came meanwhile.
+    - `silent`: how long a page without signs may leave a turn without any text.
+    - `failed`: instead of `silent`, if the turn seems to have failed; not 0 because some pages try again by
+      themselves.
+    - `most`: the upper limit, however long the pauses are.
     """
 
     covered: float = 0.5
@@ -60,12 +63,16 @@ class Patience:
 class Sample:
     """The state of a page at one moment, in seconds since the turn was sent.
 
-    quiet: time since the text last changed, or since the send if it never did. began: when the first word of the answer
-    appeared, or None before that. pauses: (length, start) of the longest gaps between changes. now: the signs that are
-    present. ended: the signs that have gone, with the time they were last present; `network` may be in both if one
-    request has ended and another continues. rewritten: how long ago the page last wrote the same text again, or None if
-    it never did. came: the signs that were or are present, with the time they first appeared. stalls: (length, start)
-    of the periods in which the page could not run. asking: whether the page began to poll after the turn was sent.
+    - `quiet`: time since the text last changed, or since the send if the text never changed.
+    - `began`: when the first word of the answer appeared, or None before that.
+    - `pauses`: (length, start) of the longest gaps between changes.
+    - `now`: the signs that are present.
+    - `ended`: the signs that have gone, with the time they were last present; `network` may be in both `now` and
+      `ended` if one request has ended and another continues.
+    - `rewritten`: how long ago the page last rewrote the same text, or None if that never happened.
+    - `came`: all signs in `now` or `ended`, with the time they first appeared.
+    - `stalls`: (length, start) of the periods in which the page could not run.
+    - `asking`: whether the page began to poll after the turn was sent.
     """
 
     at: float
@@ -86,9 +93,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision that the answer is complete, or that none will come. how: `signs` (signs came and went), `quiet` (no
-    sign accompanied the text) or `stuck` (a sign stays for ever). asked_for: the seconds of quiet that were
-    required."""
+    """The decision that the answer is complete, or that no answer will come. `how` is `signs` (signs came and went),
+    `quiet` (no sign accompanied the text) or `stuck` (a sign stays for ever). `asked_for` is the number of seconds
+    of quiet that were required."""
 
     how: str
     asked_for: float
@@ -96,8 +103,8 @@ class Verdict:
 
 @dataclass(slots=True)
 class Completion:
-    """The decision whether the answer to one turn is complete. known: what earlier turns taught. first: whether the
-    site is new, so that the answer is given more time."""
+    """The decision whether the answer to one turn is complete. `known` holds the experience from earlier turns. Set
+    `first` for a new site, whose answers are given more time."""
 
     patience: Patience = field(default_factory=Patience)
     known: Experience = field(default_factory=Experience)
@@ -119,23 +126,22 @@ class Completion:
         return None if sample.quiet < self._lengthen_quiet(sample, needed) else Verdict(how, needed)
 
     def remaining_quiet(self, sample: Sample) -> float | None:
-        """Return the seconds of quiet after which the current text will count as complete. Returns None if there is no
-        text yet or a sign is present."""
+        """Return the seconds of quiet after which the current text counts as complete, or None while there is no text
+        or a sign is present."""
         if sample.began is None or self._awaited_signs(sample):
             return None
         return max(0.0, self._lengthen_quiet(sample, self._required_quiet(sample)[1]) - sample.quiet)
 
     def is_silent(self, sample: Sample, failed: bool = False) -> bool:
-        """Return True if a turn that has brought no text will bring none. That holds once there was no sign of activity
-        for `silent` seconds, or for `failed` seconds if something shows that the turn failed."""
+        """Return True if a turn without text so far will get no text. That holds after `silent` seconds without a sign
+        of activity, or after `failed` seconds if something shows that the turn failed."""
         patience = min(self.patience.failed, self.patience.silent) if failed else self.patience.silent
         now = sample.now - self.known.mistrusted
         alive = max((sample.last_change, *sample.ended.values()), default=0.0)
         return not now & FIRM and sample.at - alive >= patience
 
     def lasting_signs(self, sample: Sample) -> dict[str, float]:
-        """Return the signs that were present up to the end of the text and have gone, with the time they were last
-        present."""
+        """Return the signs that lasted to the end of the text and have gone, with the time they were last present."""
         return {sign: at for sign, at in sample.ended.items() if self._lasted_to_end(sample, sign, at)}
 
     def learn(self, sample: Sample) -> None:
@@ -158,7 +164,7 @@ class Completion:
             known.learn_pause(self.longest_pause(sample), patience.alone, patience.most)
 
     def unclear_signs(self, sample: Sample) -> set[str]:
-        """Return the loose signs that ended with the first word of an answer, if no other word came after it."""
+        """Return the loose signs that ended with the first word of an answer that has only one word."""
         return {
             sign
             for sign, end in sample.ended.items()
@@ -167,21 +173,21 @@ class Completion:
         }
 
     def pause_before_addition(self, sample: Sample) -> float:
-        """Return the longest pause, in seconds, after which the answer still grew although a firm sign that accompanied
-        its text had ended. Returns 0 if it did not grow."""
+        """Return the longest pause, in seconds, after which the answer still grew although a firm sign that
+        accompanied its text had ended. Returns 0 if the answer did not grow."""
         began = math.inf if sample.began is None else sample.began
         ends = [at for sign, at in sample.ended.items() if sign in FIRM and at >= began]
         after = max(_gaps_after(sample, max(ends)), default=0.0) if ends else 0.0
         return after if after > self.patience.slack else 0.0
 
     def longest_pause(self, sample: Sample) -> float:
-        """Return the longest pause between two words of the answer, in seconds, or 0 if there was none."""
+        """Return the longest pause between two words of the answer, in seconds, or 0 if there was no pause."""
         began = math.inf if sample.began is None else sample.began
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
 
     def has_trail(self, sample: Sample) -> bool:
-        """Return True if requests or loose signs ended more than `alone` seconds after the trusted sign that marked the
-        end of the text."""
+        """Return True if requests or loose signs ended more than `alone` seconds after the trusted sign at the end of
+        the text."""
         told = self._trusted_end(sample)
         after = max((end for sign, end in sample.ended.items() if sign not in TRUSTED), default=0.0)
         return told is not None and not sample.now and after - told > self.patience.alone
@@ -195,8 +201,7 @@ class Completion:
         return frozenset() if any(map(self.known.ignores_trail_of, trusted)) else now
 
     def _trusted_end(self, sample: Sample) -> float | None:
-        """Return the seconds from the send to the end of the last trusted sign that lasted to the end of the text, or
-        None."""
+        """Return the seconds from the send to the end of the last trusted sign at the end of the text, or None."""
         return max((at for sign, at in self.lasting_signs(sample).items() if sign in TRUSTED), default=None)
 
     def _required_quiet(self, sample: Sample) -> tuple[str, float]:
@@ -214,8 +219,8 @@ class Completion:
         return how, max(needed, patience.stuck) if waits else needed
 
     def _lengthen_quiet(self, sample: Sample, needed: float) -> float:
-        """Lengthen the required seconds of quiet if the page rewrites its text or was unable to run, because it may not
-        have painted everything yet."""
+        """Lengthen the required quiet, in seconds, if the page rewrites its text or could not run for a while, because
+        the page may still have text to paint."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:
@@ -256,13 +261,13 @@ class Completion:
         return sign in LOOSE and sample.began is not None and end <= sample.began + self.patience.slack
 
     def _lasted_to_end(self, sample: Sample, sign: str, end: float) -> bool:
-        """Return True if a sign that ended at `end` was present up to the end of the text. Text that followed without a
-        break is allowed, because some pages go on painting text that they received long ago, for longer on a busy
+        """Return True if a sign that ended at `end` was present up to the end of the text. Text that followed without
+        a break is allowed, because some pages go on painting text that they received long ago, for longer on a busy
         machine.
 
-        Typing dots disappear when the first word comes. So a loose sign that ended then says nothing about the last
-        word, unless it is known to last on this site. The end of a request says nothing either if the page still showed
-        afterwards that somebody writes, because such a page paints the text at its own pace.
+        Typing dots disappear when the first word appears. So a loose sign that ended at that moment proves nothing
+        about the last word, unless the sign is known to last on this site. The end of a request proves nothing either
+        if the page still showed afterwards that somebody writes, because such a page paints the text at its own pace.
         """
         began = math.inf if sample.began is None else sample.began
         if self._ended_at_first_word(sample, sign, end) and not self.known.is_steadfast(sign):
@@ -283,8 +288,7 @@ class Completion:
 
 
 def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
-    """Yield the lengths of past gaps between text changes after `end`, without periods in which the page could not
-    run."""
+    """Yield the lengths of gaps between text changes after `end`, without periods in which the page could not run."""
     for length, since in sample.pauses:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:

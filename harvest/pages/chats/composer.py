@@ -1,9 +1,9 @@
-"""Typing a user turn into the box of a page in whichever way preserves the intended text.
+"""Typing a user turn into the box of a page in a way that preserves the intended text.
 
 Editors change text as it is typed: they curl quotes, turn hyphens into dashes or lists, pair brackets, and open menus
 of names. Inserting the whole text in one step avoids most of that. The content of the box is then compared with the
-text, including line breaks. A purely typographic difference that cannot be avoided is reported to the caller. A box
-with any other difference is never sent.
+text, including line breaks. A purely typographic difference that cannot be avoided is reported to the caller. If there
+is any other difference, the turn is not sent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,8 +21,8 @@ Way = Callable[[Place, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class TypedTurn:
-    """A turn in the box that has not been sent yet. held: the visible content, which may be a part of a long text.
-    text: the whole content. differences: typographic differences from the intended text, as found by
+    """A turn in the box that has not been sent yet. `held` is the visible content, which may be a part of a long text.
+    `text` is the whole content. `differences` lists typographic differences from the intended text, as found by
     `reading.typography`."""
 
     held: str
@@ -31,7 +31,7 @@ class TypedTurn:
 
 
 async def get_composer(place: Place) -> Part:
-    """Return the box to type in. Raises NotSent (`no-composer`) if it has left the page."""
+    """Return the box to type in. Raises NotSent (`no-composer`) if the box has left the page."""
     part = await place.frame.node(place.composer)
     if part is None:
         raise NotSent("no-composer", "the box to type in is no longer on the page")
@@ -39,8 +39,8 @@ async def get_composer(place: Place) -> Part:
 
 
 async def type_text(place: Place, text: str) -> TypedTurn:
-    """Put `text`, and nothing else, into the composer. Raises Denied (`too-long-for-composer`), NotSent (`not-typed`,
-    or because nobody can type into the composer now) or Unanswered (`sent-in-parts`)."""
+    """Put exactly `text` into the composer. Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or because
+    nobody can type into the composer now) or Unanswered (`sent-in-parts`)."""
     best: tuple[Way, TypedTurn] | None = None
     held = cut = ""
     for way in await _ways_to_type(place, text):
@@ -74,7 +74,7 @@ def still_contains(value: str, held: str) -> bool:
 
 
 async def _try_way(place: Place, way: Way, text: str) -> TypedTurn | None:
-    """Type the text in one way. Returns None if the box then contains something else."""
+    """Type the text in one way. Returns None if the box then contains a different text."""
     await way(place, text)
     part = await get_composer(place)  # some pages rebuild their box with every change
     held = await part.value()

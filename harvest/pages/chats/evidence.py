@@ -21,8 +21,8 @@ _XHTML = "application/xhtml+xml"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of one conversation. wanted: what to keep of each turn, as in `Manners`. experience: what has been
-    learnt about the site. opening: how its page was opened."""
+    """The evidence of one conversation. `wanted` names the evidence to keep of each turn, as in `Manners`.
+    `experience` is the experience with the site, and `opening` describes how its page was opened."""
 
     window: Window
     site: Site
@@ -31,14 +31,14 @@ class Evidence:
     opening: Opening
 
     async def picture(self) -> bytes | None:
-        """Take a screenshot if screenshots are kept, and return it as PNG or None."""
+        """Take a screenshot if screenshots are kept, and return it as PNG. Returns None otherwise."""
         return await self.window.screenshot() if "screenshot" in self.wanted else None
 
     async def of_turn(
         self, awaited: AwaitedAnswer, said: str, sent: SentTurn, sent_as: str, habits: Habits
     ) -> tuple[Exhibit, ...]:
-        """Collect the evidence of an answered turn. sent_as: as in `ChatAnswer`. habits: the habits with which the
-        answer was read."""
+        """Collect the evidence of an answered turn. `sent_as` is as in `ChatAnswer`. `habits` are the habits with
+        which the answer was read."""
         kept: list[Exhibit] = []
         picture = awaited.picture or await self.picture()
         if picture is not None:
@@ -53,8 +53,7 @@ class Evidence:
         return tuple(kept)
 
     async def of_failure(self, frame: Frame | None) -> tuple[Exhibit, ...]:
-        """Collect what can still be kept of a page after a failure. `frame` is the chat's frame if known. Never
-        raises."""
+        """Collect any evidence that a failed page still gives. `frame` is the chat's frame if known. Never raises."""
         kept: list[Exhibit] = []
         with contextlib.suppress(DriverError):
             if "screenshot" in self.wanted:

@@ -1,5 +1,5 @@
-"""What the answers so far taught about a site: which of its signs end, how soon they come, and how long its text
-pauses. All conversations with the site share it."""
+"""Experience with a site from the answers so far: which signs end, how soon they appear, and how long the text pauses.
+All conversations with the site share it."""
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
@@ -23,8 +23,8 @@ _MOST_WORDINGS = 200  # of answers that were replaced
 
 @dataclass(frozen=True, slots=True)
 class _SeenChange:
-    """A change of the answer `said`. pause: the seconds after which the change came. until, since: the values of
-    (`alone`, `after`) before and after Harvest learnt from the change."""
+    """A change of the answer `said`, which came after `pause` seconds. `until` holds the values of (`alone`, `after`)
+    before Harvest learnt from the change, and `since` holds the values afterwards."""
 
     said: str
     pause: float
@@ -36,15 +36,19 @@ class _SeenChange:
 class Experience:
     """What has been learnt about a site.
 
-    ended: signs that came and went with a complete answer. stayed: signs that once remained after an answer that
-    everything else on the page showed to be complete. mistrusted: signs that remained twice and never ended. unsteady:
-    signs that were missing, or had gone, while text still came. alone: seconds of quiet to require of an answer without
-    signs. after: seconds of quiet to require of an answer with signs, because something was once added after them. Both
-    are 0 if nothing was learnt. launchers: selectors of what must be pressed before the chat appears. untried: how many
-    more answers are given extra time because the site is new. unsettled: how many more conversations are checked some
-    seconds after their end because the site is new. in_vain: how often an answer grew although it had been given more
-    time than the last one that grew. asks_on: whether a page went on polling after an answer for as long as Harvest
-    waits. trails: the number of answers after which requests continued for long and brought no text.
+    - `ended`: signs that came and went with a complete answer.
+    - `stayed`: signs that once remained after an answer that everything else on the page showed to be complete.
+    - `mistrusted`: signs that remained twice and never ended.
+    - `unsteady`: signs that were missing, or had gone, while text still came.
+    - `alone`: seconds of quiet to require of an answer without signs; 0 if nothing was learnt.
+    - `after`: seconds of quiet to require of an answer with signs, because text was once added after the signs had
+      ended; 0 if nothing was learnt.
+    - `launchers`: selectors of the buttons to press before the chat appears.
+    - `untried`: how many more answers are given extra time because the site is new.
+    - `unsettled`: how many more conversations are checked seconds after their end because the site is new.
+    - `in_vain`: how often an answer grew although it had been given more time than the last growing answer.
+    - `asks_on`: whether a page went on polling after an answer for as long as Harvest waits.
+    - `trails`: number of answers after which requests continued for long and brought no text.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -76,13 +80,11 @@ class Experience:
         *,
         unclear: Collection[str] = (),
     ) -> None:
-        """Learn from a complete answer; times are in seconds after the send.
-
-        ended: the signs that had gone. came: when each sign first appeared. lasted: the signs that were present up to
-        the end of the text. began, last: when the first and the last word came; periods before the last word in which
-        the page could not run are not counted. unclear: signs that ended with the first word, which was also the last.
-        They teach nothing.
-        """
+        """Learn from a complete answer; times are in seconds after the send. `ended` holds the signs that had gone,
+        `came` the time when each sign first appeared, and `lasted` the signs that were present up to the end of the
+        text. `began` and `last` are the times of the first and the last word; periods before the last word in which
+        the page could not run are not counted. `unclear` holds the signs that ended with the only word of an
+        answer. Such signs teach nothing."""
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
         for sign in self._onsets.keys() - set(unclear):
@@ -102,19 +104,17 @@ class Experience:
 
     def is_proven(self, sign: str, *, alone: bool = False) -> bool:
         """Return True if the sign, whatever its kind, lasted to the end of every answer, and of more answers than
-        `is_steadfast` requires. Still more answers are required with `alone`, which says that no other sign confirms
-        this one."""
+        `is_steadfast` requires. Set `alone` if no other sign confirms this sign; still more answers are then
+        required."""
         enough = _PROVEN_ALONE_COUNT if alone else _PROVEN_COUNT
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
     def ignores_trail_of(self, sign: str) -> bool:
-        """Return True if no text ever came after the end of this sign, although requests continued after several
-        answers."""
+        """Return True if text never came after the end of this sign, although requests followed several answers."""
         return self.trails >= _TRAIL_COUNT and not self.after and sign not in self.unsteady | self._passed
 
     def use_extra_time(self) -> bool:
-        """Return True if the next answer should be given extra time because the site is new. Other windows are not
-        delayed."""
+        """Return True if the next answer gets extra time because the site is new. Other windows are not delayed."""
         first = self.untried > 0
         self.untried -= first
         return first
@@ -122,10 +122,10 @@ class Experience:
     def believes(self, signs: Collection[str], *, whole: bool) -> bool:
         """Return True if a text after which `signs` never end may count as a complete answer.
 
-        `whole` means that a firm sign accompanied the text to its end. Without such a sign the text may be half an
-        answer, and the result is False. If the result is True, these signs are later awaited no longer than a text
-        without signs. From the second time on they are not awaited at all, unless they have been seen to end on this
-        site.
+        Set `whole` if a firm sign accompanied the text to its end. Without such a sign the text may be half an answer,
+        and the result is False. If the result is True, Harvest later waits for these signs no longer than for a text
+        without signs. From the second time on Harvest does not wait for them at all, unless they have been seen to end
+        on this site.
         """
         stuck = set(signs)
         if not whole:
@@ -137,7 +137,7 @@ class Experience:
 
     def learn_continuation(self, pause: float, most: float, *, signed: bool = False) -> None:
         """Learn that an answer considered complete continued after `pause` seconds. `most` is the longest quiet to
-        require, and `signed` says whether signs had shown the end of the answer."""
+        require. Set `signed` if signs had shown the end of the answer."""
         self.unsteady |= self._onsets.keys()
         self._passed |= self._stood.keys()
         self.trails = 0
@@ -149,7 +149,7 @@ class Experience:
             self.alone = min(most, max(self.alone, _PAUSE_FACTOR * pause))
 
     def learn_change(self, said: str, later: ChangedAnswer, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that the answer `said` changed after it was considered complete. The other arguments are those of
+        """Learn that the answer `said` changed after it was considered complete. The other arguments are as in
         `learn_continuation`."""
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
@@ -162,10 +162,10 @@ class Experience:
         """Return True if the page changes all its answers as it changed `said`, however long Harvest waits. An example
         is a mark such as "edited" that appears with the next turn.
 
-        That is so if an earlier answer changed by the same words, and the answer `said` had been left unchanged for
-        `quiet` seconds, longer than the earlier change took. An addition longer than a mark must have come to two
-        different answers, because it may be the rest of one. The times learnt from the earlier change are then dropped,
-        because waiting does not help.
+        The result is True if an earlier answer changed by the same words, and the answer `said` had been unchanged for
+        `quiet` seconds, longer than the earlier change took. An addition longer than a mark must have followed two
+        different answers, because it may be the rest of an answer. The times learnt from the earlier change are then
+        dropped, because waiting does not help.
         """
         if later.change in self._habits:
             return True
@@ -180,26 +180,25 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Return the seconds for which this text is not yet accepted as an answer, because the page once replaced a
+        """Return the seconds during which this text is not accepted as an answer, because the page once replaced a
         text with these words by the real answer. Returns None if that never happened."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _ONSET_FACTOR * pause + _ONSET_SLACK
 
     def learn_pause(self, pause: float, usual: float, most: float) -> None:
-        """Learn that an answer without signs paused for `pause` seconds between two words. `usual` is the default
-        quiet."""
+        """Learn that an answer without signs paused for `pause` seconds between two words. `usual` is the default."""
         if _PAUSE_FACTOR * pause > usual:
             self.alone = min(most, max(self.alone, _PAUSE_FACTOR * pause))
 
     def learn_addition(self, pause: float, most: float) -> None:
-        """Learn that text was added to an answer `pause` seconds after the signs of its end; 0 means that none was."""
+        """Learn that text was added `pause` seconds after the signs of the answer's end; 0 means no addition."""
         self.untried = 0 if pause else self.untried
         self.after = min(most, max(self.after, _PAUSE_FACTOR * pause))
 
     def next_sign_due(self, came: Collection[str], began: float) -> float | None:
         """Return the seconds after the send at which a sign would be present if more of the answer were to come.
-        Returns None if too little is known about the signs. `came` holds the signs that appeared in this turn, which
-        need no such estimate."""
+        Returns None if too little is known about the signs. `came` holds the signs of this turn, which need no
+        estimate."""
         dues = (
             self.sign_due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came)
         )
@@ -207,8 +206,8 @@ class Experience:
 
     def sign_due_at(self, sign: str, began: float) -> float | None:
         """Return the seconds after the send by which the sign appears at the latest, or None if that is unknown.
-        `began` is the time of the first word. Pages show a sign some time after the send or some time after the first
-        word. The estimate uses whichever clearly varied less."""
+        `began` is the time of the first word. A page shows a sign either some time after the send or some time
+        after the first word. The estimate uses the delay that varied clearly less."""
         onsets = self._onsets.get(sign, ())
         if len(onsets) < _ENOUGH_ONSETS:
             return None

@@ -1,4 +1,4 @@
-"""Findings about a page from one exchange, each with its reasons, and the draft of a site file made from them."""
+"""Findings about a page from one exchange, each with reasons, and the draft of a site file made from the findings."""
 
 import json
 import textwrap
@@ -25,9 +25,9 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding about a page for one `field` of a site file. value: what to write there, or None if no lasting value
-    was found. sure: the certainty, from 0 to 1. why: the reasons. used: whether the draft uses the value. An unused
-    value becomes a comment, because the page is read better without it."""
+    """A finding about a page for one `field` of a site file. `value` is the value to write, or None if no lasting
+    value was found. `sure` is the certainty, from 0 to 1, and `why` gives the reasons. If `used` is False, the page
+    is read better without the value, and the draft mentions it only in a comment."""
 
     field: str
     value: str | None
@@ -46,7 +46,7 @@ class Finding:
 
 
 def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
-    """Return the findings, with those for the given fields turned into comments for the reason `why`."""
+    """Return the findings. Those for the given fields become comments for the reason `why`."""
     return tuple(
         replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
     )
@@ -81,7 +81,6 @@ def _format_values(field: str, values: Sequence[str]) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote text for YAML, whose double-quoted strings use the syntax of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -100,7 +99,7 @@ _DOUBT_AFTER_USE = 0.1  # share of a doubt that remains once something has worke
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An exchange, with the page before and after it as the eye recorded them."""
+    """An exchange, with the page before and after the exchange as the eye recorded it."""
 
     place: Place
     before: Page
@@ -161,8 +160,8 @@ def read_exchange(place: Place, before: Page, message: str, said: ChatAnswer) ->
 
 
 async def exchange_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
-    """Return findings from the exchange: how the turn was sent, and which elements hold the text of the user and of the
-    system."""
+    """Return findings from the exchange: how the turn was sent, and which elements hold the text of the user and of
+    the system."""
     found = [_send_finding(talk)]
     turn = talk.turn
     bubbles = [node for node in turn.bubbles if node.id]
@@ -202,7 +201,7 @@ def _send_finding(talk: Exchange) -> Finding:
 async def _element_finding(
     talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
 ) -> Finding | None:
-    """Return a selector of the elements that appear with every turn, after testing that it does not change how the page
+    """Return a selector of the elements that appear with every turn. The selector is tested not to change how the page
     is read."""
     if not nodes:
         return None
@@ -229,8 +228,7 @@ async def _element_finding(
 
 
 def _ancestors_at(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
-    """Return the nodes' ancestors at this level. Returns [] if one of them is the whole page or contains a node of
-    `never`."""
+    """Return the nodes' ancestors at this level, or [] if one is the whole page or contains a node of `never`."""
     found: list[Node] = []
     for node in nodes:
         ways = [node, *node.ancestors()]
@@ -258,7 +256,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
 
 
 def raise_certainty(score: float) -> float:
-    """Return the raised certainty of a finding with this score, after its value has worked."""
+    """Return the certainty of a finding with this score after its value has worked, which raises the certainty."""
     return min(0.99, 1 - (1 - score) * _DOUBT_AFTER_USE)
 
 

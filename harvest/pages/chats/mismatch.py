@@ -1,6 +1,6 @@
 """Checks that a site's selectors match the bubbles of a turn. A site's selectors replace the search for bubbles. A
-selector that misses the bubbles of a turn is a mistake in the site file, and an answer found in another way would hide
-it."""
+selector that misses the bubbles of a turn is a mistake in the site file, and an answer found without the selector
+would hide the mistake."""
 
 from harvest.pages.reading.echo import find_echoes
 from harvest.pages.reading.page import Page, parse_page
@@ -19,9 +19,9 @@ def find_mismatch(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> str:
-    """Return a sentence that names the site's selector that misses this turn, or "" if none does or that is unknown.
-    page: the page with the matches of the site's selectors marked. source: that page as the eye wrote it. turn: the
-    turn as read with `habits`, `before` and `heard`."""
+    """Return a sentence that names the site's selector that misses this turn, or "" if no selector does or that is
+    unknown. `page` is the page with the matches of the site's selectors marked, and `source` is that page as the
+    eye wrote it. `turn` was read with `habits`, `before` and `heard`."""
     if site.reply is not None and not (turn.how == "site" and turn.text):
         shown = turn.text  # found by a search if nothing visible is marked
         if turn.how == "site":

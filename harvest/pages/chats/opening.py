@@ -44,12 +44,13 @@ _MOST_FRAMES = 20  # looked at; whether a frame is shown depends on all frames a
 
 
 class Opening:
-    """A page that is being opened. login: the file with the log-in that its window was given.
+    """A page that is being opened. `login` is the file with the log-in that its window was given.
 
-    did: what was pressed, described for people. found: the pressed elements that the site file does not name, in order,
-    each with its kind (of a Blocker, or `launcher`) and its selector. launchers: selectors of the launchers that opened
-    this site's chat before, to which this opening adds what it learns. door: the form before the chat, if it stopped
-    the opening.
+    - `did`: the presses, described for people.
+    - `found`: the pressed elements that the site file does not name, in order, each with its kind (of a Blocker, or
+      `launcher`) and its selector.
+    - `launchers`: selectors of the launchers that opened this site's chat before. This opening adds any new launcher.
+    - `door`: the form before the chat, if a form stopped the opening.
     """
 
     def __init__(
@@ -112,8 +113,8 @@ class Opening:
     def raise_walls(
         self, looks: Sequence[tuple[Frame, Page]], status: int | None = None, *, for_people: bool = False
     ) -> None:
-        """Raise the error in WALLS for the first wall. With `for_people`, consider only walls that only a person can
-        pass."""
+        """Raise the error in WALLS for the first wall. If `for_people` is set, consider only walls that only a person
+        can pass."""
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS and (not for_people or WALLS[wall.kind] is Denied):
@@ -143,8 +144,7 @@ class Opening:
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
-        """Begin another conversation by pressing the site's `new_chat` or a likely button. Returns True if a button was
-        pressed."""
+        """Begin another conversation by pressing the site's `new_chat` or a likely button. Returns True if pressed."""
         for frame, page in await self.view_frames():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]
@@ -172,7 +172,7 @@ class Opening:
         self._clearing = Clearing(self._window, self._site, self._note_press)
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Click away what covers the page. Returns True if something was clicked or is about to disappear."""
+        """Click away anything that covers the page. Returns True after a click or if a cover is about to disappear."""
         return await self._clearing.dismiss(looks)
 
     @property
@@ -180,8 +180,7 @@ class Opening:
         return [selector for kind, selector in self.found if kind == "launcher" and selector is not None]
 
     def _learn(self) -> None:
-        """Remember the last launcher pressed, which opened the chat, unless its first press came too early and had to
-        be repeated."""
+        """Remember the launcher that opened the chat, unless its first press came too early and was repeated."""
         pressed = self._launchers_pressed
         self._launchers.difference_update(pressed)
         if pressed and pressed.count(pressed[-1]) == 1:
@@ -251,8 +250,7 @@ class Opening:
         return await part.cover() or await place.frame.cover()
 
     async def _await_calm(self, place: Place) -> None:
-        """Wait until nothing changes on the page, because a new page may still be adding its listeners and would lose
-        typed text."""
+        """Wait until nothing changes, because a new page may still add listeners and would lose typed text."""
         await place.frame.arm(place.composer)
         await place.frame.mark_sent()
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1

@@ -20,10 +20,11 @@ _SURE_SCORE = 0.7  # a button with a lower score has only its place in favour: i
 
 @dataclass(eq=False)
 class Place:
-    """Where to type in a frame, and how to send. composer, send: the numbers that the eye gave these elements in the
-    frame; `send` is 0 if there is no button. page: the frame's content when the place was found. ways: the ways to
-    send, the most likely first: `button`, or the name of a key. guessed: whether only its position suggests that the
-    button sends. proven: whether the first way has worked in this conversation."""
+    """A place to type in a frame, and the ways to send. `composer` and `send` are the numbers that the eye gave these
+    elements in the frame; `send` is 0 if there is no button. `page` is the frame's content when the place was
+    found. `ways` lists the ways to send, the most likely first: `button`, or the name of a key. `guessed` is True
+    if only the position of the button suggests that it sends. `proven` is True if the first way has worked in this
+    conversation."""
 
     frame: Frame
     page: Page
@@ -34,8 +35,8 @@ class Place:
     proven: bool = False
 
     def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
-        """Find the send button on the page as it is now, and order the ways to send. `typed` says that the box contains
-        the turn. If only the button's position suggests that it sends, a key comes first."""
+        """Find the send button on the page as it is now, and order the ways to send. Set `typed` if the box contains
+        the turn. If only the button's position suggests its purpose, a key comes first."""
         composer = page.by_id.get(self.composer)
         if composer is None:
             return
@@ -59,8 +60,7 @@ class Place:
         self.ways, self.proven = earlier.ways, earlier.proven
 
     def is_resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Return True if the box, or a box with the same markup in its position, is visible and only disabled for
-        now."""
+        """Return True if the box, or a box with equal markup in its position, is visible and only disabled for now."""
         before = self.page.by_id.get(self.composer)
         return before is not None and any(
             "h-off" in node.attributes and node.visible and signature(node) == signature(before)

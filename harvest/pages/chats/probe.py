@@ -1,6 +1,6 @@
 """A probe of an unknown page: find where to type, send one harmless message, and draft a site file from the findings.
-The draft is tested: its selectors are matched on the page after the answer, and the page is opened once more with the
-draft alone. Fields that do not work become comments."""
+The selectors of the draft are tested on the page after the answer, and the page is opened once more with the draft
+alone. Fields that do not work become comments."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,8 +25,9 @@ from harvest.systems.driver import DriverError
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The result of a probe. fault: why there was no answer, or None if there was one. draft: the text of a site file.
-    tried: whether the draft alone opened the page again. picture: a PNG with the found parts outlined, or None."""
+    """The result of a probe. `fault` says why there was no answer, or is None if an answer came. `draft` is the text
+    of a site file. `tried` is True if the draft alone opened the page again. `picture` is a PNG with the found
+    parts outlined, or None."""
 
     url: str
     message: str
@@ -76,8 +77,8 @@ async def probe(
     *,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ProbeResult:
-    """Explore `url`. A failure on the way becomes part of the result and is not raised, unless the browser is lost.
-    `tell` is called with a line of text before each step that may take long."""
+    """Explore `url`. A failure becomes part of the result and is not raised, unless the browser is lost. `tell` is
+    called with a line of text before each step that may take long."""
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
     window = await browser.open_window(settings)
     chat = Chat(window, site_of({}), manners, Experience())
@@ -114,7 +115,7 @@ async def probe(
 
 
 async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: ProbeResult) -> ProbeResult:
-    """Return the result with a draft that opens the page by itself, leaving out as few fields as possible. No message
+    """Return the result with a draft that opens the page by itself. As few fields as possible are left out. No message
     is sent again."""
     findings = tuple(
         replace(one, sure=page_findings.raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))

@@ -1,7 +1,7 @@
 """Reading the kept pages of a run again with today's code, without contacting any system. An answer depends on the
-page, on the user's text, and on what earlier turns of the session taught. All three are in the recording: the page is
-among the evidence, the text is in the events, and the habits are learnt again from the pages of the earlier turns. If
-such a page was not kept, the habits come from the turn's `watch` exhibit."""
+page, on the user's text, and on the habits learnt from earlier turns of the session. All three are in the
+recording: the page is among the evidence, the text is in the events, and the habits are learnt again from the pages
+of the earlier turns. If such a page was not kept, the habits come from the turn's `watch` exhibit."""
 
 import json
 import math
@@ -27,9 +27,11 @@ from recordings.secrets.redaction import Redactor, marks_in
 class RereadAnswer:
     """A recorded answer and the reading of its page by today's code.
 
-    now: the new reading, or None if the page could not be read. source: the exhibit that was read, `page` or `reply`,
-    or "" if neither was kept. trouble: a sentence that says what is wrong with an exhibit, or "". refused, excerpt: the
-    kind of failure that today's code sees instead of an answer, and its text; both are "" if it sees none.
+    - `now`: the new reading, or None if the page could not be read.
+    - `source`: the exhibit that was read, `page` or `reply`, or "" if neither was kept.
+    - `trouble`: a sentence that says what is wrong with an exhibit, or "".
+    - `refused`, `excerpt`: the failure that today's code sees instead of an answer, and its text; both "" without a
+      failure.
     """
 
     conversation: Conversation
@@ -59,7 +61,7 @@ class FoundAnswer:
 
 def read_again(run: Run, *, system: str | None = None) -> tuple[list[RereadAnswer], list[FoundAnswer]]:
     """Read every answer of the run (or of one system) again, in attempt order, and look for answers in failed turns. A
-    damaged exhibit does not stop the reading. Its answer gets a `trouble` instead."""
+    damaged exhibit does not stop the reading, but its answer gets a `trouble`."""
     chosen = [attempt for attempt in run.attempts if system in (None, attempt.started.key.system)]
     # The attempts that shared one page; an attempt without a session has a page of its own.
     sessions: dict[tuple[str, ...], list[Attempt]] = {}
@@ -84,8 +86,8 @@ def read_again(run: Run, *, system: str | None = None) -> tuple[list[RereadAnswe
 
 @dataclass(slots=True)
 class _SessionHabits:
-    """What the earlier turns of a session taught. whole: whether all of them were read from pages. before: the page
-    after the last turn."""
+    """Habits learnt from the earlier turns of a session. `whole` is True if all these turns were read from pages.
+    `before` is the page after the last turn."""
 
     habits: Habits = field(default_factory=Habits)
     whole: bool = True
@@ -144,7 +146,7 @@ class _Unreadable(Exception):
 def _read_turn(
     run: Path, evidence: Mapping[str, str], source: str, said: str, known: _SessionHabits, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
-    """Return the page and the turn read from it, and add to `known` what they teach. `ended` says that the turn was
+    """Return the page and the turn on that page. Newly learnt habits are added to `known`. Set `ended` if the turn was
     over when the page was kept. Raises _Unreadable."""
     text = _read_text(run, source, evidence[source])
     watch, habits = _read_watch(run, evidence.get("watch", "")), known.habits
@@ -180,8 +182,7 @@ def _read_text(run: Path, name: str, address: str) -> str:
 
 
 def _read_watch(run: Path, address: str) -> Mapping[str, object]:
-    """Return the record of the turn, or an empty one if it is missing or damaged: only readings without pages need
-    it."""
+    """Return the record of the turn, or an empty record if it cannot be read. Only readings without pages use it."""
     try:
         value = json.loads(_read_text(run, "watch", address)) if address else {}
     except (_Unreadable, ValueError, RecursionError):

@@ -15,7 +15,7 @@ EXHIBIT = "wire"
 
 
 class SecondWitness:
-    """The witness of one conversation. met: what is known about the site's messages, shared by its conversations."""
+    """The witness of one conversation. `met` is what all conversations know about the site's messages."""
 
     def __init__(self, recorder: Recorder, met: SiteKnowledge) -> None:
         self._recorder, self._met = recorder, met
@@ -52,16 +52,16 @@ class SecondWitness:
         self._ended, self._whole_at = None, math.inf
 
     def note_replacement(self, text: str) -> None:
-        """Note that the page now shows this text instead of the last answer. Call it before `begin_turn`, or before
-        `account` of the turn after that answer."""
+        """Note that the page now shows this text instead of the last answer. Call this method before `begin_turn`, or
+        before `account` of the turn after that answer."""
         came = open_content(self._recorder.received, self._read_at)
         account = make_account(came, self._said, text, self._heard, self._met.known)
         if any(one.right for one in account.texts):
             self._late = text
 
     def ended_at(self) -> float | None:
-        """Return when the site signalled over a socket or an event stream that the reply is complete, by the recorder's
-        clock. Returns None if it has not, or if its signal is unknown."""
+        """Return when the site signalled over a socket or an event stream that the reply is complete, by the
+        recorder's clock. Returns None if there was no known signal."""
         signs = self._met.endings.signs
         if signs != self._signs:  # another conversation has learnt signs that this turn may have had already
             self._signs, self._looked, self._ended = signs, self._began, None
@@ -78,8 +78,7 @@ class SecondWitness:
         return self._ended[0] if self._ended is not None else None
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
-        """Record the messages of this turn together with the answer that was read. `since` is when the turn was
-        sent."""
+        """Record the messages of this turn together with the answer. `since` is when the turn was sent."""
         await self._recorder.settle()
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()

@@ -18,8 +18,8 @@ _STEP = 0.05  # seconds
 
 @dataclass(frozen=True, slots=True)
 class SentTurn:
-    """How a turn was sent. by: `button`, or the name of a key. typed: the content of the box. presses: how often a
-    button or a key was pressed for it."""
+    """How a turn was sent. `by` is `button` or the name of a key. `typed` is the content of the box. `presses` counts
+    the presses of the button or the key."""
 
     by: str
     typed: TypedTurn
@@ -28,8 +28,8 @@ class SentTurn:
 
 async def send(window: Window, place: Place, text: str, typed: TypedTurn, seconds: float = 0.0) -> SentTurn:
     """Send the turn `text`, which is in the composer. `seconds` is how long to wait for a button that has worked
-    before. Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer.
-    Raises Unanswered (`unconfirmed`) if the page no longer shows whether it was sent."""
+    before. Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the
+    composer, and Unanswered (`unconfirmed`) if the page no longer shows whether the turn was sent."""
     presses = 0
     # A button may be disabled although the turn is in the box: a page with a distant server may not be connected yet,
     # and a key has no effect then. A page whose server is near gets no time, nor does one on which a key has worked. If
@@ -67,8 +67,7 @@ async def send(window: Window, place: Place, text: str, typed: TypedTurn, second
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: TypedTurn) -> bool:
-    """Close a menu that typing may have opened and that may have received the key. Returns False if there can be no
-    such menu."""
+    """Close a menu that typing may have opened and that may have received the key. Returns False without a menu."""
     if way == "button":
         return False
     part = await get_composer(place)
@@ -87,7 +86,7 @@ async def _type_again(window: Window, place: Place, text: str) -> TypedTurn:
 
 
 async def _press(place: Place, way: str) -> bool:
-    """Press the button or the key. Returns False if it certainly was not pressed."""
+    """Press the button or the key. Returns False if the press certainly failed."""
     if way != "button":
         with suppress(NotSent):
             await (await get_composer(place)).press(way)
@@ -103,9 +102,9 @@ async def _press(place: Place, way: str) -> bool:
 
 
 async def _has_departed(window: Window, place: Place, typed: TypedTurn, way: str) -> bool:
-    """Return True if the page accepted the turn: the text has left the box, text changed elsewhere, or another document
-    loads. `way` is what was pressed, or "". A message that left the page may only save a draft, so it counts only after
-    a wait."""
+    """Return True if the page accepted the turn: the text has left the box, text changed elsewhere, or another
+    document loads. `way` is the button or key that was pressed, or "". A message that left the page may only save a
+    draft, so it counts only after a wait."""
     until = window.clock.monotonic() + (_DEPARTURE_SECONDS + window.traffic.lag if way else 0.0)
     while True:
         try:

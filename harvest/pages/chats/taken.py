@@ -1,7 +1,7 @@
-"""An answer that was considered complete, and its later changes. Whatever showed the end of an answer, a page may add
-something later: links, another bubble, or the rest of a text that stalled for longer than Harvest waits. While the
-answer is still on the page, it is read again: before the next turn is typed, after that turn was answered, and before
-the page closes."""
+"""An answer that was considered complete, and its later changes. Even after a clear end of an answer, a page may add
+links, another bubble, or the rest of a text that stalled for longer than Harvest waits. While the answer is still
+on the page, Harvest reads it again: before the next turn is typed, after that turn was answered, and before the
+page closes."""
 
 import re
 from collections import Counter
@@ -29,9 +29,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnswer:
-    """A changed answer. text: the answer as it is read now. grown: whether its earlier text is all still there, with
-    more. replaced: whether words were exchanged for others, or a whole bubble has gone. ago: the least number of
-    seconds since its last piece came, or None if the page has no dates."""
+    """A changed answer. `text` is the answer as it is read now. `grown` is True if the earlier text is complete and
+    more text was added. `replaced` is True if words were exchanged for other words, or a whole bubble has gone.
+    `ago` is the least number of seconds since the last piece came, or None if the page has no dates."""
 
     text: str
     grown: bool
@@ -42,9 +42,10 @@ class ChangedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """An answer as it was read from `page` with these habits. how: the kind of sign that showed its end. quiet: seconds
-    without a change when it was read. at: when it last changed, by the clock of the waiting program. mutations: number
-    of changes of any kind on the page until then. before, heard: the other arguments with which it was read."""
+    """An answer as it was read from `page` with these habits. `how` is the kind of sign that showed its end. `quiet`
+    is the number of seconds without a change before the reading. `at` is the time of the last change, by the clock
+    of the waiting program, and `mutations` the number of changes of any kind until then. `before` and `heard` are
+    the other arguments of the reading."""
 
     said: str
     page: Page
@@ -58,7 +59,7 @@ class RecordedAnswer:
     heard: float | None = None
 
     def read_again(self, page: Page) -> ChangedAnswer | None:
-        """Read the answer again before another turn is sent. Returns None if it is unchanged."""
+        """Read the answer again before another turn is sent. Returns None if the answer is unchanged."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
         gone = self._find_gone(page)
         text = (turn.doubtful or turn).text
@@ -90,9 +91,9 @@ class RecordedAnswer:
         return _compare(self._read_alone(self.page, before), self._read_alone(page, now), page, now)
 
     def _find_gone(self, page: Page, until: Node | None = None) -> list[Node]:
-        """Return bubbles of the answer that have disappeared although the user's text before them is still where it
-        was. This excludes two harmless cases: a list that shows only its last rows drops the user's text first, and a
-        page that rebuilds its bubbles still has the same text before the next turn (`until`)."""
+        """Return bubbles of the answer that have disappeared although the user's text before them has not moved. Two
+        harmless cases are excluded: a list that shows only its last rows drops the user's text first, and a page
+        that rebuilds its bubbles still has the same text before the next turn (`until`)."""
         echo = self.turn.echo
         stands = None if echo is None else page.by_id.get(echo.id)
         if echo is None or stands is None or not stands.visible or letters(stands.text) != letters(echo.text):
@@ -109,8 +110,7 @@ class RecordedAnswer:
 
     @staticmethod
     def _later_without(gone: Iterable[Node], text: str) -> ChangedAnswer:
-        """Return the answer as changed by the loss of the bubbles `gone`, with the remaining `text`. The time of the
-        change is unknown."""
+        """Return the answer changed by the loss of `gone`; `text` remains. The time of the change is unknown."""
         lost = tuple(word for bubble in gone for word in _split_words(bubble.text))
         return ChangedAnswer(text, False, None, True, Change(lost))
 
@@ -162,7 +162,7 @@ def _text_between(page: Page, start: Node, end: Node | None) -> str:
 
 
 def change_between(before: str, now: str) -> Change:
-    """Return the words that one of two texts has more often than the other, without the targets of links."""
+    """Return the words that each text has more often than the other, without the targets of links."""
     was, is_now = _split_words(before), _split_words(now)
     return Change(_surplus_words(was, Counter(is_now)), _surplus_words(is_now, Counter(was)))
 
@@ -184,8 +184,8 @@ def _split_words(text: str) -> list[str]:
 def _compare(
     before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True
 ) -> ChangedAnswer | None:
-    """Return the change from `before` to `now`, or None if there is none. `replaceable` says that differing words were
-    changed on the page itself, and not only read differently."""
+    """Return the change from `before` to `now`, or None if they are equal. Set `replaceable` if differing words were
+    changed on the page itself and not only read differently."""
     if letters(before) == letters(now) or not now:
         return None  # if nothing is read any more, the page has moved on
     dates = [

@@ -1,6 +1,6 @@
 """Waiting from the sending of a user turn until its answer is complete: sampling the page, finding the turn, and
-reading. The eye notes every change from before the send, so nothing between two samples is missed. Once the turn is
-found on the page only its surroundings are watched, so that a clock elsewhere on the page is ignored."""
+reading. The eye notes every change from before the send, so no change between two samples is missed. Once the turn
+is found, only its surroundings are watched, so that a clock elsewhere on the page is ignored."""
 
 import asyncio
 import math
@@ -33,15 +33,18 @@ _CARRIED_SHARE = 0.25  # bytes received for each byte of the answer that make it
 
 @dataclass(frozen=True, slots=True)
 class AwaitedAnswer:
-    """The result of waiting. source: the page as the eye wrote it, for evidence.
+    """The result of waiting. `source` is the page as the eye wrote it, for evidence.
 
-    verdict: how the answer ended, or None if the turn was given up. The text of an ended answer is empty if a bubble
-    came and stayed without words. why: why the turn was given up: `timeout`, `no-reply` (nothing came), `page-reloaded`
-    (nothing came after another document was loaded) or `fault` (the page shows that the turn failed). sample: the last
-    sample. heard: seconds from the send to the first byte that came back, as used in reading, or None if unknown.
-    changed_at: when the text last changed, by the window's clock. mutations: number of changes of any kind until then.
-    picture: a screenshot of the page since the last change, if one was taken. trouble: the sign that the turn failed,
-    even if it has disappeared since, or None if there was an answer.
+    - `verdict`: how the answer ended, or None if the turn was given up. The text of an ended answer is empty if a
+      bubble came and stayed without words.
+    - `why`: why the turn was given up: `timeout`, `no-reply` (nothing came), `page-reloaded` (nothing came after
+      another document was loaded) or `fault` (the page shows that the turn failed).
+    - `sample`: the last sample.
+    - `heard`: seconds from the send to the first byte that came back, as used in reading, or None if unknown.
+    - `changed_at`: when the text last changed, by the window's clock; `mutations` counts the changes of any kind until
+      then.
+    - `picture`: a screenshot of the page since the last change, if one was taken.
+    - `trouble`: the sign that the turn failed, even if it has disappeared since, or None if there was an answer.
     """
 
     source: str
@@ -59,7 +62,7 @@ class AwaitedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _PageReading:
-    """A reading of the page. It and its picture are valid while the page's number of changes is still `mutations`."""
+    """A reading of the page. Reading and picture are valid while the page's number of changes is `mutations`."""
 
     source: str
     page: Page
@@ -69,7 +72,7 @@ class _PageReading:
 
 
 class Waiting:
-    """A wait for the answer to one turn on one page. before: the page's text when the turn was typed."""
+    """A wait for the answer to one turn on one page. `before` is the page's text when the turn was typed."""
 
     def __init__(
         self,
@@ -84,8 +87,8 @@ class Waiting:
         picture: Callable[[], Awaitable[bytes | None]],
         wire_ended: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """`wire_ended` returns when the site signalled that the reply is complete, by the window's clock. `picture`
-        returns a screenshot, or None if none is wanted."""
+        """Store the arguments. `wire_ended` returns when the site signalled that the reply is complete, by the
+        window's clock. `picture` returns a screenshot, or None if no screenshot is wanted."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
         self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
@@ -183,8 +186,7 @@ class Waiting:
             await self._clock.sleep(min(_STEP, max(_SHORTEST_STEP, rest)))
 
     def _is_stand_in(self, turn: ReadTurn, sample: Sample) -> bool:
-        """Return True if the page earlier replaced a text with these words that had been considered a complete
-        answer."""
+        """Return True if the page once replaced a text with these words that had been considered a complete answer."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
 
@@ -194,18 +196,18 @@ class Waiting:
         return turn.wordless and bool(FIRM & sample.ended.keys()) and not self._window.traffic.closed
 
     def _is_silent(self, sample: Sample, failed: bool) -> bool:
-        """Return True if no answer will come. While the page listens for an answer, one may still come, however late. A
-        text that may be the answer ends the wait even if the page listens for more, unless the text itself announces
-        more."""
+        """Return True if no answer will come. While the page listens for an answer, an answer may still come, however
+        late. A text that may be the answer ends the wait even if the page listens for more, unless the text itself
+        announces more."""
         if not self._completion.is_silent(sample, failed=failed):
             return False
         spoken = self._doubtful is not None and not self._doubtful.announced
         return failed or spoken or not self._window.traffic.is_listening
 
     def _is_filled(self, sample: Sample) -> bool:
-        """Return True if a text that looks like a status in the user's bubble is the answer after all. It must have
-        come after that bubble, or into an element that was added empty, together with its request, and nothing else may
-        be able to bring an answer."""
+        """Return True if a text that looks like a status in the user's bubble is the answer after all. Such a text
+        must have come after that bubble, or together with its request into an element that was added empty. Nothing
+        else may be able to bring an answer."""
         turn = self._doubtful
         if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED_SECONDS:
             return False
@@ -263,15 +265,15 @@ class Waiting:
 
     def _is_premature(self, turn: ReadTurn) -> bool:
         """Return True for an answer without words that is read before the user's own text appears, such as a progress
-        bar with its seconds or buttons shown from the first turn on. If the user's text never appears, such an answer
-        counts after 1.5 seconds."""
+        bar with its seconds or buttons shown from the first turn on. If the user's text never appears, such an
+        answer counts after 1.5 seconds."""
         early = turn.echo is None and self._since_sending() < _PREMATURE_SECONDS
         return early and bool(turn.text) and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
-        """Return True if the answer is outside the watched part of the page, or next to what was first read as the
-        answer, such as a status in the user's bubble. The time without changes measured so far then does not apply to
-        this answer."""
+        """Return True if the answer is outside the watched part of the page, or next to the text that was first read
+        as the answer, such as a status in the user's bubble. The time without changes measured so far then does not
+        apply to this answer."""
         if not turn.text or turn.container is None:
             return False
         watched = page.by_id.get(self._container)
@@ -290,8 +292,8 @@ class Waiting:
 
     @property
     def _first_byte(self) -> float | None:
-        """Seconds from the send to the first byte that came back. It is None if the page has sent nothing, because such
-        a page may answer by itself at the press."""
+        """Seconds from the send to the first byte that came back. The value is None if the page has sent nothing,
+        because such a page may answer by itself at the press."""
         return self._window.traffic.heard if self._window.outbox.has_left() else None
 
     def _since_sending(self) -> float:
@@ -299,23 +301,22 @@ class Waiting:
 
     @property
     def _start_time(self) -> float:
-        """The time from which the page counts. On a busy machine it may be seconds before the call to the page
-        returned."""
+        """The time from which the page counts. On a busy machine it may be seconds before the call returned."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )
 
     def _is_repeated(self, page: Page) -> bool:
         """Return True if the newly loaded document contains the user's text once more than the page did before the
-        send. Otherwise an earlier answer to the same text would count as this one."""
+        send. Without this test an earlier answer to the same text would count as the new answer."""
         said = letters(self._said)
         before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
         return now > before or not before
 
     def _is_cleared_away(self, page: Page, turn: ReadTurn) -> bool:
         """Return True if the conversation has disappeared from the page together with the box to type in, so that new
-        text is not an answer. If the user's text was never seen on the page, all earlier text must have disappeared as
-        well."""
+        text is not an answer. If the user's text was never seen on the page, all earlier text must have disappeared
+        as well."""
         before = self._place.page
         gone = turn.echo is None and self._place.composer not in page.by_id
         if not gone or any("h-edit" in node.attributes for node in page.walk()):

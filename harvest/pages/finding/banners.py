@@ -1,5 +1,5 @@
-"""Consent banners and modal windows, which cover a page until a person answers them, and the button to answer with. The
-button that agrees to least is preferred: reject, then necessary only, then close. Accept is used only if there is no
+"""Consent banners and modal windows, which cover a page until a person answers them, and the button that answers. The
+button that agrees to least is preferred: reject, then necessary only, then close, and accept only if there is no
 other button."""
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _ANSWERS = (notices.REJECT, notices.NECESSARY, notices.CLOSE, notices.ACCEPT)  #
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
     """Find a consent banner, a modal window or a log-in window over the page. A log-in window is returned even if it
     has no button that closes it. Returns None if there is no such window, or if the window only contains the chat
-    itself. `over` says that the page is in a frame that covers the frame with the chat."""
+    itself. Set `over` if the page is in a frame that covers the frame with the chat."""
     composer = next(iter(possible_composers(page)), None)
     for region in _find_consents(page, composer):
         choices = _find_answers(page, region, _ANSWERS)
@@ -80,7 +80,6 @@ def can_be_closed(page: Page, region: Node) -> bool:
 
 
 def _is_sign_in(name: str) -> bool:
-    """Return True for the name of a sign-in button, such as `Continue with …`, but not for `Continue without …`."""
     return name in notices.SIGN_IN and not (
         name in notices.CLOSE or name in notices.REJECT or name in notices.NECESSARY
     )
@@ -133,8 +132,7 @@ def _find_consents(page: Page, composer: Node | None) -> Iterator[Node]:
 
 
 def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
-    """Return True if the region is in a dialog, over the box to type in, along an edge of the window, or over much of
-    the page."""
+    """Return True if the region is in a dialog, over the box, at an edge of the window, or over much of the page."""
     around = [region, *nodes_around(region, 5)]
     if any(_is_dialog(one) for one in around) or any(code_of(one) & _CONSENT_CODE for one in around):
         return True
@@ -183,7 +181,6 @@ def _covers_chat(page: Page, region: Node, composer: Node) -> bool:
 
 
 def _find_answers(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[Node, str]:
-    """Return the buttons that answer the region, in the order of `wordings`, each with how it was recognised."""
     here = page.url.partition("#")[0]
     buttons = [
         node for node in _buttons(region) if role_of(node) != "link" or node.get("href").partition("#")[0] in ("", here)

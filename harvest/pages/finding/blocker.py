@@ -9,10 +9,12 @@ from harvest.pages.reading.page import Box, Node, Page
 class Blocker:
     """An obstacle before a conversation, or a sign that a turn has failed.
 
-    kind: consent, modal (both can be clicked away), login, captcha, rate-limit, error or maintenance. excerpt: at most
-    300 characters of its text. node: its element, or None if only the traffic shows it. dismiss: the button that closes
-    it, or None if there is none. why: the reasons, in words. stronger: further buttons that answer it, in case
-    `dismiss` has no effect; the button that agrees to least comes first.
+    - `kind`: consent or modal (these two can be clicked away), login, captcha, rate-limit, error or maintenance.
+    - `excerpt`: at most 300 characters of its text.
+    - `node`: its element, or None if only the traffic shows the obstacle.
+    - `dismiss`: the button that closes the obstacle, or None if there is no button. `stronger` lists further buttons
+      in case `dismiss` has no effect; the button that agrees to least comes first.
+    - `why`: the reasons, in words.
     """
 
     kind: str
@@ -29,7 +31,7 @@ def appeared_after_send(node: Node) -> bool:
 
 
 def is_inside_code(node: Node) -> bool:
-    """Return True for code listings and elements in them, whose class names describe the listing."""
+    """Return True for code listings and elements in them. Class names in a listing describe only the listing."""
     return any(one.tag in ("pre", "code", "samp", "kbd") for one in (node, *node.ancestors()))
 
 

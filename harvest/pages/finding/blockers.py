@@ -1,6 +1,6 @@
-"""Obstacles before a chat and failed turns, recognised by the structure of the page and by its traffic. Words alone are
-never evidence of an error, because an answer may be about errors, limits and log-ins. Words only name the kind of an
-obstacle that the page's structure, its traffic or the site's own description has shown not to be an answer."""
+"""Obstacles before a chat and failed turns, recognised by the structure of the page and by its traffic. Words alone
+are never evidence of an error, because an answer may be about errors, limits and log-ins. Words only name the kind
+of an obstacle that the page's structure, its traffic or the site's own description has shown not to be an answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,8 +20,8 @@ _LONGEST_NOTICE = 1000  # characters: longer texts are articles
 def find_blockers(
     page: Page, *, site: Site | None = None, status: int | None = None, over: bool = False
 ) -> list[Blocker]:
-    """Find everything that is in the way on a chat page. Obstacles that can be clicked away come first. `status` is the
-    HTTP status of the document. `over` says that the page is in a frame that covers the chat."""
+    """Find everything that is in the way on a chat page. Obstacles that can be clicked away come first. `status` is
+    the HTTP status of the document. Set `over` if the page is in a frame that covers the chat."""
     found: list[Blocker | None] = []
     for number in range(1, len(site.dismiss) + 1 if site is not None else 1):
         shown = (one for one in page.marked(f"dismiss-{number}") if one.visible and one.box is not None)
@@ -32,8 +32,7 @@ def find_blockers(
 
 
 def find_named(page: Page, site: Site) -> Blocker | None:
-    """Find a state in which nobody can type according to the site file. Events of single turns and banners are
-    ignored."""
+    """Find a state in which nobody can type, according to the site file. Banners and single turns are ignored."""
     return next((one for one in _named_blockers(page, site) if one.kind not in (*_TURN_EVENTS, "consent")), None)
 
 
@@ -45,8 +44,9 @@ def find_refusal(
     faults: Sequence[FailedRequest] = (),
     begun: int | None = None,
 ) -> Blocker | None:
-    """Find the sign that the turn just read has failed, or return None. Only what came since the send counts. faults:
-    the requests that failed since then. begun: the number of requests since then that may carry an answer, or None."""
+    """Find the sign that the turn just read has failed, or return None. Only signs since the send count. `faults` are
+    the requests that failed since the send, and `begun` is the number of requests since the send that may carry an
+    answer, or None."""
     # A banner does not end a turn.
     named = next((one for one in _named_blockers(page, site, turn) if one.kind != "consent"), None)
     wall = find_wall(page, None, since=True, unanswered=None if turn.text else turn)
@@ -54,8 +54,7 @@ def find_refusal(
 
 
 def _named_blockers(page: Page, site: Site | None, turn: ReadTurn | None = None) -> Iterator[Blocker]:
-    """Yield the obstacles that the site file names. With `turn`, yield events of a single turn only if they came since
-    it was sent."""
+    """Yield the obstacles that the site file names. With `turn`, ignore single-turn events from before the send."""
     said = letters(turn.echo.text) if turn is not None and turn.echo is not None else None
     for name, block in site.each_block() if site is not None else ():
         # Without a selector, any element that is short enough to be a notice, innermost first.

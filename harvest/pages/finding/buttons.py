@@ -1,4 +1,4 @@
-"""The buttons of a chat: those that send, open the chat, or begin another conversation."""
+"""The buttons of a chat that send a turn, open the chat, or begin another conversation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from harvest.pages.reading.page import Box, Node, Page
 
 @dataclass(frozen=True, slots=True)
 class _ComposerRow:
-    """A composer and the group of elements around it. last: the button nearest to the end of the line and the last one
-    in the document."""
+    """A composer and the group of elements around it. `last` holds the button nearest to the end of the line and the
+    last button in the document."""
 
     composer: Node
     group: Node
@@ -21,8 +21,8 @@ class _ComposerRow:
 
 
 def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Candidate | None:
-    """Find the button that sends the text in `composer`. Returns None if no button is likely to; Enter may send
-    instead. `before` is the page before any text was in the composer."""
+    """Find the button that sends the text in `composer`. Returns None if no button is likely to send; then Enter may
+    send. `before` is the page before any text was in the composer."""
     box = composer.box
     if box is None:
         return None
@@ -110,8 +110,8 @@ _LAUNCHER_CODE = word_set("chat chatbot messenger widget bot assistant")
 
 
 def _weigh_distance(scales: Scales, row: _ComposerRow) -> None:
-    """Weigh the button's position. A button in one group with the box counts as near wherever its pixels are, because
-    its width, and whether it wraps to the next line, depend on the fonts of the machine."""
+    """Weigh the button's position. A button in one group with the box counts as near whatever its pixel position,
+    because its width and its line depend on the fonts of the machine."""
     place, box = scales.node.box, row.composer.box
     if place is None or box is None:
         return
@@ -156,7 +156,7 @@ def _is_near(place: Box, box: Box) -> bool:
 
 
 def find_launcher(page: Page) -> Candidate | None:
-    """Find the button that opens a chat that is not shown yet, or return None if no button is likely to."""
+    """Find the button that opens a chat that is not shown yet. Returns None if no button is likely to."""
     return _best_candidate(page, _weigh_launcher)
 
 
@@ -205,7 +205,7 @@ _MINIMIZE = Wording(
 
 
 def find_new_chat(page: Page) -> Candidate | None:
-    """Find the button that begins another conversation, or return None if no button is likely to."""
+    """Find the button that begins another conversation, or return None if no button is likely to begin one."""
     return _best_candidate(page, _weigh_new_chat)
 
 
@@ -235,7 +235,7 @@ def _best_candidate(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Can
 
 def _group_of(composer: Node, scope: Node) -> Node:
     """Return the element that groups the box with its buttons: its form, or otherwise the nearest ancestor that also
-    contains a button. The group is extended to further ancestors while these add only more buttons."""
+    contains a button. The group grows to further ancestors while these add only more buttons."""
     if scope.tag == "form":
         return scope
     group = composer
@@ -264,8 +264,7 @@ def _has_more(part: Node | str) -> bool:
 
 
 def _surrounding_part(composer: Node) -> Node:
-    """Return the part of the page that contains the composer and its send button, and is not much higher than the
-    box."""
+    """Return the part of the page that contains composer and send button and is not much higher than the box."""
     box, best = composer.box, composer
     assert box is not None
     for steps, parent in enumerate(composer.ancestors()):

@@ -1,6 +1,6 @@
-"""Finding the box to type in on a page without a description, and recognising fields that ask who is typing. A
-candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. A score above
-0.5 means that more signs speak for the candidate than against it."""
+"""Finding the box to type in on a page without a description, and recognising fields that ask for the user's identity.
+A candidate's score is a probability from 0 to 1. Its reasons are the signs for and against it, in words. A score
+above 0.5 means that more signs speak for the candidate than against it."""
 
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
@@ -31,7 +31,7 @@ _NEAR_LEVELS = 8  # ancestors of an element that count as its surroundings
 
 def find_composer(page: Page) -> list[Candidate]:
     """Return all text boxes in which a person could chat, the most likely first. A box that is disabled or read-only
-    now is included with a score below 0.5, because it may become the composer."""
+    now is included with a score below 0.5, because such a box may become the composer."""
     # Smaller boxes are not meant for people: editors have hidden clones and elements that catch the keyboard.
     boxes = [
         node
@@ -123,8 +123,8 @@ def _weigh_names(scales: Scales, page: Page) -> None:
 
 
 def find_personal_question(page: Page, node: Node) -> str:
-    """Return the name of a field that asks who is typing, or the question before the field. Returns "" if it does not
-    ask."""
+    """Return the name of a field that asks for the user's identity, or the question before the field. Returns "" for a
+    field that does not ask."""
     names = labels_of(page, node)
     alone = next((name for name in names if _NAME_WORDING.is_all(name)), "")
     if alone:
@@ -188,8 +188,8 @@ def _weigh_place(scales: Scales, page: Page) -> None:
 
 
 def _is_log(node: Node) -> bool:
-    """Return True if the element seems to contain a conversation, judging by its role and code and by those of the next
-    two levels inside it."""
+    """Return True if the element seems to contain a conversation, judging by the role and code of the element and of
+    the next two levels inside it."""
     if node.box is None or node.box.height < 60:
         return False
     inside = [inner for child in node.elements for inner in (child, *child.elements)]

@@ -24,9 +24,9 @@ _EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A form before a chat. asks: the questions of its fields, in the page's own words. fields: the selectors of its
-    fields, each with a text that could be entered, or True for a box to tick. button: a selector of the button that
-    leads on, or None if none could be made."""
+    """A form before a chat. `asks` lists the questions of its fields, in the page's own words. `fields` maps the
+    selector of each field to a text that could be entered, or to True for a box to tick. `button` is a selector of
+    the button that leads on, or None if no selector could be made."""
 
     asks: tuple[str, ...]
     fields: tuple[tuple[str, str | bool], ...]
@@ -46,7 +46,7 @@ class Door:
 
 
 def find_door(page: Page) -> Door | None:
-    """Find a form that asks who is typing, or for consent to terms, and that has a button to continue. Returns None if
+    """Find a form with a button to continue that asks for the user's identity or for consent to terms. Returns None if
     there is no such form. A box for the chat itself and a log-in form do not count."""
     talk = {one.node for one in find_composer(page) if one.score >= _GOOD_SCORE}
     asking = [node for node in page.walk() if is_shown(node) and node not in talk and _asks_who(page, node)]
@@ -99,7 +99,6 @@ def _is_field(node: Node) -> bool:
 
 
 def _form_of(field: Node) -> Node:
-    """Return the element that groups the field with others: a form, a dialog, or the nearest element with a button."""
     for around in field.ancestors():
         if around.tag in ("form", "dialog", "fieldset") or role_of(around) in ("form", "dialog"):
             return around

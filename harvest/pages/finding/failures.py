@@ -1,5 +1,5 @@
-"""Signs that a turn has failed: an error that the page shows, or a request that failed. Only what came since the send
-counts, because the error of an earlier turn stays on the page."""
+"""Signs that a turn has failed: an error that the page shows, or a request that failed. Only signs since the send
+count, because the error of an earlier turn stays on the page."""
 
 import re
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ _TELEMETRY = re.compile(
 def find_failure(
     page: Page, turn: ReadTurn, faults: Sequence[FailedRequest], begun: int | None = None
 ) -> Blocker | None:
-    """Find the sign that the turn has failed, or return None. faults: the requests that failed since the send. begun:
-    the number of requests since then that may carry an answer, or None."""
+    """Find the sign that the turn has failed, or return None. `faults` are the requests that failed since the send,
+    and `begun` is the number of requests since the send that may carry an answer, or None."""
     shown = _find_in_bubbles(page, turn) or _find_outside_bubbles(page, turn)
     if shown is None:
         return _find_failed_request(page, turn, faults, begun)
@@ -69,8 +69,8 @@ def _find_in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
 
 
 def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
-    """Find a picture whose code calls it an error, in or next to a short bubble, in the position where other bubbles
-    show a face."""
+    """Find a picture that the page's code calls an error. The picture must be in or next to a short bubble, in the
+    position of the speaker's picture in other bubbles."""
     if len(bubble.text) > _LONGEST_NOTICE:
         return None
     around = (bubble, *_wrappers(bubble, turn))[-1]
@@ -94,8 +94,8 @@ def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
 
 
 def _mentions_failure(text: str) -> bool:
-    """Return True if the text uses words for a failure, including words of programs such as `RateLimitError`. Such
-    words alone are not enough to call it a failure."""
+    """Return True if the text uses words for a failure, including words of programs such as `RateLimitError`. These
+    words alone do not prove a failure."""
     plain = split_camel_case(text)
     return plain in FAULT or plain in RATE_LIMIT or plain in SIGN_IN_FIRST
 
@@ -200,8 +200,8 @@ def _error_sign(node: Node) -> str:
 
 
 def _code_words(node: Node) -> frozenset[str]:
-    """Return the words in the class, id and data attributes, without names that only mention errors, such as
-    `error-boundary`."""
+    """Return the words in the class, id and data attributes. Names that only mention errors, such as `error-boundary`,
+    are left out."""
     found: set[str] = set()
     for name, value in node.attributes.items():
         if name in ("class", "id") or (name.startswith("data-") and len(value) <= 40):
@@ -221,7 +221,7 @@ def _describe_sign(node: Node) -> str:
 
 
 def _wrappers(node: Node, turn: ReadTurn) -> list[Node]:
-    """Return the elements around the node that appeared with it and contain nothing else of the conversation."""
+    """Return the ancestors that appeared with the node and contain nothing else of the conversation."""
     found = []
     for parent in node.ancestors():
         if parent is turn.container or "h-born" not in parent.attributes:

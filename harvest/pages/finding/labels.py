@@ -1,4 +1,4 @@
-"""Names of an element: its accessible name, the name of its picture, and the words its author used in the code."""
+"""Names of an element: its accessible name, the name of its picture, and words from its code."""
 
 import re
 from functools import lru_cache
@@ -15,8 +15,7 @@ _ICON_FONT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
 def role_of(node: Node) -> str:
-    """Return the role given in the `role` attribute, or the default role of the tag. Returns "" if no relevant role is
-    known."""
+    """Return the role from the `role` attribute or the default role of the tag, or "" if no role is relevant."""
     given = node.get("role").split(" ")[0].lower()
     if given:
         return given
@@ -31,8 +30,7 @@ def role_of(node: Node) -> str:
 
 
 def is_button(node: Node) -> bool:
-    """Return True for an element to press: a button, a link, or a small element over which the cursor becomes a
-    hand."""
+    """Return True for an element to press: a button, a link, or a small element that turns the cursor into a hand."""
     role = role_of(node)
     if role in ("button", "link") or node.tag == "summary":
         return True
@@ -42,7 +40,7 @@ def is_button(node: Node) -> bool:
 
 
 def labels_of(page: Page, node: Node) -> tuple[str, ...]:
-    """Return all names of the element, beginning with the one that a screen reader would read first."""
+    """Return all names of the element, beginning with the name that a screen reader would read first."""
     found: list[str] = []
     if referred := node.get("aria-labelledby").split():
         by_id = _index_page(page)[0]
@@ -70,7 +68,6 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _index_page(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
-    """Return the elements of a page by id, and its labels by the id of the element that they name."""
     by_id: dict[str, Node] = {}
     labels: dict[str, list[Node]] = {}
     for node in page.walk():
@@ -81,8 +78,8 @@ def _index_page(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
 
 
 def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
-    """Return the words in the element's id, classes, name and data attributes. With `inside`, the words of pictures in
-    it are included."""
+    """Return the words in the element's id, classes, name and data attributes. Set `inside` to add the words of
+    pictures in the element."""
     words: set[str] = set()
     for part in node.walk() if inside else (node,):
         if part is node or part.tag in _PICTURE_TAGS:

@@ -196,12 +196,12 @@ FAULT = Wording("""
 
 def find_human_check(text: str) -> str:
     """Return the words in `text` that ask for proof of being human, or "". `Just a moment` does not count, because
-    pages that only load show it, too."""
+    pages that are merely loading show it, too."""
     found = HUMAN.find(text)
     return "" if found.lower().startswith("just a") else found
 
 
 def opens_as_failure(text: str) -> bool:
-    """Return True if a text begins with words that programs use for errors. It may still be a good answer."""
+    """Return True if a text begins with words that programs use for errors. The text may still be a good answer."""
     opening = split_camel_case(text[:_OPENING_LENGTH])
     return opening in ERROR or opening in RATE_LIMIT

@@ -46,8 +46,7 @@ _MOST_CLASSES = 4  # utility frameworks give an element dozens
 
 
 def is_stable_class(name: str) -> bool:
-    """Return True if a class describes the element and is likely to be present after the next build and in every
-    state."""
+    """Return True if a class describes the element and probably stays in the next build and in every state."""
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name) or len(name) > 60:
         return False
     return not (_looks_generated(name) or _STATE_CLASS.search(name) or _UTILITY_CLASS.match(name))
@@ -64,7 +63,7 @@ def _has_counter(name: str) -> bool:
 
 
 def _looks_generated(name: str) -> bool:
-    """Return True if a part of the name looks like a hash: digits among letters, or letters that do not form a word."""
+    """Return True if a part of the name looks like a hash: digits among letters, or letters that form no word."""
     if _GENERATED_PREFIX.match(name) and (
         re.search(r"\d", name) or name.startswith(("css-", "sc-", "jsx-", "svelte-", "emotion-"))
     ):
@@ -87,8 +86,8 @@ def _is_mixed(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Compound:
-    """A compound selector for one element. `place` is its position among siblings of the same tag, counted from 1; 0
-    means any."""
+    """A compound selector for one element. `place` is the element's position among siblings of the same tag, starting
+    at 1; 0 means any position."""
 
     tag: str = ""
     id: str = ""
@@ -115,8 +114,8 @@ class _Compound:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Compound selectors from an outer element to the target. `direct` is True for each one that is a child of the one
-    before it."""
+    """Compound selectors from an outer element to the target. `direct` is True for each selector whose element is a
+    child of the previous selector's element."""
 
     parts: tuple[_Compound, ...]
     direct: tuple[bool, ...] = field(default=())
@@ -142,7 +141,7 @@ class _Path:
 
 
 def selector_for(page: Page, node: Node) -> str | None:
-    """Return a selector that matches only this element on the page, or None if none can be made."""
+    """Return a selector that matches only this element on the page, or None if no selector can be made."""
     everything = list(page.walk())
     return next(
         (path.css() for path in _candidate_paths(node) if [one for one in everything if path.fits(one)] == [node]), None
@@ -150,9 +149,9 @@ def selector_for(page: Page, node: Node) -> str | None:
 
 
 def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] | None = None) -> str | None:
-    """Return a selector that matches all of these elements, or None if none can be made. Without `never`, the selector
-    matches `nodes` only. With `never`, it may match other elements, but not those in `never` nor anything inside or
-    around them."""
+    """Return a selector that matches all of these elements, or None if no selector can be made. Without `never`, the
+    selector matches `nodes` only. With `never`, it may match other elements, but no element of `never` and nothing
+    inside or around such an element."""
     if not nodes:
         return None
     everything = list(page.walk())
@@ -179,7 +178,6 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
 
 
 def _candidate_paths(node: Node) -> Iterator[_Path]:
-    """Yield selectors that match the element, the best first. They may match other elements, too."""
     own = list(_candidate_compounds(node))
     for compound in own:
         yield _Path((compound,))
@@ -264,8 +262,7 @@ def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
 
 
 def _nodes_in_same_root(node: Node) -> list[Node]:
-    """Return the ancestors that CSS can combine with the element in one selector: all up to the edge of its shadow
-    root."""
+    """Return the ancestors, up to a shadow root, that CSS can combine with the element in one selector."""
     found = []
     for parent in node.ancestors():
         if "h-shadow" in parent.attributes or parent.tag in ("slot", "h-page"):
@@ -275,7 +272,7 @@ def _nodes_in_same_root(node: Node) -> list[Node]:
 
 
 def _sibling_position(node: Node) -> int:
-    """Return the element's position among siblings of the same tag, from 1. The recorded page has no scripts and
-    styles, so they are not counted."""
+    """Return the element's position among siblings of the same tag, starting at 1. Scripts and styles do not count,
+    because the recorded page has none."""
     alike = [one for one in node.parent.elements if one.tag == node.tag] if node.parent is not None else [node]
     return next(number for number, one in enumerate(alike, 1) if one is node)

@@ -1,5 +1,5 @@
-"""Pages on which nobody can chat: log-ins, captchas, maintenance, limits. Words count only if there is no box to type
-in."""
+"""Pages on which nobody can chat: log-ins, captchas, maintenance, limits. Words count only on a page without a box to
+type in."""
 
 import re
 
@@ -36,9 +36,10 @@ _STATUS_KINDS = {
 def find_wall(
     page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
 ) -> Blocker | None:
-    """Find an obstacle that keeps everybody from typing, or return None if none is known. status: the HTTP status of
-    the page. since: whether to consider only what came after the last send and covers the chat. unanswered: the turn if
-    it has no answer, in which case a check for humans that has replaced the box to type in counts as well."""
+    """Find an obstacle that keeps everybody from typing, or return None if no obstacle is recognised. `status` is the
+    HTTP status of the page. Set `since` to consider only obstacles that came after the last send and cover the
+    chat. If the turn has no answer, pass it as `unanswered`: a check for humans that has replaced the box to type
+    in then counts as well."""
     challenge = _find_challenge(page, since) or _find_puzzle(page, since)
     if challenge is not None:
         return challenge
@@ -83,8 +84,8 @@ def _find_challenge(page: Page, since: bool) -> Blocker | None:
 
 
 def _find_puzzle(page: Page, since: bool) -> Blocker | None:
-    """Find a captcha drawn by the page itself: words about being human next to something to solve. It counts only in a
-    window or an element that covers the box, or with `since` only if it came after the last send."""
+    """Find a captcha drawn by the page itself: words about being human next to something to solve. The captcha counts
+    only in a window or an element that covers the box. With `since` it must have come after the last send."""
     for node in page.walk():
         solved = node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
         if not (solved and node.visible and node.box is not None) or is_inside_code(node):

@@ -1,5 +1,4 @@
-"""Weighing the signs for and against a candidate: each sign has a weight in log-odds, and the sum gives a
-probability."""
+"""Weighing the signs for and against a candidate. Each sign has a weight in log-odds; the sum gives a probability."""
 
 import math
 from collections.abc import Iterable
@@ -11,8 +10,7 @@ from harvest.pages.reading.page import Node
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An element with its probability (`score`) and the signs for it (`+ …`) and against it (`- …`), the weightiest
-    first."""
+    """An element with its probability (`score`) and the signs for (`+ …`) and against it (`- …`), strongest first."""
 
     node: Node
     score: float

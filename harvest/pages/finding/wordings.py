@@ -1,5 +1,5 @@
-"""Common names of page elements in the most common languages, and tests whether a name is one of them. The tables cover
-English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi, Japanese, Chinese
+"""Common names of page elements in the most common languages, and tests for such a name. The tables cover English,
+German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi, Japanese, Chinese
 (both scripts) and Korean. A phrase matches whole words only; in scripts without spaces between words it may occur
 anywhere. A star at the end of a phrase allows the word to continue."""
 
@@ -34,7 +34,7 @@ class Wording:
         return re.compile(rf"[\W_]*(?:{self._pattern.pattern})[\W_]*", re.IGNORECASE)
 
     def find(self, text: str) -> str:
-        """Return the first match of one of the phrases, as written in `text`, or "" if none occurs."""
+        """Return the first match of one of the phrases, as written in `text`, or "" if no phrase occurs."""
         match = self._pattern.search(text[:_LONGEST])
         return match[0] if match else ""
 
@@ -52,15 +52,14 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def split_camel_case(text: str) -> str:
-    """Insert a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
-    `Network Error`."""
+    """Insert a space before every capital letter after a small letter or a digit: `NetworkError` → `Network Error`."""
     return _CAMEL.sub(" ", text)
 
 
 @lru_cache(maxsize=8192)
 def code_words(name: str) -> frozenset[str]:
-    """Return the words in an identifier: `chat-inputBox` gives chat, input and box. Names that apply only in some state
-    (`disabled:hidden`, `data-[error]:red`) give none."""
+    """Return the words in an identifier: `chat-inputBox` gives chat, input and box. The result is empty for a name
+    that applies only in some state (`disabled:hidden`, `data-[error]:red`)."""
     found: set[str] = set()
     for token in name.split():
         if ":" not in token and "[" not in token:

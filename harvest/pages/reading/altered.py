@@ -1,6 +1,6 @@
-"""The user's own text in another form on the page: masked, censored, cut short, corrected or translated. It is
-recognised by its likeness to the typed text, by the position of the user's text in earlier turns, or by its time: text
-that appears when the turn is sent, before the first byte came back, is not an answer."""
+"""The user's own text in another form on the page: masked, censored, cut short, corrected or translated. Such a text
+is recognised by its likeness to the typed text, by the position of the user's text in earlier turns, or by its
+time: text that appears when the turn is sent, before the first byte came back, is not an answer."""
 
 import re
 from collections import Counter
@@ -37,8 +37,8 @@ def find_altered(
     until: float | None = None,
 ) -> Echo | None:
     """Find where the page shows the user's text of this turn in another form, or return None if nothing new resembles
-    it. user: the trail (see `trail`) of the user's text in earlier turns. apart: whether no reply had an element with
-    that trail. until: text that came later than this many milliseconds after the send is ignored."""
+    the text. `user` is the trail (see `trail`) of the user's text in earlier turns. Set `apart` if no reply had an
+    element with that trail. Text that came more than `until` milliseconds after the send is ignored."""
     lines = {
         block: came
         for block in ground.lines
@@ -76,8 +76,8 @@ def find_altered(
 
 def find_early_lines(ground: PageText, heard: float | None) -> set[Node]:
     """Return the blocks whose text came completely when the turn was sent, before the first byte came back. `heard` is
-    the milliseconds from the send to the first byte. It is None if that is unknown, or if nothing has left the page,
-    which may then answer by itself."""
+    the milliseconds from the send to the first byte. Pass None if the time is unknown, or if nothing has left the
+    page, because such a page may answer by itself."""
     if heard is None:
         return set()
     limit = min(_PRESS_MILLISECONDS, heard)
@@ -85,16 +85,14 @@ def find_early_lines(ground: PageText, heard: float | None) -> set[Node]:
 
 
 def _last_change(ground: PageText, block: Node) -> float | None:
-    """Return the time of the last change in the block's text, or None if some of the text was present before the
-    send."""
+    """Return the time of the last change in the block's text, or None if some text was present before the send."""
     holders = [node for node in block.walk() if node.has_text]
     times = [ground.text_time(node) for node in holders if node in ground.spans]
     return None if not times or None in times else max(time for time in times if time is not None)
 
 
 def _elements_holding(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
-    """Yield the elements that contain only `lines`, innermost first, up to the largest size that the user's text may
-    have."""
+    """Yield the elements that contain only `lines`, innermost first, up to the largest size of a user's text."""
     most = 2 * len(wanted) + _EXTRA_LETTERS
     seen: set[Node] = set()
     for line in lines:
@@ -118,8 +116,7 @@ def _echo_at(ground: PageText, node: Node) -> Echo:
 
 @lru_cache(maxsize=1024)
 def likeness_to_said(said: str, shown: str) -> float:
-    """Return the share of `said` that the text shows, in (0, 1], if it is probably another form of `said`, otherwise
-    0."""
+    """Return the share of `said` that the text shows, in (0, 1], or 0 if it is not another form of `said`."""
     if _is_masked(said, shown):
         return 1.0
     kept, own = _common_shares(said, shown)
@@ -145,7 +142,6 @@ def _common_shares(said: str, shown: str) -> tuple[float, float]:
 
 
 def _is_masked(said: str, shown: str) -> bool:
-    """Return True if a part of `said` is replaced by signs: masked, censored, or cut short by dots."""
     pieces = _MASK.split(shown)
     if len(pieces) == 1:
         return False

@@ -1,6 +1,6 @@
 """Small pictures that replace words: an emoji drawn as an image, a tick labelled `available`, four stars out of five.
-Screen readers read their labels, so they belong to the text. Their position distinguishes them from the face of a
-speaker: they are in a line with words, or in a paragraph, a list item or a table cell of their own."""
+Screen readers read the labels of these pictures, so the labels belong to the text. Unlike the face of a speaker,
+such a picture is in a line with words, or in a paragraph, a list item or a table cell of its own."""
 
 import re
 import unicodedata
@@ -57,8 +57,7 @@ def alternative_text(node: Node) -> str:
 
 
 def is_emoji(words: str) -> bool:
-    """Return True if the text consists of emoji. Ticks, stars and arrows do not count, because they are just as often
-    status marks."""
+    """Return True if the text consists of emoji. Ticks, stars and arrows are often status marks and do not count."""
     signs = [
         sign for sign in words if not sign.isspace() and unicodedata.category(sign) not in ("Mn", "Me", "Cf", "Sk")
     ]
@@ -66,7 +65,7 @@ def is_emoji(words: str) -> bool:
 
 
 def add_spaces(node: Node, words: str) -> str:
-    """Add spaces around the words of a picture where they touch other words."""
+    """Add spaces around the words of a picture if they touch other words."""
     if is_emoji(words) or node.parent is None:
         return words
     beside = node.parent.children
@@ -78,7 +77,6 @@ def add_spaces(node: Node, words: str) -> str:
 
 
 def _is_apart(node: Node) -> bool:
-    """Return True if the picture only decorates, shows who speaks, or belongs to a button."""
     if node.get("role") in _DECORATIVE_ROLES or any(_FACE_NAMES.search(one.names) for one in enclosing_frames(node)):
         return True
     return any(

@@ -1,9 +1,10 @@
 """Lines that a page adds between or inside the bubbles and that are not answers.
 
-Some are announcements of the chat: somebody joins or will join, or the user is in a queue. Such a line is recognised by
-its form: a name, a word for coming or going, and a word for the conversation, or else a position in a queue. An answer
-on this subject ("You can join the chat here") does not name somebody who has come, and is longer. Other lines are dates
-between two turns, notes on who answered and how fast, and the user's text quoted above the answer.
+Some lines are announcements of the chat: somebody joins or will join, or the user is in a queue. An announcement is
+recognised by its form: a name, a word for coming or going, and a word for the conversation, or else a position in a
+queue. An answer on this subject ("You can join the chat here") is longer and does not name a person who has come.
+Other lines are dates between two turns, notes on who answered and how fast, and the user's text quoted above the
+answer.
 """
 
 import re
@@ -139,8 +140,8 @@ def is_announcement(text: str) -> bool:
 
 def lines_between(ground: PageText, spot: Spot) -> list[Node]:
     """Return the bubbles of an answer that are lines added by the page itself. Such a line is short and unlike the
-    user's bubble, while another bubble of the answer is like it. The line also has no box, or smaller or fainter
-    letters than that other bubble."""
+    user's bubble, while another bubble of the answer is like the user's bubble. In addition, the line has no box,
+    or its letters are smaller or fainter than in that other bubble."""
     if spot.user is None or len(spot.bubbles) < 2:
         return []
     user = spot.user

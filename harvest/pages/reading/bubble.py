@@ -1,4 +1,4 @@
-"""The texts in a bubble, their positions, and what the user's own bubble shows about them."""
+"""The texts in a bubble, their positions, and the evidence about them in the user's own bubble."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SMALLER_FACTOR = 0.94  # of the size of the letters
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The look of a text. ink: the colour as the page gives it, or None. size: the font size in CSS pixels, or None.
-    strength: the opacity, in [0, 1]."""
+    """The look of a text. `ink` is the colour as the page gives it, or None. `size` is the font size in CSS pixels, or
+    None. `strength` is the opacity, in [0, 1]."""
 
     ink: str | None
     size: float | None
     strength: float
 
     def is_fainter_than(self, other: Look) -> bool:
-        """Return True if this text has less contrast with the background than the other."""
+        """Return True if this text has less contrast with the background than the other text."""
         if self.strength < other.strength - _LIGHTNESS_STEP:
             return True
         mine, theirs = _lightness(self.ink), _lightness(other.ink)
@@ -42,7 +42,7 @@ class Look:
         return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER_FACTOR
 
     def is_heading_over(self, other: Look) -> bool:
-        """Return True if this text is much larger than the other, as headings are and names are not."""
+        """Return True if this text is much larger than the other text. Headings are much larger, but names are not."""
         return self.size is not None and other.size is not None and self.size >= other.size * _HEADING_FACTOR
 
 
@@ -95,7 +95,7 @@ _PROSE_BLOCKS = PROSE - {"a", "em", "i"}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Leaf:
-    """A visible text. parent: the element directly around it."""
+    """A visible text. `parent` is the element directly around the text."""
 
     text: str
     parent: Node
@@ -132,8 +132,8 @@ def visible_leaves(node: Node, dropped: Collection[Node], *, controls: bool = Fa
 
 
 def closing_elements(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
-    """Return the elements that contain the last of the texts but not the first, largest first, if not longer than a
-    sentence."""
+    """Return the elements that contain the last text but not the first, largest first. Elements longer than a sentence
+    are left out."""
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
     for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
@@ -155,8 +155,8 @@ def is_in_prose(node: Node, bubble: Node) -> bool:
 
 
 def find_edges(bubble: Node) -> set[Edge]:
-    """Return the lines at the edges of a bubble that have elements of their own next to other content. The sentences at
-    its end are included; `end:` precedes their kind."""
+    """Return the lines at the edges of a bubble that have elements of their own next to other content. Sentences at
+    the end of the bubble are included; their kind begins with `end:`."""
     leaves = [leaf for leaf in visible_leaves(bubble, ()) if leaf.text]
     found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_elements(leaves, bubble)}
     whole, siblings = len(leaves), Siblings()
@@ -236,7 +236,7 @@ def is_brief(text: str) -> bool:
 
 
 def is_in_sentence(node: Node) -> bool:
-    """Return True if a time is part of a sentence, because its paragraph, list item or table cell has other words."""
+    """Return True if a time is part of a sentence, because its paragraph, list item or table cell has more words."""
     for around in node.ancestors():
         if around.tag in PROSE:
             return around.text != node.text
@@ -252,12 +252,12 @@ class Siblings:
         self._counts: dict[Node, _Count] = {}
 
     def is_one_of_many(self, element: Node) -> bool:
-        """Return True for one of three or more lines of one kind. Such a line belongs to the text."""
+        """Return True for a line that is one of three or more lines of one kind. Such a line belongs to the text."""
         return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
 
     def is_among_prose(self, element: Node) -> bool:
-        """Return True if its siblings include paragraphs, lists or elements of its kind, so that it is part of the
-        text."""
+        """Return True if the element's siblings include paragraphs, lists or elements of its kind, so that it is part
+        of the text."""
         if element.parent is None:
             return False
         count = self._count(element.parent)
@@ -275,8 +275,8 @@ class Siblings:
 
 
 class _Count:
-    """Counts of a parent's children. prose: the number of prose elements. made: the number of elements by kind.
-    telling: the number of elements with text by kind."""
+    """Counts of a parent's children. `prose` counts the prose elements, `made` the elements of each kind, and
+    `telling` the elements of each kind that have text."""
 
     def __init__(self, parent: Node) -> None:
         elements = parent.elements

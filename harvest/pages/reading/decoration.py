@@ -1,7 +1,7 @@
 """Content of a bubble other than the answer: buttons, names, times, avatars, states. The user's own bubble is the best
-evidence: everything in it except the sent text is decoration, and so are elements of the same kind in the reply. Text
-that could be the answer is kept: a line is left out only at the edge of a bubble, in an element of its own, and for a
-reason."""
+evidence: all content of that bubble except the sent text is decoration, and so are elements of the same kind in the
+reply. Text that could be the answer is kept. A line is left out only at the edge of a bubble, in an element of its
+own, and for a reason."""
 
 import re
 from collections import deque
@@ -38,13 +38,10 @@ _WAITING_WORDS = frozenset({"caret", "cursor", "dots", "loader", "loading", "spi
 
 @dataclass(slots=True)
 class Decorations:
-    """The elements to leave out of a reply.
-
-    nodes: these elements, each with everything in it. texts: their texts, in the order in which they were found.
-    doubtful: those of the nodes that are the answer if no other text comes. thoughts: the nodes with the system's
-    reasoning. in_view: whether some reasoning was recognised by its position and look alone. folds: the collapsed parts
-    of the bubbles.
-    """
+    """The elements to leave out of a reply. `nodes` holds these elements, each with all its content, and `texts` their
+    texts in the order in which they were found. `doubtful` holds the nodes that are the answer if no other text
+    comes, and `thoughts` the nodes with the system's reasoning. `in_view` is True if some reasoning was recognised
+    by its position and look alone. `folds` holds the collapsed parts of the bubbles."""
 
     nodes: set[Node] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
@@ -55,7 +52,7 @@ class Decorations:
 
     @property
     def unfolded(self) -> set[Node]:
-        """The hidden elements to read nevertheless, because they are the rest of the text."""
+        """The hidden elements to read nevertheless, because they contain the rest of the text."""
         return {one for fold in self.folds if fold.kind == "rest" for one in fold.body}
 
 
@@ -69,12 +66,10 @@ def find_decorations(
     known: Collection[Edge] = (),
     slots: Collection[str] = (),
 ) -> Decorations:
-    """Find everything in the bubbles of one turn that is not part of the answer.
-
-    echo: the element with the user's text. user: the user's bubble. names: the names that the page gives to speakers.
-    pressed: texts of its buttons, such as the name of a model to choose. known: edges of other replies in this
-    conversation. slots: kinds of the elements that contained the text of those replies.
-    """
+    """Find everything in the bubbles of one turn that is not part of the answer. `echo` is the element with the user's
+    text, and `user` is the user's bubble. `names` are the names that the page gives to speakers, and `pressed` the
+    texts of its buttons, such as the name of a model to choose. `known` holds edges of other replies in this
+    conversation, and `slots` the kinds of the elements that contained the text of those replies."""
     places = {bubble: find_slot(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
     search = _DecorationSearch(Reasons(places, Example(echo, user), frozenset(names), buttons, frozenset(known)))
@@ -112,7 +107,6 @@ class _DecorationSearch:
         self.next = dict(pairwise(self.bubbles))
 
     def drop_plain(self, bubble: Node) -> None:
-        """Leave out buttons, times, avatars, reasoning and the bars of code blocks, wherever they are."""
         stack = [bubble]
         while stack:
             node = stack.pop()
@@ -188,7 +182,6 @@ class _DecorationSearch:
             self.drop(found)
 
     def drop_edges(self, bubble: Node) -> None:
-        """Leave out names, times and states at either end of the answer, the most certain ones first."""
         leaves = deque(visible_leaves(bubble, self.dropped))
         least = Reason.STRONG
         while leaves and least is not Reason.NONE:
@@ -198,7 +191,6 @@ class _DecorationSearch:
                 least = Reason(least - 1)
 
     def _drop_line(self, leaves: deque[Leaf], bubble: Node, first: bool, least: Reason) -> bool:
-        """Drop one line at this end if there is a reason of at least `least`. Returns True if a line was dropped."""
         if not leaves:
             return False
         near = list(islice(leaves if first else reversed(leaves), MOST_NEAR + 1))
@@ -221,14 +213,14 @@ class _DecorationSearch:
         return False
 
     def _would_empty_slot(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
-        """Return True if dropping `gone` would leave the slot for the words empty although it has text now."""
+        """Return True if dropping `gone` would empty the slot for the words, which has text now."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
         return not any(leaf.parent.within(slot) for leaf in rest)
 
     def restore_offer(self) -> None:
-        """Restore a dropped word if it is the only text and is on a button, because buttons offer replies. The name of
-        a model stays dropped."""
+        """Restore a dropped word on a button if it is the only text, because buttons offer replies. The name of a
+        model stays dropped."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
         if len(weak) == 1 and not self._has_text_left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
@@ -242,8 +234,8 @@ class _DecorationSearch:
         return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """Return the dropped elements that are the answer if nothing else comes. There are none if the answer has other
-        text, or if the slot for the words is known and empty."""
+        """Return the dropped elements that are the answer if nothing else comes. The result is empty if the answer has
+        other text, or if the slot for the words is known and empty."""
         if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
@@ -258,8 +250,7 @@ class _DecorationSearch:
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
 
     def _heads_nothing(self, name: Node) -> bool:
-        """Return True for a name above an answer without words: a model chosen by a button, or a name before an empty
-        element."""
+        """Return True for a name above an answer without words: on a model's button, or above an empty element."""
         if name.text.casefold() in self.reasons.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)

@@ -1,4 +1,4 @@
-"""The user's own text as the page shows it: rendered as Markdown, linked, cut short, or with a name before it."""
+"""The user's own text as the page shows it: rendered as Markdown, linked, cut short, or preceded by a name."""
 
 import re
 from collections import Counter
@@ -20,8 +20,7 @@ _MARKUP = (
 
 
 class Echo(NamedTuple):
-    """The smallest element `node` with the user's text, and the range [start, end) of its letters in the page's
-    text."""
+    """The smallest element `node` with the user's text, and the range [start, end) of the text in all letters."""
 
     node: Node
     start: int
@@ -73,7 +72,7 @@ def trail(node: Node) -> tuple[str, ...]:
 
 
 def find_occurrences(ground: PageText, said: str) -> Iterator[Echo]:
-    """Yield every position of the user's text, in this turn or an earlier one, from either speaker."""
+    """Yield every position of the user's text in any turn and from either speaker."""
     wanted = letters(said)
     if not wanted:
         # For a turn without letters, such as `?` or a single emoji, only elements with just that text count.
@@ -123,7 +122,6 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
 
 
 def _keep_last_occurrences(ground: PageText, found: list[Echo]) -> list[Echo]:
-    """Keep only the last occurrence that follows the same name as the first, if a whole conversation is one text."""
     kept: dict[Node, Echo] = {}
     names: dict[Node, str] = {}
     for echo in sorted(found, key=lambda echo: echo.start):

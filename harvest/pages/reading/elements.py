@@ -43,14 +43,14 @@ _STATE_WORDS = frozenset(
 
 
 def begins_without_words(node: Node) -> bool:
-    """Return True if the element was added to the page before its words, empty or with a placeholder."""
+    """Return True if the element was added to the page before its words, either empty or with a placeholder."""
     was = node.get("h-was")
     return "h-first" in node.attributes and (is_placeholder(was) or not any(map(str.isalnum, was)))
 
 
 def is_control(node: Node) -> bool:
     """Return True for an element to press or fill in that contains no text of the answer. Links, text boxes that
-    contain an answer, and frames whose document was read do not count."""
+    contain an answer, and frames with a recorded document do not count."""
     role = node.get("role")
     if (node.tag == "textarea" and is_written(node)) or "h-frame" in node.attributes:
         return False
@@ -68,15 +68,13 @@ def is_vote(node: Node) -> bool:
 
 
 def leads_elsewhere(node: Node) -> bool:
-    """Return True for a link to another page or position. `#` alone and scripts do not count, because they are used for
-    buttons."""
+    """Return True for a link to another page or position. Buttons use scripts and `#` alone, so these do not count."""
     href = node.get("href")
     return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 
 
 def signature(node: Node) -> str:
-    """Return the tag, classes and test id without numbers and states, which are equal for elements with the same
-    markup."""
+    """Return the tag, classes and test id without numbers and states. They are equal for equal markup."""
     return _signature(node.tag, node.get("class"), node.get("data-testid"))
 
 
@@ -104,9 +102,9 @@ def _hint_words(names: str) -> frozenset[str]:
 
 
 def hints_last(node: Node) -> frozenset[str]:
-    """Return the last words of the element's class names and test id, which say what it is: `message-time` is a time.
-    `has-avatar`, `text-by-author`, and `message--time` next to `message` do not count, because they describe other
-    elements."""
+    """Return the last words of the element's class names and test id, which say what the element is: `message-time` is
+    a time. Names that describe another element do not count: `has-avatar`, `text-by-author`, and `message--time`
+    next to `message`."""
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 
 
@@ -143,9 +141,9 @@ INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def composers_on(page: Page) -> list[Node]:
-    """Return the boxes that the user's turns may be typed into: the box of the last turn if it is known. Otherwise
-    these are the boxes that were present before that turn was sent, or else newer empty boxes that are not single-line
-    form fields."""
+    """Return the boxes into which the user's turns may be typed. If the box of the last turn is known, only that box
+    is returned. Otherwise the result holds the boxes that were present before that turn was sent, or else newer
+    empty boxes that are not single-line form fields."""
     boxes = []
     for node in page.walk():
         if "h-edit" in node.attributes and node.get("type") != "search" and node.visible:
@@ -177,7 +175,7 @@ def editor_of(node: Node) -> Node | None:
 
 
 def editor_text(editor: Node) -> str:
-    """Return the code in an editor as the page gives it, or else the visible lines from top to bottom."""
+    """Return the code in an editor as the page gives it, or otherwise the visible lines from top to bottom."""
     if editor.get("h-value"):
         return editor.get("h-value")
     lines = [node for node in editor.walk() if _LINE.search(node.get("class")) and node.visible]

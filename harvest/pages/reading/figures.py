@@ -1,5 +1,6 @@
 """Parts of a bubble that convey something without words: pictures, drawings, sounds, films, and cards for files. An
-answer may consist of these alone. Faces, icons, waiting signs, and sounds that read the text aloud do not count."""
+answer may consist only of such parts. Faces, icons, waiting signs, and sounds that read the text aloud do not
+count."""
 
 import re
 from collections.abc import Iterator
@@ -75,8 +76,8 @@ def may_stand_alone(node: Node) -> bool:
 
 def figure_markdown(node: Node, *, wordless: bool) -> str:
     """Return the Markdown of a figure (`![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`), or "" for
-    none. `wordless` says that the answer has no words. If it has words, a sound and a picture with neither name nor
-    address give "", because such a sound only reads the words aloud."""
+    any other element. Set `wordless` if the answer has no words. In an answer with words, a sound gives "", because
+    it only reads the words aloud, and so does a picture with neither name nor address."""
     if node.tag == "img":
         words = _label(node.get("alt"))
         if words and not any(character.isalnum() for character in words):
@@ -101,7 +102,7 @@ def has_words(text: str) -> bool:
 
 
 def read_attachment(node: Node) -> Attachment | None:
-    """Return a figure as an attachment with its address or name, or None if it has neither or is not a figure."""
+    """Return a figure as an attachment with an address or a name, or None if that is impossible."""
     if not is_figure(node) or is_face(node):
         return None
     named = (node.get(key) for key in ("alt", "aria-label", "title", "h-drawn"))
@@ -111,8 +112,7 @@ def read_attachment(node: Node) -> Attachment | None:
 
 
 def offered_file(node: Node) -> Attachment | None:
-    """Return the file that a link or a button offers, or None. A file is recognised by a `download` attribute or by a
-    name and a size."""
+    """Return the file that a link or a button offers, or None. A file has a `download` attribute, or name and size."""
     text = node.text
     if len(text) > 200 or (node.tag not in ("a", "button") and node.get("role") != "button"):
         return None
@@ -136,7 +136,6 @@ def is_file_button(node: Node) -> bool:
 
 
 def _is_painted(node: Node) -> bool:
-    """Return True for other elements that are marked as pictures, such as an element with a background image."""
     return (
         node.get("role") == "img"
         and node.tag not in {"img", *_DRAWN_TAGS, *_PLAYED_TAGS}
@@ -145,7 +144,7 @@ def _is_painted(node: Node) -> bool:
 
 
 def enclosing_frames(node: Node) -> Iterator[Node]:
-    """Yield an element and those of its ancestors that have no other content."""
+    """Yield an element and its ancestors that have no other content."""
     yield node
     for around in node.ancestors():
         if len(around.elements) > 1 or around.text:
@@ -167,8 +166,7 @@ def _at_least(node: Node, size: float) -> bool:
 
 
 def _is_large(node: Node) -> bool:
-    """Return True if the element is large enough to convey something. A drawing with a name or with words may be less
-    high."""
+    """Return True if the element is large enough to convey something. Named drawings may be less high."""
     drawn = node.tag in _DRAWN_TAGS and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
     lower = drawn and _at_least(node, _ICON_SIZE) and node.box is not None and node.box.width >= _FIGURE_SIZE
     return lower or _at_least(node, _FIGURE_SIZE)

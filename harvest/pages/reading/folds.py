@@ -1,6 +1,6 @@
-"""Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text. The user
-has not read them, but all of it is in the page. Their links count as links of the answer, thoughts in them count as
-thoughts, and the text behind `Read more` belongs to the answer."""
+"""Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text. The
+user has not read these parts, but the page contains them. Their links count as links of the answer, thoughts in
+them count as thoughts, and the text behind `Read more` belongs to the answer."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -28,9 +28,9 @@ _ONLY_DOTS = re.compile(r"[\s.…]*")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Hidden elements and the button that shows them. kind: `thoughts`, `rest` (the rest of the text) or `folded`.
-    body: the hidden elements. title: the button. doubled: the visible elements that show the beginning of the rest, if
-    the hidden text repeats that beginning."""
+    """Hidden elements and the button that shows them. `kind` is `thoughts`, `rest` (the rest of the text) or `folded`.
+    `body` holds the hidden elements, and `title` is the button. `doubled` holds the visible elements that show the
+    beginning of the rest, if the hidden text repeats that beginning."""
 
     kind: str
     body: tuple[Node, ...]
@@ -44,8 +44,7 @@ class Fold:
 
     @property
     def has_text_title(self) -> bool:
-        """True if the title is a visible line of the answer, and not only a word such as `Sources` above a list of
-        links."""
+        """True if the title is a visible line of the answer, not only a word such as `Sources` above some links."""
         if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:
             return False
         if not self._body_links():
@@ -77,7 +76,7 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
 
 
 def find_hidden(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
-    """Yield the outermost hidden elements in an element, without those of buttons."""
+    """Yield the outermost hidden elements in an element, except hidden elements of buttons."""
     stack = list(reversed(node.elements))
     while stack:
         one = stack.pop()
@@ -95,7 +94,7 @@ def raw_text(node: Node) -> str:
 
 
 def outward_links(node: Node) -> list[Node]:
-    """Return the links in an element whose target is a web address."""
+    """Return the links in an element that lead to a web address."""
     return [one for one in node.walk() if one.tag == "a" and re.match(r"(?i)https?:", one.get("href"))]
 
 
@@ -111,7 +110,6 @@ def announces_sources(text: str) -> bool:
 
 
 def _find_title(hidden: Node, bubble: Node) -> Node | None:
-    """Return the button of a hidden element: the button that the page declares, or the nearest control next to it."""
     names = {one.get("id") for one in hidden.walk() if one.get("id")}
     for one in bubble.walk() if names else ():
         if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):

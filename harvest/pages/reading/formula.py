@@ -1,6 +1,6 @@
 """Mathematics set by position: formulas in MathML, and raised or lowered text, as plain text. Examples are `3/4`,
-`10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. A page gives part of the meaning by position
-alone (above a line, raised, under a root), and that is lost if the characters are only put one after the other: three
+`10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. Part of the meaning is only in the position
+of the characters (above a line, raised, under a root) and would be lost if they were simply put in a row: three
 quarters are not 34, and 10 to the third is not 103. TeX next to MathML says more and is preferred."""
 
 import re
@@ -46,7 +46,7 @@ def is_formula(node: Node) -> bool:
 
 
 def formula_text(node: Node) -> str:
-    """Return the MathML in an element as text, or "" if there is none."""
+    """Return the MathML in an element as text, or "" if the element contains no MathML."""
     math = next((inner for inner in node.walk() if inner.tag == "math"), None)
     return collapse_spaces(_write(math, 0)) if math is not None else ""
 
@@ -83,7 +83,7 @@ def _write(node: Node, depth: int) -> str:
 
 
 def _join_pieces(pieces: Iterable[str]) -> str:
-    """Join the pieces, with a space wherever two pieces would otherwise merge into another meaning: 1 ¾ is not 13/4."""
+    """Join the pieces, with a space between two pieces that would merge into another meaning: 1 ¾ is not 13/4."""
     text = ""
     for piece in pieces:
         text += (" " if text and piece and _runs_together(text, piece) else "") + piece
@@ -118,7 +118,7 @@ class _Part(NamedTuple):
 
     @property
     def base(self) -> str:
-        """The text as the base of a script. A single sign, such as that of a sum, needs no brackets."""
+        """The text as the base of a script. A single sign, such as the sum sign, needs no brackets."""
         return self.text if len(self.text) == 1 else self.grouped
 
 
@@ -207,8 +207,8 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
 
 def raised_text(node: Node, inner: str) -> str:
     """Return the text of a raised or lowered element in a form that does not merge with the text before it. `inner` is
-    its text in the form that `finish_line` expects. Links and notes in brackets are returned unchanged, because they do
-    not merge anyway."""
+    the element's text in the form that `finish_line` expects. Links and notes in brackets are returned unchanged,
+    because they do not merge anyway."""
     plain = shown_text(node.text.replace("−", "-"), "").strip()
     if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):
         return inner

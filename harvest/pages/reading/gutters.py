@@ -1,6 +1,5 @@
-"""Line numbers, prompts and gutters of code, which are shown next to its lines and are not part of it. Line numbers are
-recognised as numbers that rise by one, however a page makes them: spans, table cells, a separate column or a separate
-`pre`."""
+"""Line numbers, prompts and gutters of code, which are shown next to the code but are not part of it. Line numbers are
+numbers that rise by one, whatever their markup: spans, table cells, a separate column or a separate `pre`."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -24,8 +23,7 @@ _LEVELS_AROUND = 3  # levels around a `pre` in which its line numbers may be
 
 
 def find_gutters(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
-    """Return the elements in a code block that number its lines, or whose text cannot be selected while the code
-    can."""
+    """Return the elements of a code block that number its lines, or whose text alone cannot be selected."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw_text(part))}
     for part in kept:
@@ -59,8 +57,8 @@ def find_gutters_before(listing: Node) -> Iterator[Node]:
 
 
 def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
-    """Yield the last content before a code block (with `before`), or else the first code block after it. The nearest
-    ancestor that has such content decides."""
+    """Yield the last content before a code block (with `before`), or otherwise the first code block after it. The
+    nearest ancestor with such content decides."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS_AROUND), strict=False):
         at = around.elements.index(inner)
@@ -86,7 +84,7 @@ def _is_count(numbers: list[str]) -> bool:
 
 
 def _leading_numbers(listing: Node, dropped: Collection[Node]) -> set[Node]:
-    """Return the first element of each line if every line with text begins with an element that contains its number."""
+    """Return the first element of each line if it contains the line's number in every line with text."""
     firsts: list[tuple[Node, int]] = []
     others = False  # True once a line has more than its number
     begins = True
@@ -116,7 +114,6 @@ def _leading_numbers(listing: Node, dropped: Collection[Node]) -> set[Node]:
 
 
 def _text_pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
-    """Yield each text with its parent element, and ("", None) at line breaks without a character of their own."""
     stack: list[tuple[Node | str | None, Node | None]] = [(listing, None)]
     while stack:
         item, around = stack.pop()

@@ -62,7 +62,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
 
 
 def find_language(node: Node) -> str:
-    """Return the language of a code block according to its classes or the bar above it, or "" if it is unknown."""
+    """Return the language of a code block from its classes or the bar above the block, or "" if it is unknown."""
     # Highlighters put a frame between both; in an editor an inner element may name the language.
     inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
     around = []

@@ -39,14 +39,14 @@ _ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", 
 
 
 class Block(NamedTuple):
-    """Lines of Markdown. spaced: whether blank lines surround them. node: the source element."""
+    """Lines of Markdown from the source element `node`. `spaced` is True if blank lines surround the lines."""
 
     text: str
     spaced: bool
     node: Node | None = None
 
     def is_far_above(self, lower: "Block") -> bool:
-        """Return True if the page leaves as much space between the two as between paragraphs."""
+        """Return True if the page leaves as much space between the two blocks as between paragraphs."""
         mine, other = (one.node.box if one.node is not None else None for one in (self, lower))
         return mine is not None and other is not None and other.y - mine.bottom >= _PARAGRAPH_GAP
 
@@ -59,9 +59,9 @@ def markdown(
     unfolded: Collection[Node] = (),
     wordless: bool = False,
 ) -> str:
-    """Return the visible text of `node` as Markdown, without the elements in `dropped`, or "" if there is none. url:
-    the page's address, for recognising links within it. unfolded: hidden elements to read nevertheless. wordless:
-    whether the answer has only figures."""
+    """Return the visible text of `node` as Markdown without the elements in `dropped`, or "" if there is none. `url`
+    is the page's address, for recognising links within the page. `unfolded` lists hidden elements to read
+    nevertheless. Set `wordless` if the answer has only figures."""
     return _Writer(dropped, url, unfolded, wordless).whole(node)
 
 
@@ -317,7 +317,6 @@ class _Writer:
 
 
 def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
-    """Join blocks as lines, with a blank line between them if one is spaced or they are far apart on the page."""
     pieces: list[str] = []
     before: Block | None = None
     for block in blocks:
@@ -331,7 +330,6 @@ def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
 
 
 def _gap_between(left: Node, right: Node) -> str:
-    """Return the visible gap between two elements without text between them: nothing, a space, or a line break."""
     if left.tag == "br" or right.tag == "br":
         return ""
     links = left.tag == right.tag == "a"
@@ -364,7 +362,7 @@ def _defines(node: Node) -> bool:
 
 
 def _is_prose(node: Node) -> bool:
-    """Return True for a `pre` with plain text instead of code: it has no child elements and names no language."""
+    """Return True for a `pre` with plain text instead of code: it names no language and has no child elements."""
     return node.tag == "pre" and not node.elements and not find_language(node) and "code" not in hints(node)
 
 

@@ -1,4 +1,5 @@
-"""The names that a page gives to speakers, and the texts of its buttons. Both may be above an answer."""
+"""The names that a page gives to speakers, and the texts of its buttons. Names and button texts may precede an
+answer."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -35,7 +36,7 @@ def find_names(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
 
 
 def may_begin_with_name(bubble: Node, dropped: Collection[Node]) -> bool:
-    """Return True if an answer's first line may be the speaker's name without other evidence: it consists of one to
+    """Return True if an answer's first line may be the speaker's name without other evidence. Such a line has one to
     three words in an element of its own above all the rest, and is not a heading."""
     leaves = [leaf for leaf in visible_leaves(bubble, dropped) if leaf.text]
     if len(leaves) < 2 or (kind(leaves[0].parent), leaves[0].text) not in find_edges(bubble):

@@ -1,4 +1,4 @@
-"""The user's text in a page's requests to its server: in JSON, forms, and any other body that has it unchanged."""
+"""The user's text in a page's requests to its server: in JSON, in forms, and unchanged in any other body."""
 
 import json
 import re
@@ -19,8 +19,8 @@ _LENGTH_STEP = 100  # most characters in which messages with the same words diff
 
 def find_sent_text(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
     """Return the turn as it left the page, or None if it cannot be found. The result equals `said` if a body contains
-    that text unchanged. Otherwise it is a text with the same letters and digits, or failing that the most similar text
-    that was not said before. `known` holds the letters of everything said before."""
+    that text unchanged. Otherwise the result is a text with the same letters and digits, or failing that the most
+    similar new text. `known` holds the letters of everything said before."""
     wanted, said = letters(said), said.strip()
     other: str | None = None
     alike: tuple[float, str] | None = None
@@ -44,7 +44,7 @@ def find_sent_text(bodies: Iterable[str | bytes], said: str, *, known: str = "")
 
 def count_times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
     """Return how often the turn left the page in messages of one kind and size. `messages` are pairs of kind and body.
-    A page may send a turn once to be answered and once more, in another kind of message, to be named or counted."""
+    A page may send a turn once to be answered and again, in another kind of message, to be named or counted."""
     sent = Counter(
         (kind, len(body) // _LENGTH_STEP) for kind, body in messages if find_sent_text([body], said) == said.strip()
     )

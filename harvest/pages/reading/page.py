@@ -11,7 +11,7 @@ the eye:
     h-space   pre, or line: white space is shown (as with white-space: pre or pre-line)
     h-value   the text typed in (never of a password); for a code editor, everything written in it
     h-options the options of a list (select), one per line, 50 at most
-    h-font    the size of its letters in CSS pixels, h-ink their colour: if they differ from the parent's
+    h-font    the size of its letters in CSS pixels, if it differs from the parent's size; h-ink: likewise their colour
     h-slant   1: its letters are slanted
     h-frame   1: a frame, with the eye's copy of its document in it; numbers of elements are left out there
     h-icon    1: its letters are drawings of an icon font
@@ -23,16 +23,16 @@ the eye:
     h-drawn   the words in a drawing (svg, canvas)
     h-off     1: disabled, or read-only        h-edit   1: can be typed into
     h-typed   1: the last turn was typed into it
-    h-click   1: shows a pointing hand its parent does not show
-    h-born    milliseconds after the last send at which it was added to the page; absent: it was there before
+    h-click   1: the cursor becomes a hand over it, but not over its parent
+    h-born    milliseconds after the last send at which it was added to the page; absent if it is older
     h-said    milliseconds after the last send at which the text directly in it last changed
-    h-first   milliseconds after the last send at which it first got words, or got others in place of its own
-    h-was     with h-first: its text until then, at most 100 characters; "" if it had none
+    h-first   milliseconds after the last send at which it first got words, or new words in place of old words
+    h-was     with h-first: its text until then, at most 100 characters; "" if there was no text
     h-site    names of the site's selectors that it matches, separated by spaces
     h-shadow  1: it has a shadow root; its children here are those of the shadow root
 
-Text directly in a closed `details` is in an element `h-text`. Of a `src` that contains its picture only the media type
-is kept: `data:image/png`.
+Text directly in a closed `details` is in an element `h-text`. If a `src` contains the picture itself, only
+the media type is kept: `data:image/png`.
 
 The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send). In an answer that is
 stored by itself the reader adds marks of its own: `h-left-out` on each element that is not part of the answer, with the
@@ -82,7 +82,7 @@ class Box(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An element. children: its elements and texts in page order. Nodes are equal only if they are the same object."""
+    """An element. `children` are its elements and texts in page order. Only the same object is an equal node."""
 
     tag: str
     attributes: dict[str, str]
@@ -128,7 +128,7 @@ class Node:
 
     @property
     def born(self) -> float | None:
-        """Milliseconds after the last send at which the element was added, or None if it was there before."""
+        """Milliseconds after the last send at which the element was added, or None for an older element."""
         return float(self.attributes["h-born"]) if "h-born" in self.attributes else None
 
     @property
@@ -158,7 +158,7 @@ class Node:
             node = node.parent
 
     def within(self, other: Node) -> bool:
-        """Return True if this element is `other` or inside it."""
+        """Return True if this element is `other` or is inside `other`."""
         return any(node is other for node in self.self_and_ancestors())
 
     @cached_property
@@ -177,8 +177,8 @@ class Node:
         return "\n".join(line for line in map(collapse_spaces, "".join(pieces).split("\n")) if line)
 
     def _gather(self, pieces: list[str], gap: str, space: str) -> None:
-        """Append the visible texts to `pieces`, with `gap` around blocks. `space` is how white space around the element
-        is shown."""
+        """Append the visible texts to `pieces`, with `gap` around blocks. `space` is the display of white space around
+        the element."""
         if self.hidden:
             return
         space = self.get("h-space") or space
@@ -207,7 +207,7 @@ class Node:
 
 @dataclass(eq=False)
 class Page:
-    """The document of one frame. asked: milliseconds since the last send, or None before the first."""
+    """The document of one frame. `asked` is the milliseconds since the last send, or None without a send."""
 
     root: Node
     url: str
@@ -236,7 +236,7 @@ def collapse_spaces(text: str) -> str:
 def letters(text: str) -> str:
     """Return only the letters and digits, in lower case and without accents, which rendering does not change. A page
     may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility characters
-    (`ﬁ`, `Ａ`, `１１`) as plain ones."""
+    (`ﬁ`, `Ａ`, `１１`) as plain characters."""
     bare = _NO_LETTERS.sub("", text)
     if bare.isascii():
         return bare.lower()
@@ -246,9 +246,8 @@ def letters(text: str) -> str:
 
 
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
-    """Return the XHTML of a page that contains only these elements. `left_out` maps elements inside them that are not
-    part of the answer to their marks. The root then says that such elements are marked. With None, nothing is
-    marked."""
+    """Return the XHTML of a page that contains only these elements. `left_out` maps elements that are not part of the
+    answer to their marks, and the root then says that such elements are marked. With None, nothing is marked."""
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})
     for node in nodes:
@@ -273,7 +272,7 @@ def _element(node: Node, left_out: Mapping[Node, str]) -> Element:
 
 
 def parse_page(source: str) -> Page:
-    """Parse a recorded page. Raises ValueError if it is malformed."""
+    """Parse a recorded page. Raises ValueError if the page is malformed."""
     try:
         parser = XMLParser()
         parser.feed(source)

@@ -1,6 +1,6 @@
-"""The text of a page as one string of letters, and the parts of it that appeared since the send. Every element
-corresponds to a range of that string. So a sentence is found however the page divides it into elements, and the length
-of an element's text is the length of its range."""
+"""The text of a page as one string of letters, and the parts of the text that appeared since the send. Every element
+corresponds to a range of that string. So a sentence is found however the page divides it into elements, and the
+length of an element's text is the length of its range."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Span(NamedTuple):
 
 
 class PageText:
-    """The visible text of a page without navigation, sidebars, dialogs, composer and buttons. before: the page's text
-    when the turn was typed, if known."""
+    """The visible text of a page without navigation, sidebars, dialogs, composer and buttons. `before` is the page's
+    text when the turn was typed, if known."""
 
     def __init__(self, page: Page, before: PageText | None = None) -> None:
         self.page, self.before = page, before
@@ -106,7 +106,7 @@ class PageText:
 
         Times are in milliseconds after the send. None means that the time is unknown or before the send. Elements in
         `skip` are not searched. A bubble may have been present, empty or with a placeholder, long before its words.
-        Words that replaced others keep the earlier time, because the states of one message follow each other.
+        Words that replaced other words keep the earlier time, because the states of one message follow each other.
         """
         stack: list[tuple[Node, bool, float | None]] = [(top, False, None)]
         while stack:
@@ -136,8 +136,8 @@ class PageText:
         return node
 
     def letter_end(self, end: int) -> tuple[Node, int, int]:
-        """Return where the letters up to `end` stop, as the element, the index of its child, and the index of a
-        character in it."""
+        """Return the position after the letters up to `end`: an element, the index of a child, and the index of a
+        character in that child."""
         index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
         begins, node, child = self.pieces[index]
         text = node.children[child]
@@ -163,8 +163,8 @@ class PageText:
 
     @cached_property
     def said(self) -> Counter[str]:
-        """How often each line is on the page. Times, names and states are left out, because they change with every
-        rendering."""
+        """The number of times each line occurs. Times, names and states change with every rendering and are left
+        out."""
         return Counter(line for text in self.lines.values() if (line := _line_key(text)))
 
     @cached_property
@@ -179,7 +179,7 @@ class PageText:
 
     def is_rerendered(self, node: Node) -> bool:
         """Return True if each line of the element was in another element that has gone, so that the page only rendered
-        it again."""
+        the line again."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
         return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 
@@ -189,8 +189,7 @@ class PageText:
         return self.before is not None and self.before.said <= self.said
 
     def text_time(self, node: Node) -> float | None:
-        """Return the milliseconds after the send at which the element's own text came, or None if it was there
-        before."""
+        """Return the milliseconds after the send at which the element's own text came, or None if it is older."""
         times = [self.births[node]] if node in self.births else []
         return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 
@@ -309,8 +308,7 @@ class PageText:
         return False
 
     def _is_among_bubbles(self, window: Node) -> bool:
-        """Return True if a dialog is one of several elements with words, as a bubble is, and leaves the rest of the
-        page usable."""
+        """Return True if a dialog is one of several elements with words, like a bubble, and leaves the page usable."""
         around = window.parent
         if window.get("aria-modal") == "true" or around is None or around in self._around_composer:
             return False

@@ -1,7 +1,8 @@
-"""Sources that a page shows next to the chat, in a panel whose links change with each answer. They are recognised by
-time and position: links outside the conversation that came between the user's turn and the end of the answer, under a
-line that announces sources, or in an element that had no links until then. Re-rendered menus, lists of earlier chats
-and advertisements change, too. Links that may belong to one of these are not read, and a note says so."""
+"""Sources that a page shows next to the chat, in a panel whose links change with each answer. Such sources are
+recognised by time and position: the links are outside the conversation, came between the user's turn and the end of
+the answer, and are under a line that announces sources or in an element that had no links until then. Re-rendered
+menus, lists of earlier chats and advertisements change, too. Links that may belong to them are not read, and a note
+says so."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -34,8 +35,9 @@ _ROOT_TAGS = frozenset({"body", "h-page", "html"})
 
 @dataclass(frozen=True, slots=True)
 class PanelSources:
-    """Sources next to the chat that came with an answer. sources: the sources in page order. places: the trails of
-    their elements, by which later turns recognise them. missed: whether other links changed there and were not read."""
+    """Sources next to the chat that came with an answer. `sources` lists them in page order. `places` holds the trails
+    of their elements, by which later turns recognise the panel. `missed` is True if other links changed there and
+    were not read."""
 
     sources: tuple[Source, ...] = ()
     places: frozenset[_Trail] = frozenset()
@@ -45,8 +47,8 @@ class PanelSources:
 def find_panel_sources(
     page: Page, said: str, spot: Spot, before: Page | None, known: Collection[_Trail] = ()
 ) -> PanelSources:
-    """Find the sources of an answer outside its bubbles. before: the page when the turn was typed, or None if that is
-    unknown. known: the trails of sources in earlier turns."""
+    """Find the sources of an answer outside its bubbles. `before` is the page when the turn was typed, or None if
+    unknown. `known` holds the trails of sources in earlier turns."""
     named = page.marked("sources")
     if named:
         links = [link for one in named if _is_seen(one) for link in outward_links(one) if _is_seen(link)]
@@ -100,8 +102,8 @@ def _is_seen(node: Node) -> bool:
 
 
 def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), places: Collection[_Trail] = ()) -> bool:
-    """Return True if the link came with the turn: it has a new address, or its element is new and was not only rendered
-    again."""
+    """Return True if the link came with the turn. Such a link has a new address, or its element is new and not only
+    re-rendered."""
     was = before.by_id.get(link.id) if before is not None and link.id else None
     if was is not None:
         return was.get("href") != link.get("href")

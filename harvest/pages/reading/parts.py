@@ -1,5 +1,6 @@
 """The parts of an answer other than its text: collapsed sources, thoughts, files, and offers. The text of the answer
-includes none of them. No number in a report depends on offers, and links of sources count as links of the answer."""
+includes none of these parts. Links of sources count as links of the answer, but no number in a report depends on
+offers."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -53,8 +54,8 @@ def collect_thoughts(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> 
 
 
 def find_tool_calls(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
-    """Yield the tool calls that the page reports. Each is recognised by a title such as `Used search`, and what is
-    below the title is the request."""
+    """Yield the tool calls that the page reports. A title such as `Used search` marks a call, and the text below it is
+    the request."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""
@@ -90,7 +91,7 @@ def find_attachments(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iter
 
 
 def find_rest_button(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
-    """Return the text of a button that continues this answer or shows hidden parts of it, or "" if there is none."""
+    """Return the text of a button that continues this answer or shows hidden parts of it, or ""."""
     unfolded = {fold.title for fold in folds if fold.kind == "rest"}
     whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
     for bubble in bubbles:
@@ -111,8 +112,7 @@ def find_rest_button(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold],
 
 
 def find_offers(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
-    """Yield the replies that may be pressed instead of typed: buttons with words, in the bubbles and right after
-    them."""
+    """Yield the replies to press instead of typing: buttons with words, in the bubbles and right after them."""
     known: set[str] = set()
     titles = {fold.title for fold in folds}
     later: list[Node] = []

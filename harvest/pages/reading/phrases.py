@@ -1,5 +1,5 @@
 """Names, times, states and notices around messages in chats, in the most common languages. They are matched against
-whole lines only. Nothing here decides whether a line is left out, because a time may be the answer."""
+whole lines only. Other modules decide whether a line is left out, because a time may be the answer."""
 
 import re
 from collections.abc import Iterable
@@ -213,8 +213,7 @@ def is_status(text: str) -> bool:
 
 
 def is_delivery(text: str) -> bool:
-    """Return True for a text that is only the state of a message: `Sending…`, `Delivered ✓✓`, `Seen by Robin ·
-    12:04`."""
+    """Return True for a text that is only a message's state: `Sending…`, `Delivered ✓✓`, `Seen by Robin · 12:04`."""
     return len(text) <= 60 and _DELIVERY.fullmatch(text) is not None
 
 
@@ -238,8 +237,7 @@ def is_reasoning(text: str) -> bool:
 
 
 def is_thought_title(text: str) -> bool:
-    """Return True for a text that is only the title of a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden
-    nachgedacht`."""
+    """Return True for the bare title of a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden nachgedacht`."""
     return len(text) <= 60 and _THOUGHT_TITLE.fullmatch(text) is not None
 
 
@@ -279,8 +277,7 @@ def is_named_time(text: str) -> bool:
 
 
 def called_tool(text: str) -> str:
-    """Return the tool named in a line above a call (`Used search`, `Tool call: get_weather`), or "" if none is
-    named."""
+    """Return the tool named in a line above a call (`Used search`, `Tool call: get_weather`), or ""."""
     told = _CALLED.fullmatch(text.strip()) if len(text) <= 80 else None
     return told["name"] if told else ""
 

@@ -1,6 +1,6 @@
-"""A model's reasoning before the answer, if the page leaves it in view above the answer. It has a title (`Thought for 3
-seconds`), or a different look: fainter, smaller, or with a line at its side. It also came first and no longer changes
-once the answer begins. Without these signs the first paragraph is part of the answer."""
+"""A model's reasoning before the answer, if the page leaves the reasoning in view above the answer. The reasoning has
+a title (`Thought for 3 seconds`) or a different look: fainter, smaller, or with a line at its side. It also came
+first and no longer changes once the answer begins. Without these signs the first paragraph is part of the answer."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _PLAIN_TAGS = frozenset({"b", "em", "i", "p", "span", "strong"})
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The reasoning. title: the line above it, or None if there is none. nodes: its elements, in page order."""
+    """The reasoning. `title` is the line above it, or None. `nodes` are its elements, in page order."""
 
     title: Node | None
     nodes: tuple[Node, ...]
@@ -36,12 +36,12 @@ class _Block:
 
     @cached_property
     def look(self) -> Look:
-        """The look of the longest text, because shorter ones may be links or bold words."""
+        """The look of the longest text, because shorter texts may be links or bold words."""
         return read_look(max(self.leaves, key=lambda leaf: len(leaf.text)).parent)
 
     @cached_property
     def changes(self) -> list[float]:
-        """Milliseconds after the send at which each text last changed, as far as the page dates it."""
+        """Milliseconds after the send at which each text last changed, for texts with a date on the page."""
         found: list[float | None] = []
         for leaf in self.leaves:
             said = leaf.parent.get("h-said")
@@ -81,7 +81,7 @@ class _Block:
 
 def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reasoning | None:
     """Find the reasoning before the answer in these bubbles, or return None if in doubt. `dropped` are elements that
-    were left out already."""
+    were already left out."""
     nodes = list(bubbles)
     for _ in range(_DEEPEST):
         blocks = []
@@ -118,7 +118,6 @@ def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
 
 
 def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
-    """Return the elements under a title, up to where the look or the markup changes."""
     if not later:
         return None
     apart = read_look(title.parent) if title.parent is not None else later[-1].look
@@ -164,7 +163,7 @@ def _change_times(blocks: Sequence[_Block]) -> list[float]:
 
 
 def _came_before(first: Sequence[_Block], rest: Sequence[_Block]) -> bool:
-    """Return True if nothing in `first` changed after the last change in `rest`, or if one of them has no dates."""
+    """Return True unless `first` changed after the last change in `rest`. Without dates, the result is True."""
     ends, begins = _change_times(first), _change_times(rest)
     return not ends or not begins or max(ends) <= max(begins)
 

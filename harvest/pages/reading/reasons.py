@@ -107,11 +107,9 @@ class Reason(IntEnum):
 @dataclass(eq=False, slots=True)
 class Reasons:
     """The evidence by which lines are weighed: the user's own bubble, the other replies, and the names on the page.
-
-    slots: the element that contains the words in each bubble, or None if unknown. example: the user's bubble. names,
-    pressed, known: as in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared
-    with the caller.
-    """
+    `slots` maps each bubble to the element with its words, or to None if unknown. `example` is the user's bubble.
+    `names`, `pressed` and `known` are as in `find_decorations`, with `pressed` in lower case. `dropped` holds
+    elements already left out and is shared with the caller."""
 
     slots: Mapping[Node, Node | None]
     example: Example
@@ -133,8 +131,8 @@ class Reasons:
         )
 
     def weigh_edge(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
-        """Return the decorations at an edge of the bubble, with reasons, from the smallest to the largest. `near` are
-        the texts from that edge inwards."""
+        """Return the decorations at an edge of the bubble, with reasons, from the smallest to the largest. `near`
+        holds the texts from that edge inwards."""
         found: list[tuple[Node, Reason]] = []
         prose = is_in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
         for element in near[0].parent.self_and_ancestors():
@@ -169,8 +167,8 @@ class Reasons:
         return found
 
     def _names_speaker(self, element: Node, text: str, bubble: Node) -> bool:
-        """Return True for a short line that names the speaker, either because the user's bubble has such a line or
-        because this line appeared before the words."""
+        """Return True for a short line that names the speaker. The evidence is a similar line in the user's bubble, or
+        that the line appeared before the words."""
         slot = self.slots[bubble]
         if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
@@ -183,15 +181,15 @@ class Reasons:
         return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
     def _is_small_heading(self, line: Leaf, words: Leaf) -> bool:
-        """Return True for a line in smaller letters than the text after it, if that text is no smaller than the user's
-        text."""
+        """Return True for a line in smaller letters than the following text, if that text is no smaller than the
+        user's text."""
         if self.example.look is None:
             return False
         after = read_look(words.parent)
         return read_look(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
 
     def _is_above_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
-        """Return True if the line is above the box around the words, as in the user's bubble, so that it is a name."""
+        """Return True if the line is above the box around the words, as a name is in the user's bubble."""
         around = words.parent.self_and_ancestors()
         boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
         own = bool(boxes) and not any(element.within(box) for box in boxes)
@@ -199,8 +197,8 @@ class Reasons:
 
     def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
         """Weigh the class names and the markup of an element. Class names for names and times count little if the
-        element contains paragraphs. prose: whether the text at the edge is in prose within the element. said: whether
-        the element has the markup of an element around the user's text."""
+        element contains paragraphs. Set `prose` if the text at the edge is in prose within the element, and `said`
+        if the element has the markup of an element around the user's text."""
         if said and not stamped:
             return Reason.NONE
         if len(text) <= SHORT_LINE and self._is_like_decoration(element):
@@ -246,7 +244,6 @@ class Reasons:
         )
 
     def _is_beside_words(self, picture: Node) -> bool:
-        """Return True for a picture that is separate in the bubble, next to an element with the words."""
         around, frame = self.bubble_of(picture), picture
         while _only_frames(around) and around is not picture:
             around = around.elements[0]
@@ -257,8 +254,9 @@ class Reasons:
         return frame.parent is around and not said and len(visible_leaves(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
-        """Return True if a line that other replies also have may be decoration. It may be if it is outside the slot for
-        the words, or if it is neither a heading nor a sentence with which the system itself begins each reply."""
+        """Return True if a line that other replies also have may be decoration. This holds for every line outside the
+        slot for the words, and for a line inside the slot if it is neither a heading nor a sentence with which the
+        system itself begins each reply."""
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
         others = [leaf for leaf in visible_leaves(bubble, self.dropped) if not leaf.parent.within(element)]

@@ -1,4 +1,4 @@
-"""Detection of a user turn that the page shows twice: the system was then asked twice, so its answer is not an answer
+"""Detection of a user turn that the page shows twice. The system was then asked twice, so its answer does not belong
 to one turn."""
 
 import re
@@ -15,11 +15,11 @@ _DIGITS = re.compile(r"\d+")
 def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: bool = False) -> bool:
     """Return True if two of the user's bubbles with this text have come since the turn was sent.
 
-    before: the page when the turn was typed. turn: the turn as read on this page or an earlier one. again: whether the
-    turn is known to have been sent more than once. The user's bubbles are those with the same markup as the bubble in
-    `turn`, on the same side of the page and without other text. An answer that repeats the user's text may look like
-    such a bubble. It then counts as the user's only if both came at the same moment, or if the turn was sent more than
-    once.
+    `before` is the page when the turn was typed, and `turn` was read on this page or an earlier one. Set `again` if
+    the turn is known to have been sent more than once. A bubble counts as the user's if it has the same markup as the
+    bubble in `turn`, is on the same side of the page, and has no other text. An answer that repeats the user's text
+    may look like such a bubble. It then counts as the user's only if both bubbles came at the same moment, or if the
+    turn was sent more than once.
     """
     echo = turn.echo
     if echo is None:
@@ -54,8 +54,7 @@ def _elements_holding(ground: PageText, said: str) -> list[Node]:
 
 
 def _text_beside(node: Node, said: str) -> str:
-    """Return the bubble's text without the user's text and without digits. What remains is a name or a part of a
-    time."""
+    """Return the bubble's text without the user's text and digits. The rest is a name or a part of a time."""
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
 
 

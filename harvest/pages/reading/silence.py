@@ -1,5 +1,5 @@
-"""Detection of an answer without words: a bubble came, and the system said nothing, as it may over an API. A page on
-which nothing came at all may have lost the turn, which is not treated here."""
+"""Detection of an answer without words: a bubble came, and the system said nothing, as is possible over an API. If
+nothing at all came, the page may have lost the turn, which is not treated here."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,8 +16,8 @@ _WAITING_WORDS = frozenset({"caret", "cursor", "dots", "loader", "loading", "ske
 
 
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
-    """Return True if the turn has a bubble of its own that contains at most names and times. The result is False if a
-    sign shows that more will come. left_out: texts of decorations. heard: as in `offered_choices`."""
+    """Return True if the turn has a bubble of its own that contains at most names and times. Returns False if a sign
+    shows that more will come. `left_out` holds texts of decorations, and `heard` is as in `offered_choices`."""
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
     if spot.bubbles:
@@ -35,8 +35,8 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
 
 def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
     """Return the elements after the user's text that have only buttons: an answer that consists only of choices.
-    Elements that came at the same moment as that text, before the first byte came back, belong to it and are left out.
-    `heard` is the milliseconds from the send to the first byte, or None if unknown."""
+    Elements that came together with that text, before the first byte came back, are left out because they belong to
+    it. `heard` is the milliseconds from the send to the first byte, or None if unknown."""
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
     came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + AT_ONCE

@@ -1,6 +1,6 @@
-"""The element that contains the words in a bubble (the slot), found by comparison with the user's own bubble or known
-from earlier replies. Widgets use the same markup for both sides, level by level from the bubble inwards. Names, times
-and states are outside the slot. A short answer is inside it, whatever it looks like."""
+"""The element that contains the words in a bubble (the slot). It is found by comparison with the user's own bubble, or
+known from earlier replies. Widgets use the same markup for both sides, level by level from the bubble inwards.
+Names, times and states are outside the slot. A short answer is inside, whatever its look."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -17,8 +17,8 @@ _MOST_ELEMENTS = 2000  # most elements of a bubble that are examined
 
 
 def find_slots(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
-    """Return the kinds of the elements that contain the words of a reply. Their text is longer than any name, or
-    differs from the text of earlier replies (given by `edges`) in an element of the same kind."""
+    """Return the kinds of the elements that contain the words of a reply. The text of such an element is longer than
+    any name, or differs from the text of earlier replies (given by `edges`) in an element of the same kind."""
     found: set[str] = set()
     for made, text in _held_texts(bubbles, dropped):
         others = {said for one, said in edges if one == made}
@@ -54,8 +54,8 @@ def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[
 
 def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
     """Return the element of a reply's bubble that corresponds to the element with the user's text or with earlier
-    replies. Returns None if in doubt. echo: the element with the user's text. user: the user's bubble. known: the
-    result of `find_slots` for earlier replies."""
+    replies, or None if in doubt. `echo` is the element with the user's text, and `user` is the user's bubble.
+    `known` is the result of `find_slots` for earlier replies."""
     found: Node | None = None
     if echo is not None and user is not None and echo.within(user):
         chain = [*takewhile(lambda around: around is not user, echo.self_and_ancestors())]
@@ -72,8 +72,7 @@ def find_slot(bubble: Node, echo: Node | None, user: Node | None, known: Collect
 
 
 def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
-    """Return the part of `inner` that corresponds to `step` in `outer`. The two must be more like each other than like
-    any other part."""
+    """Return the part of `inner` that corresponds to `step` in `outer`. No other pair of parts may be more alike."""
     others, candidates = _visible_parts(outer), _visible_parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]

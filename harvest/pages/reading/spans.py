@@ -1,6 +1,6 @@
 """Conversion of inline text to Markdown: white space as a browser shows it, emphasis, code and links. While a line is
-built, noncharacters replace what must not change yet: visible white space, line breaks, and emphasis marks, which
-cancel out if two meet."""
+built, noncharacters replace everything that must not change yet: visible white space, line breaks, and emphasis
+marks, which cancel out if two meet."""
 
 import re
 
@@ -19,7 +19,7 @@ _BARE_URL = re.compile(f"{_BARE}([^{_BARE_HREF}]*){_BARE_HREF}([^{_BARE_END}]*){
 
 
 class Marks:
-    """Kinds of emphasis: the noncharacters that open and close each kind, and the mark that Markdown uses for both."""
+    """Kinds of emphasis. Each kind has an opening and a closing noncharacter, and one mark in Markdown."""
 
     STRONG = "\ufdd2\ufdd3"
     EMPHASIS = "\ufdd4\ufdd5"
@@ -49,7 +49,7 @@ def emphasise(inner: str, mark: str) -> str:
 
 
 def write_code(code: str, kept: bool) -> str:
-    """Return code between backticks. `kept` says that its white space is shown."""
+    """Return code between backticks. Set `kept` if its white space is shown."""
     code = _NONCHARACTERS.sub("", code)
     code = code.replace("\n", " ") if kept else _WHITE.sub(" ", code)
     if not code.strip():
@@ -61,8 +61,8 @@ def write_code(code: str, kept: bool) -> str:
 
 
 def write_link(label: str, href: str, title: str) -> str:
-    """Return a link with its label, only the URL if the label is the URL, or only the label if there is no target.
-    `title` replaces the missing label of a link around a picture."""
+    """Return a link with its label. If the label is the URL, return only the URL; if there is no target, return only
+    the label. `title` replaces the missing label of a link around a picture."""
     scheme = href.partition(":")[0].lower()
     if scheme not in ("http", "https", "mailto", "tel", "ftp") or ":" not in href:
         return label
@@ -79,7 +79,7 @@ def write_link(label: str, href: str, title: str) -> str:
 
 
 def finish_line(line: str) -> str:
-    """Return the line as Markdown. Noncharacters become what they represent, and invisible white space is dropped."""
+    """Return the line as Markdown. Noncharacters are replaced by their meaning, and hidden white space is dropped."""
     for mark, sign in Marks.WRITTEN:
         line = line.replace(mark[1] + mark[0], "")
         line = line.replace(mark[0], sign).replace(mark[1], sign)
@@ -91,8 +91,7 @@ def finish_line(line: str) -> str:
 
 
 def _bare_link(match: re.Match[str]) -> str:
-    """Return the URL unchanged if it would be recognised as a URL in its context, or else a link that has the URL as
-    its label."""
+    """Return the URL unchanged if Markdown recognises it here, or otherwise a link labelled with the URL."""
     url, href = match[1], match[2]
     begins = match.start()
     while begins and not match.string[begins - 1].isspace():

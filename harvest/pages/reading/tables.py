@@ -15,8 +15,7 @@ _ALIGNMENTS = {"left": ":---", "right": "---:", "center": ":---:"}
 
 
 def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node], str]) -> list[str]:
-    """Return the rows of a table, the header first, or [] if the table is only layout. `text_of` returns a cell's
-    text."""
+    """Return the rows of a table, header first, or [] for a table used only for layout. `text_of` reads a cell."""
     if any(_has_stray(part) for part in (table, *table.elements, *_table_rows(table, dropped))):
         return []
     rows: list[list[Node]] = []

@@ -1,5 +1,4 @@
-"""Tests of the elements near the user's text: which of them have content of their own, so that they may be an
-answer."""
+"""Tests of the elements near the user's text for content of their own, which may be an answer."""
 
 from harvest.pages.reading import phrases
 from harvest.pages.reading.elements import begins_without_words, hints, is_akin, is_vote, leads_elsewhere, signature
@@ -38,8 +37,7 @@ def has_content(ground: PageText, node: Node, branch: Node | None = None, echo: 
 
 
 def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
-    """Return True for a few characters next to the user's text that came together with it, such as initials or a
-    status."""
+    """Return True for a few characters that came with the user's text and next to it, such as initials or a status."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF_LENGTH:
         return False
@@ -53,8 +51,8 @@ def is_beside_user(ground: PageText, node: Node, branch: Node) -> bool:
 
 
 def is_alike_inside(node: Node, branch: Node, echo: Node) -> bool:
-    """Return True if two or more elements in the node have the same markup, in the same order, as those around the
-    user's text."""
+    """Return True if two or more elements in the node have the same markup, in the same order, as the elements around
+    the user's text."""
     wanted = [
         signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
     ]
@@ -89,8 +87,8 @@ def is_content_text(text: str) -> bool:
 
 
 def is_only_pressable(ground: PageText, node: Node) -> bool:
-    """Return True if all text in the element can be pressed and has no link, so that it consists of replies to choose
-    from."""
+    """Return True if all text in the element can be pressed and has no link. Such an element consists of replies to
+    choose from."""
     pressed = 0
     stack = [node]
     while stack:
@@ -105,7 +103,7 @@ def is_only_pressable(ground: PageText, node: Node) -> bool:
 
 
 def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
-    """Return True if the element contains earlier bubbles with markup like that of the one around the user's text."""
+    """Return True if the element contains earlier bubbles with markup like the bubble around the user's text."""
     return ground.dated and any(
         one.classes and one is not branch and ground.signs(one) and not ground.is_fresh(one) and is_akin(one, branch)
         for one in around.elements

@@ -1,5 +1,5 @@
-"""The system's answer, read from a recorded page: its text as Markdown, and its links. Everything here depends only on
-the page, the user's text, and the habits learnt from earlier turns, so that a stored page can be read again later with
+"""The system's answer, read from a recorded page: its text as Markdown, and its links. The result depends only on the
+page, the user's text, and the habits learnt from earlier turns, so that a stored page can be read again later with
 the same result."""
 
 from __future__ import annotations
@@ -52,13 +52,11 @@ _SPEAKER_PREFIX = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What earlier turns of a conversation taught about its page.
-
-    user: signatures of the element with the user's text and its two nearest ancestors. rising: whether newer turns are
-    above older ones. edges: lines next to earlier replies, such as the bot's name. slots: kinds of the elements that
-    contain their words. apart: whether no element of a reply had the signatures of `user`. beside: signatures of the
-    elements around sources next to the chat, from the inside out.
-    """
+    """Habits of a page, learnt from earlier turns of a conversation. `user` holds the signatures of the element with
+    the user's text and of its two nearest ancestors. `rising` is True if newer turns are above older turns. `edges`
+    holds lines next to earlier replies, such as the bot's name, and `slots` the kinds of the elements that contain
+    the words of these replies. `apart` is True if no element of a reply had the signatures of `user`. `beside`
+    holds signatures of the elements around sources next to the chat, from the inside out."""
 
     user: tuple[str, ...] = ()
     rising: bool = False
@@ -95,17 +93,25 @@ class Habits:
 class ReadTurn:
     """An answer as read from the page.
 
-    text: the answer as Markdown; "" until there is one, even if names and times are already shown. links: the result of
-    `links_in` for the text. bubbles: the elements of the answer in the order in which they were said; an element cut
-    out of a longer text has the id 0. echo: the element with the user's text, or None if the page does not repeat it.
-    container: the element around all of these. how: how the turn was found, as in `Spot`, or `reply`. left_out: texts
-    of decorations. decorations: the decoration elements, each with its mark. slots: kinds of the elements that contain
-    the words. places: trails of sources next to the chat. began, ended: seconds from the send to the first and the last
-    piece of the answer, as far as the page dates them; None without text. doubtful: if there is no text, the turn to
-    use if nothing else comes, read from elements that are more likely a name, a time or a state. beside: the other
-    parts of the answer (sources, thoughts, files and so on), with an empty text. wordless: whether a bubble came
-    without a word in it. rest: the text of the button that would show more of the answer, or "". notes: sentences for
-    readers of the results. announced: whether the page only says that somebody will answer.
+    - `text`: the answer as Markdown; "" until there is an answer, even if names and times are already shown.
+    - `links`: the result of `links_in` for the text.
+    - `bubbles`: the elements of the answer in spoken order; an element cut out of a longer text has the id 0.
+    - `echo`: the element with the user's text, or None if the page does not repeat the text.
+    - `container`: the element around `bubbles` and `echo`.
+    - `how`: how the turn was found, as in `Spot`, or `reply`.
+    - `left_out`: texts of decorations.
+    - `decorations`: the decoration elements, each with its mark.
+    - `slots`: kinds of the elements that contain the words.
+    - `places`: trails of sources next to the chat.
+    - `began`, `ended`: seconds from the send to the first and the last piece of the answer, as far as the page dates
+      them; None without text.
+    - `doubtful`: for an answer without text, the turn to use if nothing else comes. It is read from elements that are
+      more likely a name, a time or a state.
+    - `beside`: the other parts of the answer (sources, thoughts, files and so on), with an empty text.
+    - `wordless`: whether a bubble without a word came.
+    - `rest`: the text of the button that would show more of the answer, or "".
+    - `notes`: sentences for readers of the results.
+    - `announced`: whether the page only says that somebody will answer.
     """
 
     text: str
@@ -143,9 +149,9 @@ def read_turn(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> ReadTurn:
-    """Read the answer to `said` from the page. Never raises, whatever the page contains. before: the page when the turn
-    was typed, or None if unknown. heard: seconds from the send to the first byte that came back, infinity if none has
-    come, or None if unknown."""
+    """Read the answer to `said` from the page. Never raises, whatever the page contains. `before` is the page when the
+    turn was typed, or None if unknown. `heard` is the seconds from the send to the first byte that came back,
+    infinity if no byte has come, or None if unknown."""
     habits = habits or Habits()
     ground = PageText(page, before)
     heard = None if heard is None else 1000 * heard
@@ -228,8 +234,8 @@ def _accept_placeholder(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
     """Return the turn with a placeholder (`...`, `Loading`) as its answer, because a system may answer like that.
-    Returns None if the text came before the first byte, or if an element shows that the page still waits. The result
-    counts only if nothing else can come, because a placeholder announces more."""
+    Returns None if the text came before the first byte, or if an element shows that the page still waits. Callers
+    use the result only if nothing else can come, because a placeholder announces more."""
     if not turn.bubbles or heard is None or any(map(is_waiting, turn.bubbles)):
         return None
     text = _write_bubbles(turn.bubbles, decorations, url, None)
@@ -256,7 +262,6 @@ def _mark_decorations(decorations: Decorations) -> dict[Node, str]:
 
 
 def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
-    """Return the notes on an answer. `first` holds its bubbles if no other reply shows the same decorations."""
     told = {
         GOES_ON_NOTE: bool(rest),
         FOLDED_NOTE: any(fold.kind == "folded" and fold.has_more_text for fold in decorations.folds),
@@ -269,8 +274,8 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
     """Read the answer from a page that contains only its bubbles, such as the evidence `reply`. `left_out` holds the
-    texts of decorations as found on the whole page, because the bubbles alone do not show what they are. If `markup`
-    marked elements, those are left out and nothing else."""
+    texts of decorations on the whole page, because the bubbles alone do not identify them. If `markup` marked
+    elements, exactly these elements are left out."""
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
     if page.root.get("left-out"):
@@ -316,8 +321,7 @@ def learn_habits(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Ha
 
 
 def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:
-    """Return the Markdown of all bubbles. Placeholders are added to `left_out`, or are written as text if `left_out` is
-    None."""
+    """Return the Markdown of all bubbles. Placeholders go to `left_out`, or into the text if `left_out` is None."""
     kept: list[str] = []
     for bubble in bubbles:
         wordless = not any(leaf.text for leaf in visible_leaves(bubble, decorations.nodes))
@@ -341,8 +345,8 @@ def _similar_bubbles(page: Page, spot: Spot) -> Sequence[Node]:
 
 
 def _speaker_prefix(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
-    """Return the prefix before the answer, such as `Bot:`, if the page writes one such as `You:` before the user's
-    text."""
+    """Return the prefix before the answer, such as `Bot:`, if the page writes a prefix such as `You:` before the
+    user's text."""
     told = _SPEAKER_PREFIX.match(text)
     if told is None or echo is None or not is_label(told["name"], names):
         return ""
@@ -351,7 +355,6 @@ def _speaker_prefix(text: str, echo: Node | None, said: str, names: Iterable[str
 
 
 def _answer_times(ground: PageText, bubbles: Sequence[Node], decorations: Decorations) -> tuple[float, float]:
-    """Return the seconds after the send at which the first and the last text of the answer came."""
     first: list[float] = []
     last: list[float] = []
     for bubble in bubbles:

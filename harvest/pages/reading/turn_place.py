@@ -1,6 +1,6 @@
-"""The position of a turn on a page: the user's own text is found, and the answer follows it. This needs no selector,
-and it works even if old replies have left the page or a greeting came before the first turn. Counting replies would
-fail in these cases."""
+"""The position of a turn on a page. The user's own text is found, and the answer follows it. This method needs no
+selector, and works even if old replies have left the page or a greeting came before the first turn. Counting
+replies would fail in these cases."""
 
 import re
 from collections.abc import Sequence
@@ -20,11 +20,13 @@ from harvest.pages.reading.phrases import is_delivery, is_status, is_time
 class Spot:
     """The position of a turn.
 
-    bubbles: the bubbles of the answer, in the order in which they were said; () until there is an answer. echo: the
-    element with the user's text. user: the user's whole bubble, with names and times. container: the element around the
-    bubbles. how: `echo`, `altered` (the text in another form), `early` (in an unknown form that came at the press),
-    `site` (found by the site's own selectors) or `new` (what came since the send). rising: whether newer turns are
-    above older ones. doubtful: whether all of it came together with the user's text and may be a state of that bubble.
+    - `bubbles`: the bubbles of the answer in spoken order; () until there is an answer.
+    - `echo`: the element with the user's text. `user` is the user's whole bubble, with names and times.
+    - `container`: the element around the bubbles.
+    - `how`: how the turn was found: `echo`, `altered` (the text in another form), `early` (in an unknown form that
+      came at the press), `site` (by the site's own selectors) or `new` (by the elements that came since the send).
+    - `rising`: whether newer turns are above older turns.
+    - `doubtful`: whether the whole answer came together with the user's text and may be a state of the user's bubble.
     """
 
     bubbles: tuple[Node, ...]
@@ -45,12 +47,10 @@ def find_spot(
     rising: bool = False,
     heard: float | None = None,
 ) -> Spot:
-    """Find the turn in which the user said `said`.
-
-    user: the trail of the user's text in earlier turns. apart: whether no reply had an element with that trail. rising:
-    whether newer turns were above older ones so far. heard: milliseconds from the send to the first byte that came
-    back, infinity until one has come, or None if that is unknown or nothing has left the page.
-    """
+    """Find the turn in which the user said `said`. `user` is the trail of the user's text in earlier turns. Set
+    `apart` if no reply had an element with that trail, and `rising` if newer turns were above older turns so far.
+    `heard` is the milliseconds from the send to the first byte that came back. It is infinity until a byte has
+    come, and None if the time is unknown or nothing has left the page."""
     echoes = find_echoes(ground, said, user=user)
     altered = None
     if ground.dated and (not echoes or not (user and trail(echoes[0].node) == tuple(user))):
@@ -123,7 +123,7 @@ class _SpotSearch:
         return found
 
     def _following_bubbles(self, around: Node, branch: Node) -> tuple[list[Node], bool]:
-        """Return the bubbles next to `branch` that were said after it, and whether they are above it."""
+        """Return the bubbles next to `branch` that were said after it, and whether they are above `branch`."""
         ground = self.ground
         at = around.children.index(branch)
         before, after = around.children[:at][::-1], around.children[at + 1 :]
@@ -169,8 +169,8 @@ class _SpotSearch:
         ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
-        """Return True if the bubbles may be a name or a state of the user's bubble in unusual wording. They may be if
-        they are short, came with the user's text, are unlike the user's bubble, and were not in an existing list before
+        """Return True if the bubbles may be a name or a state of the user's bubble in unusual wording. Such bubbles
+        are short, came with the user's text, are unlike the user's bubble, and were not in an existing list before
         their words."""
         ground, echo = self.ground, self.echo.node
         if not all(telling.came_at_once(ground, bubble, echo) for bubble in bubbles):
@@ -182,7 +182,6 @@ class _SpotSearch:
         )
 
     def _rest_of_text(self) -> Spot | None:
-        """Find the answer after the user's text in the same element, if the conversation is one continuous text."""
         node, child, at = self.ground.letter_end(self.echo.end)
         while True:
             rest = node.children[child + 1 :]
@@ -221,8 +220,8 @@ class _SpotSearch:
         return None
 
     def _log_element(self) -> Node | None:
-        """Return the element in which the answer will come: the log, or the widest element with the user's text and no
-        composer."""
+        """Return the element in which the answer will come: the log, or the widest element that has the user's text
+        but no composer."""
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):
@@ -238,8 +237,7 @@ def _latest_birth(ground: PageText, node: Node) -> float:
 
 
 def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
-    """Return a new element with copies of some children of an element. They are copied because the page must not
-    change."""
+    """Return a new element with copies of some children, because the page must not change."""
     kept = {key: value for key, value in around.attributes.items() if key in ("h-space", "h-said", "h-born")}
     part = Node("div", {**kept, "h-part": "1"}, parent=around)
     todo: list[tuple[Node, Sequence[Node | str]]] = [(part, children)]
@@ -256,8 +254,8 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
-    """Find the turn by the elements that came since the send. Text that came before the first byte of the response is
-    taken for another form of the user's text."""
+    """Find the turn by the elements that came since the send. Text from before the first byte of the response counts
+    as another form of the user's text."""
     early = find_early_lines(ground, heard)
     came = [line for line in ground.lines if ground.is_fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.

@@ -23,7 +23,7 @@ DIFFERENCES = tuple(_PLAIN)
 
 
 def differences(meant: str, found: str) -> tuple[str, ...] | None:
-    """Return the kinds of DIFFERENCES in which `found` differs from `meant`, or None if it differs in any other way.
+    """Return the kinds of DIFFERENCES in which `found` differs from `meant`, or None if there is any other difference.
     White space at both ends, ways of writing a line break, and zero-width characters do not count."""
     texts = [_INVISIBLE.sub("", text).replace("\r\n", "\n").strip() for text in (meant, found)]
     if texts[0] == texts[1]:

@@ -1,5 +1,6 @@
 """The description of one web chat in the format harvest-site/1: facts that Harvest cannot find by itself or need not
-search for. All of it is optional. docs/sites.md explains every field, and a test compares it with this file."""
+search for. Every fact is optional. docs/sites.md explains every field, and a test compares that page with this
+file."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,7 @@ def _check_send(value: str) -> str:
 
 def _check_words(text: str) -> str:
     if not text.strip():
-        raise refusal("the text is empty and would match everywhere")
+        raise refusal("the text must not be empty: it would match everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
             check_searchable(text[1:-1])
@@ -82,7 +83,7 @@ class Block(StrictModel):
     @model_validator(mode="after")
     def _tells_something(self) -> Self:
         if self.selector is None and self.text is None:
-            raise refusal("neither a selector nor a text is given, so every page would count as blocked")
+            raise refusal("a selector or a text is required, because otherwise every page would count as blocked")
         return self
 
     @cached_property
@@ -154,8 +155,8 @@ class Site(StrictModel):
 
     @cached_property
     def selectors(self) -> dict[str, str]:
-        """CSS selectors by the names with which the eye marks their matches. The name is that of the field, followed by
-        `-1`, `-2` and so on for lists."""
+        """CSS selectors by the names with which the eye marks their matches. The name is the name of the field. In a
+        list, `-1`, `-2` and so on are appended."""
         found = {name: css for name in _SINGLE_FIELDS if (css := getattr(self, name)) is not None}
         if self.send is not None and self.send_key is None:
             found["send"] = self.send
@@ -169,8 +170,7 @@ class Site(StrictModel):
 
     @cached_property
     def send_key(self) -> str | None:
-        """The key that sends, in Playwright's notation (`Control+Enter`), or None if the site names a button or
-        nothing."""
+        """The key that sends, in Playwright's notation (`Control+Enter`), or None if the site names no key."""
         if self.send is None or not _KEY.fullmatch(self.send):
             return None
         return "+".join(_KEY_NAMES.get(part, part.capitalize()) for part in self.send.lower().split("+"))
@@ -185,14 +185,14 @@ _SINGLE_FIELDS = ("new_chat", "composer", "user", "reply", "leave_out", "sources
 
 
 class SiteFile(Site):
-    """A site in a file of its own, which requires the fields format and name."""
+    """A site in a separate file, which must have the fields `format` and `name`."""
 
     format: Literal["harvest-site/1"] = Field(description=_FORMAT)
     name: Name = Field(description=_NAME)
 
 
 def encode_site(site: Site) -> dict[str, Any]:
-    """Return the given fields as JSON values, in order. Reading them again gives an equal site."""
+    """Return the given fields as JSON values, in order. An equal site can be read from the result."""
     return site.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -222,7 +222,7 @@ _FOREIGN_SYNTAX = (
 
 # Only a browser knows for certain whether a selector is valid; obvious mistakes are refused before one starts.
 def checked_selector(css: str) -> str:
-    """Return `css` without surrounding white space. Raises ValueError if it cannot be a selector."""
+    """Return `css` without surrounding white space. Raises ValueError if the text cannot be a selector."""
     text, subject = css.strip(), f"the selector {css!r}"
     if not text:
         raise ValueError(f"{subject} is empty")
@@ -237,12 +237,12 @@ def checked_selector(css: str) -> str:
         if sign in _BRACKETS:
             waiting.append(_BRACKETS[sign])
         elif sign in _BRACKETS.values() and (not waiting or waiting.pop() != sign):
-            raise ValueError(f"{subject} has a {sign} too many")
+            raise ValueError(f"{subject} has an unmatched {sign}")
     if waiting:
         raise ValueError(f"{subject} is missing a {waiting[-1]}")
     for part in _split_at_commas(bare):
         if not part.strip():
-            raise ValueError(f"{subject} has a comma with nothing before or after it")
+            raise ValueError(f"{subject} has an empty part before or after a comma")
         if re.match(r"\s*[+~>]", part) or re.search(r"[+~>]\s*$", part):
             raise ValueError(f"{subject} begins or ends with > + or ~")
         if re.search(r"[>+~]\s*[>+~]", part):
@@ -275,7 +275,7 @@ def _blank_strings(text: str) -> str:
             quote = sign if sign in "\"'" else ""
         at += 1
     if quote:
-        raise ValueError(f"the selector {text!r} has a {quote} that is never closed")
+        raise ValueError(f"the selector {text!r} has a {quote} without a closing {quote}")
     return "".join(out)
 
 
@@ -296,13 +296,12 @@ def load_site(path: str | PathLike[str]) -> SiteFile:
 
 
 def parse_site(text: str, path: str = "site") -> SiteFile:
-    """Parse the text of a site file. Error messages call it `path`. Raises InputError."""
+    """Parse the text of a site file. `path` is the name of the file in error messages. Raises InputError."""
     return _read_site(parse_document(text, path))
 
 
 def site_of(value: Mapping[str, object], path: str = "site") -> Site:
-    """Return the site described inline or encoded by `encode_site`. Error messages call it `path`. Raises
-    InputError."""
+    """Return the site described inline or encoded by `encode_site`. Errors call it `path`. Raises InputError."""
     model = SiteFile if "format" in value else Site
     return Document(path, _freeze(value), {}, {}).validated(model)
 
@@ -310,11 +309,11 @@ def site_of(value: Mapping[str, object], path: str = "site") -> Site:
 def _read_site(document: Document) -> SiteFile:
     if not isinstance(document.value, dict):
         raise document.error(
-            (), "a site file is a mapping (key: value)", advice="begin it with: format: harvest-site/1"
+            (), "a site file must be a mapping (key: value)", advice="begin it with: format: harvest-site/1"
         )
     given = document.value.get("format")
     if isinstance(given, str) and given.startswith("harvest-") and not given.startswith("harvest-site/"):
-        raise document.error(("format",), f"this is a file of another kind ({given})", allowed="harvest-site/1")
+        raise document.error(("format",), f"this is not a site file: its format is {given}", allowed="harvest-site/1")
     try:
         return document.validated(SiteFile)
     except InputError as fault:

@@ -1,7 +1,6 @@
 """The account of the received content of one turn, stored with the turn: a description of each text that may be the
-reply. It keeps the differences from the page's text instead of the texts themselves, and nothing that the page sent.
-Which text is the reply is decided on request over all turns of a run (see `judgement`), so that later code can decide
-again."""
+reply. The account keeps only the differences from the page's text, and nothing that the page sent. Which text is
+the reply is decided on request over all turns of a run (see `judgement`), so that later code can decide again."""
 
 import json
 from collections.abc import Collection
@@ -31,11 +30,15 @@ KeyParts = tuple[str, str, str, str]
 class Text:
     """A received text compared with the page's text.
 
-    keys: all keys that lead to it. size: the number of its letters. pieces: the number of pieces in which it came.
-    like: its likeness to the page's text, from 0 to 1. how: the result of the comparison. old: whether it already came
-    in an earlier turn. within: whether it contains the page's whole text and more. only_page, only_wire: the number of
-    letters that only one side has. page, wire: the first runs of these letters. ahead: whether the page's additional
-    letters come before everything else. beside: other texts with the same key that the page does not show.
+    - `keys`: all keys that lead to the text.
+    - `size`: the number of its letters. `pieces` is the number of pieces in which the text came.
+    - `like`: the likeness to the page's text, from 0 to 1. `how` is the result of the comparison.
+    - `old`: whether the text already came in an earlier turn.
+    - `within`: whether the text contains the page's whole text and more.
+    - `only_page`, `only_wire`: the number of letters that only one side has. `page` and `wire` are the first runs of
+      these letters.
+    - `ahead`: whether the page's additional letters come before everything else.
+    - `beside`: other texts with the same key that the page does not show.
     """
 
     keys: tuple[KeyParts, ...]
@@ -79,19 +82,18 @@ class Text:
 
     @property
     def right(self) -> bool:
-        """True if the page has the same words. The value `near`, which old recordings have, does not count."""
+        """True if the page has the same words as the received text. The value `near` of old recordings does not
+        count."""
         return self.how == "equal"
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The account of one turn.
-
-    letters: the number of letters in the page's text. texts: the received texts, the most likely first. received: the
-    number of bytes that came. unread: the number of bytes in messages without text. capped: whether more came than is
-    read. before: the account of the previous turn if more of it came after that account was made, otherwise None. late:
-    a part of the text that the page now shows instead of the answer, if that text was received as well.
-    """
+    """The account of one turn. `letters` is the number of letters in the page's text, and `texts` lists the received
+    texts, the most likely first. `received` is the number of bytes received, and `unread` the number of bytes in
+    messages without text. `capped` is True if more was received than is read. `before` is the account of the
+    previous turn if more of that turn came after its first account was made, otherwise None. `late` is a part of
+    the text that the page now shows instead of the answer, if that text was received as well."""
 
     letters: int
     texts: tuple[Text, ...]
@@ -116,7 +118,7 @@ class Account:
         try:
             value = json.loads(data)
             if value.pop("format", None) != FORMAT:
-                raise ValueError(f"the format is not {FORMAT}")
+                raise ValueError(f"the format must be {FORMAT}")
             return msgspec.convert(value, Account, strict=False)
         except (AttributeError, TypeError, RecursionError, msgspec.ValidationError) as fault:
             raise ValueError(f"the content is not valid {FORMAT}: {fault!r}") from None
@@ -125,8 +127,8 @@ class Account:
 def make_account(
     opened: OpenedContent, said: str, answer: str, heard: EarlierTexts, known: Collection[KeyParts] = frozenset()
 ) -> Account:
-    """Compare the received content of a turn with the answer. The texts of `known` keys, whose texts were like the
-    page's in earlier turns, are always kept."""
+    """Compare the received content of a turn with the answer. A text is always kept if its key is in `known`, the keys
+    whose texts were like the page's text in earlier turns."""
     reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []

@@ -1,6 +1,6 @@
 """Binary messages: MessagePack, gRPC frames, protobuf without a schema, and text among other bytes. The format of a
-message is not known. Each reader accepts a message only if it explains every byte, and the reader that is least likely
-to be wrong comes first."""
+message is not known. Each reader accepts a message only if it explains every byte, and the reader that is least
+likely to be wrong comes first."""
 
 import base64
 import binascii
@@ -20,8 +20,8 @@ _UNWRITTEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
 @dataclass(frozen=True, slots=True)
 class TextOrMessage:
-    """Bytes that may be a text or a message with text in it, because the length byte of an inner string may look like a
-    letter."""
+    """Bytes that may be a text or a message with text in it, because the length byte of an inner string may look like
+    a letter."""
 
     text: str
     inner: object
@@ -29,7 +29,7 @@ class TextOrMessage:
 
 def read_values(data: bytes) -> list[object]:
     """Return the values of a message: mappings (protobuf fields are named `f1`, `f2`, …), lists or strings. Returns []
-    if it contains no text."""
+    if the message contains no text."""
     if not data:
         return []
     framed = _grpc_frames(data)
@@ -62,7 +62,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def _grpc_frames(data: bytes) -> list[bytes] | None:
-    """Return the messages of a gRPC-web body, without its trailers, which contain no text of a reply."""
+    """Return the messages of a gRPC-web body. Its trailers are left out, because they contain no text of a reply."""
     frames, place = [], 0
     while place < len(data):
         if len(data) - place < 5 or data[place] not in (0, 0x80):
@@ -98,8 +98,7 @@ def _read_sized_message_pack(data: bytes) -> object | None:
 
 
 def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
-    """Return the fields of a protobuf message by name. A repeated field becomes a list. Returns None if the bytes are
-    not a message."""
+    """Return the fields of a protobuf message by name, or None for any other bytes. Repeated fields become lists."""
     fields: dict[str, list[object]] = {}
     place = 0
     while place < len(data):
@@ -150,7 +149,7 @@ def _holds_only_text(value: object) -> bool:
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at an offset and the offset after it, which is -1 if there is no number."""
+    """Return the number at an offset and the offset after the number. The second value is -1 if there is no number."""
     value = shift = 0
     while place < len(data) and shift < 64:
         value |= (data[place] & 0x7F) << shift

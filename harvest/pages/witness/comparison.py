@@ -1,4 +1,4 @@
-"""Comparison of the page's text with a received text: the words that only one of them has."""
+"""Comparison of the page's text with a received text: the words that only one of the two texts has."""
 
 import re
 from collections import Counter
@@ -28,10 +28,10 @@ _TOKEN = re.compile(r"(?:[^\W_぀-ヿ㐀-鿿가-힣฀-๿]|[\ufdd0-\ufddf])+|\w
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The result of a comparison. Even a single additional word makes the texts different, because it may be "not".
-    page, wire: the first runs of words that only this side has, cut to 300 characters. only_page, only_wire: the number
-    of letters that only this side has. ahead: whether all letters that only the page has come before the received
-    text."""
+    """The result of a comparison. Even a single additional word makes the texts different, because that word may be
+    "not". `page` and `wire` are the first runs of words that only this side has, cut to 300 characters. `only_page`
+    and `only_wire` count the letters that only this side has. `ahead` is True if all letters that only the page has
+    come before the received text."""
 
     how: How
     page: tuple[str, ...] = ()
@@ -42,8 +42,8 @@ class Difference:
 
 
 class Reading:
-    """The text of the page, prepared for many comparisons. said: the user's text. Comparing long texts is slow, and one
-    text may be received under many keys, so each text is compared only once."""
+    """The text of the page, prepared for many comparisons. `said` is the user's text. Comparing long texts is slow,
+    and a text may be received under many keys, so each text is compared only once."""
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
         self.plains = tuple(plains)
@@ -62,8 +62,8 @@ class Reading:
 
     def likeness(self, wire: str) -> float:
         """Return the likeness of the page's text and a received text, from 0 to 1: Dice's coefficient of their pieces
-        of five characters. It is at least LEAST_LIKENESS if one of them is long and almost all of it is in the
-        other."""
+        of five characters. If one text is long and almost all of it is in the other text, the result is at least
+        LEAST_LIKENESS."""
         if wire not in self._likeness:
             self._likeness[wire] = 1.0 if self.is_equal(wire) else self._likeness_of(wire)
         return self._likeness[wire]
@@ -79,8 +79,8 @@ class Reading:
         return likeness
 
     def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
-        """Return the pieces of both texts, which are shorter if a text is short. The pieces of the received text are
-        kept in `cut`, by their size."""
+        """Return the pieces of both texts, which are shorter if a text is short. `cut` caches the pieces of the
+        received text by their size."""
         size = min(_PIECE_LENGTH, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
@@ -128,8 +128,9 @@ def difference(page: Plain, wire: Plain) -> Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A stretch in which the words differ. first: whether both texts begin with it. page, wire: the words of each side.
-    only_page, only_wire: the number of letters of each side between their common beginning and their common end."""
+    """A stretch in which the words differ. `first` is True if both texts begin with the stretch. `page` and `wire` are
+    the words of each side. `only_page` and `only_wire` count the letters of each side after the common beginning
+    and before the common end."""
 
     first: bool
     page: str
@@ -180,7 +181,7 @@ def _differing_letters(one: str, other: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)  # the page's text is compared with many in a row
 def _word_tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the letters of each word and its span in the text. In scripts without spaces, each character is a word."""
+    """Return each word's letters and its span in the text. In scripts without spaces, each character is a word."""
     words, places = [], []
     for found in _TOKEN.finditer(mark_signs(text)):
         own = letters(found[0])

@@ -1,9 +1,10 @@
-"""A judgement over all turns of a run with one site: do the page and the received content agree, turn by turn? It also
-learns which messages signal the end of a reply.
+"""A judgement over all turns of a run with one site: do the page and the received content agree, turn by turn? The
+judgement also learns which messages signal the end of a reply.
 
-Where the received content holds the reply is unknown. The key whose texts are most like the page's over all turns is
-assumed to bring it. The key may show that an answer differs once its texts have been like the page's often enough. Any
-text may confirm an answer with the same words. The result only marks a turn and never changes its text.
+The position of the reply in the received content is unknown. The key whose texts are most like the page's text over
+all turns is assumed to carry the reply. Once the texts of a key have been like the page's text often enough, the key
+may show that an answer differs. Any text may confirm an answer with the same words. The result only marks a turn and
+never changes its text.
 """
 
 from collections import Counter
@@ -28,9 +29,9 @@ _MOST_FORMS = 200  # most forms that are remembered
 @dataclass(slots=True)
 class Endings:
     """The signals of complete replies, learnt from the turns of one site and shared by its conversations. A socket
-    stays open after a reply, so its only other end is silence. Many sites then send something else, such as `task_end`
-    or `done: true`. A signal is a form of message that follows the last text of the replies and never comes before
-    it."""
+    stays open after a reply, so only silence would show the end. Many sites therefore send something else, such as
+    `task_end` or `done: true`. A signal is a form of message that follows the last text of the replies and never
+    precedes it."""
 
     _turns: int = 0
     _after: Counter[str] = field(default_factory=Counter)
@@ -38,8 +39,8 @@ class Endings:
     _before: set[str] = field(default_factory=set)
 
     def learn(self, shapes: Sequence[Shape], last_text: float) -> None:
-        """Learn from a complete reply. `shapes` are the shapes of all messages in the turn, and `last_text` is when its
-        last text came."""
+        """Learn from a complete reply. `shapes` are the shapes of all messages in the turn, and `last_text` is the
+        time of its last text."""
         self._turns += 1
         # A form that even once came before the last text, or long after it, is never a sign.
         self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT_SECONDS}
@@ -49,12 +50,12 @@ class Endings:
             self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE_SECONDS} & after)
 
     def distrust(self, forms: Collection[str]) -> None:
-        """Stop using these forms as signals, because text came after them or they came without a reply."""
+        """Stop using these forms as signals, because they came without a reply or before more text."""
         self._before |= set(forms)
 
     @property
     def signs(self) -> frozenset[str]:
-        """The forms that signal an end on this site, empty until enough turns were seen."""
+        """The forms that signal an end on this site. The set is empty until enough turns were seen."""
         if self._turns < _FEWEST_TURNS:
             return frozenset()
         counts = self._after if self._turns >= _ENOUGH_TURNS else self._at_once
@@ -63,8 +64,7 @@ class Endings:
 
 
 def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> float | None:
-    """Return when the last piece of a reply came, or None. `places` are the addresses and general paths of its
-    pieces."""
+    """Return the time of a reply's last piece, or None. `places` are the addresses and general paths of its pieces."""
     return max((leaf.at for leaf in leaves if (leaf.address, generalize(leaf.path)) in places), default=None)
 
 
@@ -80,8 +80,8 @@ _WAY_ORDER = {"joined": 0, "one": 2}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one turn. word: whether the texts agree. why: the reason if the verdict is `silent`. page, wire:
-    the words that only one side has, if they differ."""
+    """The verdict on one turn. `word` says whether the texts agree, and `why` gives the reason if the verdict is
+    `silent`. `page` and `wire` are the words that only one side has, if the texts differ."""
 
     word: Outcome
     why: str = ""
@@ -91,9 +91,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class SiteJudgement:
-    """The judgement over one site, with one verdict per turn. unread: texts that come with most replies of this site
-    and are not shown, with the number of turns, for a person to know. doubtful: whether the texts differ in most turns,
-    so that the messages may have been misunderstood."""
+    """The judgement over one site, with one verdict per turn. `unread` tells people about texts that come with most
+    replies of this site and are not shown, with the number of turns. `doubtful` is True if the texts differ in most
+    turns, so that the messages may have been misunderstood."""
 
     verdicts: tuple[Verdict, ...]
     unread: tuple[tuple[str, int], ...] = ()
@@ -111,7 +111,7 @@ class _Record:
 
     @property
     def trust(self) -> float:
-        """How like the page's text the texts of this key are, from 0 to 1. More texts give more trust."""
+        """The likeness of this key's texts to the page's text, from 0 to 1. More texts give more trust."""
         return round(self.like / (self.present + 0.5), 3)
 
 
@@ -160,8 +160,7 @@ def _texts_by_key(turn: Account) -> dict[KeyParts, Text]:
 
 
 class _SiteMessages:
-    """The messages of one site over all its turns. accusers: the keys that may show a difference, most trustworthy
-    first."""
+    """The messages of one site over all its turns. `accusers` are the keys that may show a difference, best first."""
 
     def __init__(self, turns: Sequence[Account]) -> None:
         self.records = _count_records(turns)
@@ -227,8 +226,8 @@ def _why_silent(turn: Account, learnt: bool) -> str:
 
 
 class SiteKnowledge:
-    """What has been learnt about a site's messages in a run, for the accounts still to be written. known: the keys
-    whose texts were like the page's. endings: the signals that a reply is complete."""
+    """What has been learnt about a site's messages in a run, for the accounts still to be written. `known` holds the
+    keys whose texts were like the page's text. `endings` holds the signals that a reply is complete."""
 
     def __init__(self) -> None:
         self._records: dict[KeyParts, _Record] = {}

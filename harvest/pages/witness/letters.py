@@ -1,9 +1,9 @@
 """Texts in the form in which they are compared: letters, digits, marks and emoji, without markup.
 
-A page renders the received text: Markdown as HTML, entities as characters. So both sides are reduced to the parts that
-rendering does not change. White space, punctuation and signs are left out, because pages set quotes, dashes and bullets
-in their own way. Only a sign between two digits is kept, because it makes another figure: 3/4, 1.5, 10:30, 2020–2024.
-Link targets, the order of table cells and heading levels are not compared.
+A page renders the received text: Markdown as HTML, entities as characters. So both texts are reduced to the parts that
+rendering does not change. White space, punctuation and signs are left out, because pages set quotes, dashes and
+bullets in their own way. Only a sign between two digits is kept, because without the sign the figure would change:
+3/4, 1.5, 10:30, 2020–2024. Link targets, the order of table cells and heading levels are not compared.
 """
 
 import html
@@ -48,7 +48,7 @@ _MARKS = {sign: chr(0xFDD0 + number) for number, signs in enumerate(_FORMS) for 
 
 
 class _KeptCharacters(dict[int, int | None]):
-    """A table for str.translate that keeps every relevant character and looks up the category of each one only once."""
+    """A table for str.translate that keeps every relevant character and looks up a character's category only once."""
 
     def __missing__(self, code: int) -> int | None:
         kind = unicodedata.category(chr(code))
@@ -64,8 +64,7 @@ _KEPT = _KeptCharacters()
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A text in one reading of its markup. shown: the text with its spaces, for people. letters: the text for
-    comparison."""
+    """A text in one reading of its markup. `shown` has its spaces, and `letters` is the form for comparison."""
 
     shown: str
     letters: str
@@ -120,7 +119,7 @@ def readings(text: str) -> tuple[Plain, ...]:
 
 
 def page_readings(answer: str) -> tuple[Plain, ...]:
-    """Return the readings of an answer on a page. A second reading allows for pages that write the language of a code
+    """Return the readings of an answer on a page. A second reading is for pages that write the language of a code
     block above it as a word."""
     found = readings(answer)
     named = Plain.from_text(render_markdown(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))

@@ -1,7 +1,7 @@
-"""Extraction of the texts in the received content, whatever they were packed in. Nothing here depends on a particular
-API. A message is opened as far as possible: transport prefixes (`42[…]`, `a[…]`, `)]}'`), events, lines of JSON, values
-preceded by their size, and text that is again JSON or base64. The results are leaves: one string each, with its path
-and the names next to it."""
+"""Extraction of the texts in the received content, however they were packed. The code does not depend on a particular
+API. A message is opened as far as possible: transport prefixes (`42[…]`, `a[…]`, `)]}'`), events, lines of JSON,
+values preceded by their size, and text that is again JSON or base64. The results are leaves: one string each, with
+its path and the names next to it."""
 
 import codecs
 import re
@@ -42,10 +42,10 @@ _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A string that was received. at: when it came. path: its exact path in the message. names: its kinds according to
-    the message. number: the id of the message or object that it belongs to. place: the offset in the earlier text from
-    which the string replaces everything, or None. request: the number of its response body, or 0 for all socket
-    messages."""
+    """A string that was received. `at` is the time of arrival, and `path` the exact path in the message. `names` gives
+    the kinds that the message assigns to the string. `number` is the id of the message or object around the string.
+    `place` is the offset in the earlier text from which the string replaces everything, or None. `request` is the
+    number of the response body, or 0 for all socket messages."""
 
     at: float
     address: str
@@ -67,9 +67,9 @@ class Shape:
 
 @dataclass(slots=True)
 class OpenedContent:
-    """The opened content. leaves: the strings in the order in which they came. shapes: the shape of each message, for
-    learning end signals. size: the number of bytes. unread: the number of bytes in messages without text. capped:
-    whether more came than is opened."""
+    """The opened content. `leaves` holds the strings in the order of arrival. `shapes` holds the shape of each
+    message, for learning end signals. `size` is the number of bytes, and `unread` the number of bytes in messages
+    without text. `capped` is True if more came than is opened."""
 
     leaves: list[Leaf]
     shapes: list[Shape]
@@ -79,7 +79,7 @@ class OpenedContent:
 
 
 def open_content(received: Iterable[Received], since: float) -> OpenedContent:
-    """Return the texts that came after `since`, by the recorder's clock. Of an older body only the later pieces are
+    """Return the texts that came after `since`, by the recorder's clock. Only the later pieces of an older body are
     returned."""
     found = OpenedContent([], [])
     parts: list[tuple[float, int, Message | _Part]] = []
@@ -165,7 +165,7 @@ def _body_parts(body: Body, request: int) -> Iterator[_Part]:
 
 
 def _decode_body(data: bytes, media_type: str) -> str | None:
-    """Return the text of a body, or None if it is not text. Its last character may be incomplete."""
+    """Return the text of a body, or None if the bytes are not text. The last character may be incomplete."""
     charset = re.search(r"charset=[\"']?([\w-]+)", media_type)
     for name in (charset[1] if charset else "utf-8", "utf-8"):
         try:
@@ -177,8 +177,7 @@ def _decode_body(data: bytes, media_type: str) -> str | None:
 
 
 class _Times:
-    """The arrival times of the characters of a body, by offset. The sizes of chunks are precise enough to locate a
-    part."""
+    """The arrival times of the characters of a body, by offset. The sizes of chunks locate a part precisely enough."""
 
     def __init__(self, body: Body) -> None:
         self._ends: list[tuple[int, float]] = []
@@ -193,8 +192,8 @@ class _Times:
 
 
 class _Position(NamedTuple):
-    """A position in a message. depth: the number of levels above it. again: how often a text around it was opened. The
-    other fields are those of `Leaf`."""
+    """A position in a message. `depth` is the number of levels above it, and `again` the number of times that a text
+    around it was opened. The other fields are as in `Leaf`."""
 
     path: str
     names: tuple[str, ...]
@@ -208,7 +207,7 @@ class _Position(NamedTuple):
 
 
 class _Walker:
-    """A collector of the leaves of a value. routes: the last path in the page's document, by address."""
+    """A collector of the leaves of a value. `routes` holds the last path in the page's document, by address."""
 
     def __init__(self, at: float, address: str, request: int, routes: dict[str, str], into: list[Leaf]) -> None:
         self._at, self._address, self._request, self._routes, self._into = at, address, request, routes, into
@@ -302,7 +301,7 @@ class _Walker:
 
 def _is_map(value: object) -> bool:
     """Return True for a map written as a list of pairs. The names must differ, and at least one value must not be a
-    string, because a list of (speaker, text) pairs would look alike."""
+    string. Otherwise a list of (speaker, text) pairs would count as a map."""
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         return False
     names = {pair[0] for pair in value if isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is str}
@@ -311,7 +310,6 @@ def _is_map(value: object) -> bool:
 
 
 def _message_form(value: object, depth: int = 0) -> str:
-    """Return the form of a message: its keys, names and truth values, without text and numbers."""
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, str):

@@ -1,6 +1,6 @@
 """The content that a page received: response bodies as they grew, and messages of sockets and event streams. The
-recorder (`pages/browser/recorder.py`) creates these values, and everything else in this package depends only on them,
-so that it can be tested without a browser."""
+recorder (`pages/browser/recorder.py`) creates these values. The rest of this package depends only on the values, so
+that it can be tested without a browser."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-
 
 @dataclass(slots=True)
 class Body:
-    """The body of a response, or a part of it. address: see `general_address`. media_type: the media type as in HTTP,
-    or "". chunks: (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was
-    complete, or None until then."""
+    """The body of a response, or a part of it. `address` is a result of `general_address`. `media_type` is the media
+    type as in HTTP, or "". `chunks` are pairs of arrival time (seconds by the recorder's clock) and bytes, in
+    order. `ended` is the time when the body was complete, or None until then."""
 
     address: str
     media_type: str = ""
@@ -24,8 +24,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message over a web socket (`channel` is `socket`) or of an event stream (`events`). name: the name of the
-    event."""
+    """A message over a web socket (`channel` is `socket`) or of an event stream (`events`) with the event's `name`."""
 
     at: float
     address: str

@@ -1,5 +1,5 @@
-"""The received texts of one turn, each with the key that identifies it in other turns. A key consists of an address,
-the path of the pieces, their kind, and the way they were put together. Which text is the reply is not known here:
+"""The received texts of one turn, each with the key that identifies the text in other turns. A key consists of an
+address, the path of the pieces, their kind, and the way of joining them. Which text is the reply is not known here:
 `judgement` learns that over the turns of a run."""
 
 import base64
@@ -32,15 +32,14 @@ _MOST_BESIDE = 12  # texts of one kind that may each be the reply; more are piec
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A text in its final form. stages: the number of different texts it grew through, which is 1 if it came in one
-    piece."""
+    """A text in its final form. `stages` counts the different texts through which it grew; 1 means a single piece."""
 
     text: str
     stages: int = 1
 
 
 def join_runs(pieces: Iterable[str]) -> list[Run]:
-    """Join pieces into texts. Each piece either continues the text before it in full or begins a new text."""
+    """Join pieces into texts. Each piece either continues the whole previous text or begins a new text."""
     found: list[Run] = []
     for piece in pieces:
         if found and is_continuation(found[-1].text, piece):
@@ -51,7 +50,7 @@ def join_runs(pieces: Iterable[str]) -> list[Run]:
 
 
 def is_continuation(before: str, after: str) -> bool:
-    """Return True if `after` continues or repeats `before`, apart from its temporary end."""
+    """Return True if `after` continues or repeats `before`, apart from the temporary end of `before`."""
     if after.startswith(before):
         return True
     bare = _CLOSERS.sub("", before)
@@ -62,7 +61,7 @@ def is_continuation(before: str, after: str) -> bool:
 
 
 def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
-    """Join pieces into one text. A piece with an offset replaces everything from there on; one without is appended."""
+    """Join pieces into one text. A piece with an offset replaces the text from there on; any other is appended."""
     text = ""
     for piece, place in pieces:
         text = text[: len(text) if place is None else place] + piece
@@ -84,9 +83,9 @@ def decode_pieces(pieces: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that identifies a text over several turns. address: as in `received`. path: the general path, with `*` for
-    parts that differ from message to message. names: the names that the messages give the text. way: how the pieces
-    were put together."""
+    """A key that identifies a text over several turns. `address` is as in `received`. `path` is the general path, with
+    `*` for parts that differ from message to message. `names` are the names that the messages give the text, and
+    `way` is the way of joining the pieces."""
 
     address: str
     path: str
@@ -100,9 +99,10 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Strand:
-    """A received text. keys: all keys that lead to it. readings: its possible meanings, the most likely first. pieces:
-    the number of pieces it was made of. old: whether it came earlier in this conversation, and now in one piece.
-    beside: other texts under the same key that are not part of it."""
+    """A received text. `keys` are all keys that lead to the text. `readings` are its possible meanings, the most
+    likely first. `pieces` is the number of pieces that form the text. `old` is True if the text came earlier in
+    this conversation, and now came in one piece. `beside` holds other texts under the same key that are not part of
+    this text."""
 
     keys: tuple[Key, ...]
     readings: tuple[Plain, ...]
@@ -136,7 +136,7 @@ class EarlierTexts:
 
 
 def find_strands(leaves: Sequence[Leaf], said: str, heard: EarlierTexts) -> list[Strand]:
-    """Put together the texts of one turn. `said` is the user's text, which is not the reply."""
+    """Put together the texts of one turn. `said` is the user's text, which cannot be the reply."""
     search = _StrandSearch(leaves, letters(said), heard)
     kinds: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
     for leaf in leaves:
@@ -208,8 +208,8 @@ class _StrandSearch:
             self.add(key, "spliced", [Run(splice_pieces((leaf.text, leaf.place) for leaf in own))])
 
     def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
-        """Add the final forms of texts that came whole and were continued later, first alone and then together with all
-        other text at the same path."""
+        """Add the final forms of texts that came whole and were continued later, first alone and then with all other
+        text at the same path."""
         paths = {generalize(leaf.path) for leaf in begun}
         others = [leaf for leaf in self.leaves if leaf not in begun and generalize(leaf.path) in paths]
         fresh = {leaf for leaf in others if all(plain.letters != self.said for plain in readings(leaf.text))}
@@ -222,8 +222,8 @@ class _StrandSearch:
         self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
     def strands(self) -> list[Strand]:
-        """Return the longest texts. Texts that begin with the user's text are also returned without it, because a page
-        may receive both together."""
+        """Return the longest texts. A text that begins with the user's text is also returned without that beginning,
+        because a page may receive both together."""
         made: list[Strand] = []
         longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
         for (text, old, beside), (keys, pieces) in longest:
@@ -242,8 +242,7 @@ class _StrandSearch:
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Leave out texts that also came complete at another path, because a state that is sent again may number its parts
-    anew."""
+    """Leave out texts that also came complete at another path, because a repeated state may number its parts anew."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = join_runs(run.text for run in pieces)

@@ -408,14 +408,14 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"body": {"q": "hello"}}, "the user turn is not sent"),
-        ({"form": {"q": "{{ text }}"}}, "cannot both be sent"),
-        ({"method": "GET"}, "a GET request has no body"),
+        ({"body": {"q": "hello"}}, "no field sends the user turn"),
+        ({"form": {"q": "{{ text }}"}}, "cannot have both body and form"),
+        ({"method": "GET"}, "a GET request cannot have body or form"),
         ({"method": "FETCH"}, "GET"),
         ({"reply": "a.b"}, "not a path"),
         ({"links": "sources"}, "not a path"),
         ({"session": "cookie"}, "not a path"),
-        ({"body": {"q": "{{ text }}", "s": "{{ session }}"}}, "`session` does not say"),
+        ({"body": {"q": "{{ text }}", "s": "{{ session }}"}}, "{{ session }} needs the option"),
         ({"body": {"m": "{{ messages }}"}}, "stateful: false"),
         ({"body": {"q": "{{ test }}"}}, "cannot be used here"),
         ({"url": "http://{{ text }}/"}, "not in its host"),

@@ -479,7 +479,7 @@ def test_certificates_of_the_environment_that_are_not_there_are_an_input_error(m
         ({"api_key_env": "NOT_SET"}, "NOT_SET"),
         ({"api_key_env": "LINES"}, "line break"),
         ({"api_key_env": "not a name"}, "not the name of an environment variable"),
-        ({"api_key_env": "TEST_KEY", "headers": {"authorization": {"env": "TEST_KEY"}}}, "keep one"),
+        ({"api_key_env": "TEST_KEY", "headers": {"authorization": {"env": "TEST_KEY"}}}, "remove one of them"),
         ({"headers": {"Authorization": "Bearer sk-1"}}, r"write \{env: NAME\}"),
         ({"headers": {"X-Bad": "a\r\nInjected: 1"}}, "cannot be sent"),
         ({"headers": {"X Bad": "a"}}, "not the name of a header"),

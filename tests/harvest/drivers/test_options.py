@@ -59,7 +59,7 @@ def test_the_password_is_not_repeated_with_its_place_in_a_file_either() -> None:
 @pytest.mark.parametrize("proxy", ["nonsense", f"http://me:{PASSWORD}", "http://h:99999", "ftp://h:1", "http://:1", ""])
 def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -> None:
     said = refused("browser", {}, proxy=proxy)
-    assert "this is not the URL of a proxy: write http://host:port" in said
+    assert "the value is not the URL of a proxy: write http://host:port" in said
     assert PASSWORD not in said
 
 
@@ -68,7 +68,7 @@ def test_what_is_no_proxy_of_a_browser_is_refused_and_not_repeated(proxy: str) -
 )
 def test_what_is_no_proxy_in_the_environment_is_named_by_its_variable_alone(proxy: str) -> None:
     said = refused("browser", {"PROXY": proxy}, proxy={"env": "PROXY"})
-    assert "PROXY is not a proxy" in said
+    assert "PROXY does not contain the URL of a proxy" in said
     assert PASSWORD not in said
 
 
@@ -88,7 +88,7 @@ def test_a_password_before_the_variable_is_refused_too() -> None:
 
 def test_a_secret_that_stands_where_its_variable_is_named_is_not_repeated() -> None:
     text = f"url: http://127.0.0.1/\nproxy: {{env: 'http://me:{PASSWORD}@proxy'}}\n"
-    with pytest.raises(InputError, match="this is not the name of an environment variable") as caught:
+    with pytest.raises(InputError, match="the value is not the name of an environment variable") as caught:
         parse_document(text, "audit.yaml").validated(Options)
     assert PASSWORD not in str(caught.value)
 

@@ -309,8 +309,8 @@ async def test_a_site_file_whose_selector_matches_nothing_is_said_to_be_wrong() 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"proxy": "nonsense"}, "this is not a proxy"),
-        ({"proxy": "http://h:notaport"}, "is not a proxy"),
+        ({"proxy": "nonsense"}, "is not the URL of a proxy"),
+        ({"proxy": "http://h:notaport"}, "is not the URL of a proxy"),
         ({"proxy": "http://user:word@h:1"}, "must not be written in a file"),
         ({"timezone": "Mars/Base"}, "'Mars/Base' is not a time zone"),
         ({"locale": "non sense"}, "'non sense' is not a locale"),

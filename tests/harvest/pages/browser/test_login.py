@@ -388,7 +388,7 @@ def test_a_proxy_in_the_environment_is_not_repeated(
 ) -> None:
     monkeypatch.setenv("PROXY", f"http://me:{COOKIE}@proxy:notaport")
     said = refused(capsys, "https://a.example/", "--proxy", "env:PROXY")
-    assert "PROXY is not a proxy" in said
+    assert "PROXY does not contain the URL of a proxy" in said
     assert COOKIE not in said
     assert "NO_SUCH_PROXY, which is not set" in refused(capsys, "https://a.example/", "--proxy", "env:NO_SUCH_PROXY")
 

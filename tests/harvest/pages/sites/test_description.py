@@ -108,9 +108,9 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("quiet: 0\n", "3:8", "quiet"),
         ("delay: soon\n", "3:8", "delay: must be a number"),
         ("blocked: [{kind: toast, text: a}]\n", "3:18", "kind: is not one of the words allowed here"),
-        ("blocked: [{kind: error}]\n", "3:11", "neither a selector nor a text is given"),
+        ("blocked: [{kind: error}]\n", "3:11", "a selector or a text is required"),
         ("blocked: [{kind: error, text: '/(a+)+/'}]\n", "3:31", "the pattern /(a+)+/"),
-        ("blocked: [{kind: error, text: ' '}]\n", "3:31", "the text is empty and would match everywhere"),
+        ("blocked: [{kind: error, text: ' '}]\n", "3:31", "the text must not be empty"),
         ("frame: ''\n", "3:8", "frame"),
     ],
 )
@@ -122,11 +122,11 @@ def test_what_is_wrong_is_told_with_its_place(lines: str, where: str, what: str)
 
 
 def test_a_file_of_another_kind_is_named() -> None:
-    with pytest.raises(InputError, match="a file of another kind"):
+    with pytest.raises(InputError, match="this is not a site file"):
         parse_site("format: harvest-audit/1\nname: x\n")
     with pytest.raises(InputError, match="add it: format: harvest-site/1"):
         parse_site("name: x\n")
-    with pytest.raises(InputError, match="a site file is a mapping"):
+    with pytest.raises(InputError, match="a site file must be a mapping"):
         parse_site("just words")
 
 
