@@ -2,15 +2,14 @@
 
     apart[a] = A - B in arm a                       interactions[a] = apart[a] - apart[control]
 
-Every arm asks the same topics, and a trial draws the same numbers in all arms, so both are differences over matched
-trials (`scoring.inference.matched`).
+Every arm asks the same topics, and a trial draws the same random numbers in all arms, so both are differences over
+matched trials (`scoring.inference.matched`).
 
 *The ranking depends on the user* if A is better in one arm and B in another: the qualitative interaction of M. Gail, R.
 Simon (Biometrics 41 (1985), 361-372). Their statistic assumes independent arms, but here all arms have the same topics.
-So both sides are tested, each in its most extreme arm. If no arm truly prefers B, at most all arms but one, which
-surely prefers A, can falsely seem to prefer it. So a two-sided p of at most 2·alpha/(arms - 1) is required for one
-side, and of alpha for the other, divided by the number of pairs of systems (Bonferroni). The intervals must agree for
-both.
+So each system is tested in the arm that favours it most. If no arm truly prefers B while one surely prefers A, only the
+other arms can falsely seem to prefer B. So each side needs a two-sided p of at most the smaller of alpha and
+2·alpha/(arms - 1), divided by the number of pairs of systems (Bonferroni), and an interval without 0 at the same level.
 """
 
 import math
@@ -36,11 +35,11 @@ class ByUser:
 
     Differences are as in `scoring.inference.matched`, uncorrected.
 
-    first, second: the systems A and B.
-    apart: A - B in each arm, for topics like these.
-    these: A - B in each arm, for these topics.
-    interactions: the interaction of each arm but the control, for topics like these. Empty if the figures are ratios of
-        sums over all conversations, whose difference is not a mean over trials.
+    - `first`, `second`: the systems A and B.
+    - `apart`: A - B in each arm, for topics like these.
+    - `these`: A - B in each arm, for these topics.
+    - `interactions`: the interaction of each arm but the control, for topics like these. Empty if the figures are
+      ratios of sums over all conversations, whose difference is not a mean over trials.
     """
 
     first: str
@@ -56,10 +55,10 @@ class ByUser:
     def arms_by_winner(
         self, estimand: Estimand, alpha: float, pairs: int = 1
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the arms in which the first system is higher, and those in which the second is.
+        """Return the arms in which the first system is higher, and the arms in which the second is higher.
 
-        The most extreme arm comes first. Both are empty unless both are found. `alpha` is the probability of a false
-        finding over `pairs` pairs of systems.
+        Both lists begin with the most extreme arm, and both are empty unless both kinds of arms are found. `alpha` is
+        the probability of a false finding over `pairs` pairs of systems.
         """
         each = self.apart if estimand == "like-these" else self.these
         most = min(alpha, 2 * alpha / max(1, len(each) - 1)) / pairs + _SAME
@@ -68,7 +67,7 @@ class ByUser:
         return (first, second) if first and second else ((), ())
 
     def higher_system(self, alpha: float) -> str:
-        """The system that is higher in every arm, for topics like these; "" if neither is."""
+        """The system that is higher in every arm, for topics like these; "" if there is none."""
         each = self.apart.values()
         if any(_p(one) > alpha + _SAME for one in each):  # all must hold, so each may use the whole alpha
             return ""
@@ -77,7 +76,6 @@ class ByUser:
 
 
 def _p(one: Difference) -> float:
-    """Return the larger of the difference's p and its interval's p; 1 if either is undefined."""
     return max(one.p, one.outside) if not math.isnan(one.p + one.outside) else 1.0
 
 
@@ -98,11 +96,10 @@ def by_user(
 ) -> ByUser:
     """Compare two systems in each arm.
 
-    cells: the cells of the first and of the second system, by arm, the control first.
-    invalid: the number of trials that lack a valid attempt with one of the systems, by arm.
-    lost: the lost attempts of either system, by arm, which bound the result; None if nothing was lost.
-
-    All other arguments are as for `scoring.inference.matched.difference`.
+    `cells` are the cells of the first and of the second system, by arm, with the control first. `invalid` counts, by
+    arm, the trials that have no valid attempt with one of the systems. `lost` are the lost attempts of both systems, by
+    arm, which bound the result; None if nothing was lost. All other arguments are as for
+    `scoring.inference.matched.difference`.
     """
     gone = invalid or {}
     played = {

@@ -31,10 +31,10 @@ from topics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A topic's part in the difference between two systems.
+    """The part of one topic in the difference between two systems.
 
-    share: the part of the difference; 1 over all topics together, below 0 if the topic favours the other system.
-    without: the difference without the topic.
+    `share` is the topic's part of the difference: shares sum to 1 over all topics, and are negative for topics that
+    favour the other system. `without` is the difference over all other topics.
     """
 
     topic: str
@@ -46,21 +46,21 @@ class Driver:
 class Pair:
     """Two systems compared in one measure.
 
-    value: the first system's figure minus the second's; NaN if undefined.
-    interval, p: the interval and the p of this difference alone.
-    corrected: p with one error probability over all pairs of the measure.
-    outside: the smallest error probability, over all pairs, at which the interval excludes 0; NaN without an interval.
-    least: the smallest p possible with this number of topics; NaN if any p is possible.
-    effect: |value|/√V_E2 over the systems compared.
-    why: the reason why the systems cannot be told apart, unless it is a large p.
-    bounds: the difference with all lost attempts of the first system at the low end of the measure and those of the
-        second at the high end, and the other way round; None unless they lost different shares, or many.
-    typical: the median of the topics' differences and its interval, if the measure has no end near its values and
-        topics are too few for a mean; else None.
-    wins, ties, losses: the numbers of topics on which the first system's own figure is better (higher, if neither end
-        is good), equal, and worse.
-    drivers: every topic by its share, largest first; empty if the value is 0.
-    needed: the size of study that would settle the comparison.
+    - `value`: the first system's figure minus the second's; NaN if undefined.
+    - `interval`, `p`: the interval and the p of this difference alone.
+    - `corrected`: p with one error probability over all pairs of the measure.
+    - `outside`: the smallest error probability, over all pairs, at which the interval excludes 0, or NaN.
+    - `least`: the smallest p possible with this number of topics; NaN if any p is possible.
+    - `effect`: |value|/√V_E2 over the systems compared.
+    - `why`: the reason why the systems cannot be told apart, unless the reason is a large p.
+    - `bounds`: the lowest and the highest difference: one system's lost attempts are set to the low end of the measure
+      and the other's to the high end. None if both lost small and equal shares.
+    - `typical`: the median of the topics' differences and its interval, if the measure has no end near its values and
+      topics are too few for a mean; else None.
+    - `wins`, `ties`, `losses`: the numbers of topics on which the first system's own figure is better (higher, if
+      neither end is good), equal, and worse.
+    - `drivers`: every topic by its share, largest first; empty if the value is 0.
+    - `needed`: the size of study that would settle the comparison.
     """
 
     first: str
@@ -92,19 +92,18 @@ class Pair:
 class MeasureComparison:
     """All pairs of systems in one measure, over the topics for which all of them have a value.
 
-    turn: the system turn compared; None for whole conversations.
-    topic_type: the type of topics; None for all types.
-    estimand: what intervals describe.
-    figures: the figure of each system.
-    topics: the topics compared.
-    left_out: the topics for which some system has no value.
-    trials: the fewest and the most conversations of a topic with a system.
-    pairs: the comparisons, in the order of the systems.
-    letters: systems that share a letter cannot be told apart.
-    pooled: True if the figures are ratios of sums over all conversations, such as %recovery.
-    sessions: the number of sessions that run through all topics, for each system that has such sessions.
-    clusters: the number of clusters of topics that are the units; 0 if topics are.
-    in_time: notes for systems whose trials are alike if they are near in time.
+    - `turn`: the system turn compared; None for whole conversations.
+    - `topic_type`: the type of topics; None for all types.
+    - `estimand`: the population that intervals are about.
+    - `figures`: the figure of each system.
+    - `topics`, `left_out`: the topics compared, and the topics for which some system has no value.
+    - `trials`: the fewest and the most conversations of a topic with a system.
+    - `pairs`: the comparisons, in the order of the systems.
+    - `letters`: systems that share a letter cannot be told apart.
+    - `pooled`: True if the figures are ratios of sums over all conversations, such as %recovery.
+    - `sessions`: the number of sessions that run through all topics, for each system with such sessions.
+    - `clusters`: the number of clusters of topics that are the units; 0 if topics are the units.
+    - `in_time`: notes for systems whose trials are alike if they are near in time.
     """
 
     measure: str
@@ -156,16 +155,16 @@ def compare_pairs(
 ) -> MeasureComparison:
     """Compare every pair of the systems.
 
-    good: the good end of the measure.
-    reach: the largest possible difference of two figures; infinite if the measure has no end near its values.
-    guard: what intervals for topics like these allow for.
-    lost: the attempts that each system lost.
-    extreme: the systems aligned with lost attempts at each end of the measure.
+    - `good`: the good end of the measure.
+    - `reach`: the largest possible difference of two figures; infinite if the measure has no end near its values.
+    - `guard`: whether intervals for topics like these allow for a kind of topic that was not asked.
+    - `lost`: the attempts that each system lost.
+    - `extreme`: the systems aligned with lost attempts at each end of the measure.
 
-    For topics like these, p is corrected by the closed randomised Tukey HSD; for these topics, for ratios of sums, and
-    for sessions that run through all topics, by Holm's method. A winner also needs an interval without 0, corrected by
-    Holm's method. If systems lost different shares of their attempts, or many, that interval spans the bounds of the
-    losses. If the losses of one of them depend on its answers, there are bounds and no winner.
+    For topics like these, p is corrected by the closed randomised Tukey HSD. For these topics, for ratios of sums, and
+    for sessions that run through all topics, p is corrected by Holm's method. A winner also needs an interval without
+    0, corrected by Holm's method. If systems lost different shares of their attempts, or large shares, that interval
+    spans the bounds of the losses. If the losses of a system depend on its answers, there are bounds and no winner.
     """
     values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
 
@@ -270,8 +269,8 @@ def _time_dependence_reason(aligned: Aligned, names: tuple[str, str]) -> str:
     """Return why two systems have no interval if their differences are alike in time; "" if they are not.
 
     An effect that all topics share, such as an undeclared session or a load on one system, does not average out over
-    topics: equal systems were told apart in up to 60% of such studies. A load on both systems, which take turns in a
-    run, cancels in the differences.
+    topics: up to 60% of studies with such an effect told equal systems apart. A load on both systems, which take turns,
+    cancels out.
     """
     if not aligned.moments.keys() >= set(names):
         return ""
@@ -350,10 +349,9 @@ def _find_needed(
 ) -> NeededSize:
     """Estimate the size of study that would settle the comparison.
 
-    It is unknown if no study would, or if the model fails.
-
-    The model has the spread of topics and trials only: no lost attempts (a larger study loses as many), clusters,
-    trials alike in time, or ratios with too few turns for an interval.
+    The size is unknown if no study would settle it, or if the model fails. The model has the spread of topics and
+    trials only. It does not cover lost attempts (a larger study loses as many), clusters, trials alike in time, or
+    ratios with too few turns for an interval.
     """
     withheld = math.isnan(found.p) and not found.interval.is_defined
     if bounds is not None or aligned.clusters is not None or withheld:

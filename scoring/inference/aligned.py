@@ -27,18 +27,18 @@ Cell = tuple[float, float]
 class Aligned:
     """Values of m systems on the T topics for which all of them have a value.
 
-    above, below: (T, m) numerators and denominators; the figure of a system is the ratio of their sums over topics.
-    noise: (T, m) variances of a topic's value over other trials; NaN with fewer than two trials.
-    trials: (T, m) numbers of conversations with a value.
-    left_out: the topics that lack a value for some system.
-    pooled: True if figures are ratios of sums over all conversations, False if they are means over topics.
-    sessions: (m,) numbers of sessions that run through all topics; 0 if each conversation has its own session.
-    shared: (m,) variances of the figure over other sessions; NaN with fewer than two.
-    clusters: (T,) cluster numbers of the topics; None if all topics are independent.
-    in_time: by system with known times, the test of dependence in time. If its p is at most .05, trials near each other
-        are treated as alike, and `noise` is multiplied by the inflation.
-    moments: by system with fresh sessions, two (T, trials) arrays: each trial's contribution to its topic's figure, and
-        its start; NaN for a missing trial. Columns are the same trial numbers for all systems.
+    - `above`, `below`: (T, m) numerators and denominators. A figure is the ratio of their sums over topics.
+    - `noise`: (T, m) variances of a topic's value over other trials; NaN with fewer than two trials.
+    - `trials`: (T, m) numbers of conversations with a value.
+    - `left_out`: the topics for which some system has no value.
+    - `pooled`: True if figures are ratios of sums over all conversations, False if they are means over topics.
+    - `sessions`: (m,) numbers of sessions that run through all topics; 0 if each conversation has its own session.
+    - `shared`: (m,) variances of the figure over other sessions; NaN with fewer than two.
+    - `clusters`: (T,) cluster numbers of the topics; None if all topics are independent.
+    - `in_time`: by system with known times, the test of dependence in time. If its p is at most .05, trials near each
+      other are treated as alike, and `noise` is multiplied by the inflation.
+    - `moments`: by system with fresh sessions, two (T, trials) arrays, NaN for a missing trial: each trial's
+      contribution to its topic's figure, and the start of each trial. Columns are trial numbers.
     """
 
     topics: tuple[str, ...]
@@ -62,7 +62,7 @@ class Aligned:
 
     @property
     def values(self) -> Floats:
-        """Contributions of topics, (T, m). Their mean over topics is the figure."""
+        """Contributions of topics, (T, m). The mean of a column over topics is the system's figure."""
         return linear_values(self.above, self.below)
 
     @property
@@ -98,10 +98,10 @@ def align(
     """Align systems over the topics for which all of them have a value.
 
     If `pooled`, the figure is the ratio of sums over all conversations, as for %recovery, and topics that contribute
-    nothing are left out; otherwise each topic's mean over trials has the same weight. In the systems `continued`, all
-    trials with one number belong to one session through all topics. `clusters` maps topics to clusters; a topic that it
-    omits is a cluster of its own. `times` are the starts of trials, by system. With `in_time`, dependence between
-    trials that are near in time is tested and, if found, inflates the noise.
+    nothing are left out; otherwise each topic's mean over trials has the same weight. `continued` names the systems in
+    which all trials with one number belong to one session through all topics. `clusters` maps topics to clusters, and
+    an unmapped topic is a cluster of its own. `times` are the starts of trials, by system. With `in_time`, dependence
+    between trials that are near in time is tested and, if found, inflates the noise.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}

@@ -12,7 +12,7 @@ trials says little about v_k, so its estimates are shrunk towards the estimate o
                   moments in place of equations on logarithms, since variances can be 0)
 
 No topic gets fewer trials than a floor. Every floor from two trials up to equal trials is tried by simulation, and the
-one with the narrowest interval is proposed: very few trials on many topics cost degrees of freedom.
+floor with the narrowest interval is proposed: very few trials on many topics cost degrees of freedom.
 
 The pilot's own trials must not be part of the estimate: a topic that did not vary by chance gets few new trials, so its
 luck would persist. docs/planning.md shows how often the intervals then fail.
@@ -52,9 +52,7 @@ class Variances(Protocol):
         """Draw (studies, S, T) plausible true values."""
         ...
 
-    def draw_estimates(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
-        """Simulate the estimated variances of means over `trials` (T,), as (studies, S, T)."""
-        ...
+    def draw_estimates(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +102,7 @@ class _Prior:
 def _prior(hits: Floats, seen: Counts) -> _Prior:
     several = seen > 1
     if not several.any():
-        raise ValueError("no topic has two trials, so their variance cannot be estimated")
+        raise ValueError("at least one topic needs two trials, to estimate the variance of trials")
     means = hits / seen
     within = means * (1 - means) * seen / np.maximum(1, seen - 1)
     inner = float(within[several].mean())
@@ -118,8 +116,8 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
 def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
     """Return the (T,) hits and (T,) trials that other systems' outcomes on each topic add to this system's own.
 
-    They are as many as trials of this system would be equally informative. That number depends on how much systems
-    differ in a topic's success probability after their means are aligned.
+    The number of added trials is the number of own trials that would be equally informative. It depends on how much
+    systems differ in a topic's success probability after their means are aligned.
     """
     nothing = np.zeros(len(own)), np.zeros(len(own))
     both = (seen > 0) & (over > 0)
@@ -146,8 +144,8 @@ def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, pr
 class Spreads:
     """Variances of trials of any kind of value, by topic, as inverse gamma distributions.
 
-    All arrays are (S, T). `degrees` of freedom are infinite if topics are alike; `squares` are the scale parameters and
-    `mean` the expected variances.
+    All arrays are (S, T). `degrees` of freedom are infinite if topics are alike. `squares` are the scale parameters,
+    and `mean` the expected variances.
     """
 
     degrees: Floats
@@ -183,7 +181,7 @@ class Spreads:
 def _spread_parameters(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
     several = free > 0
     if not several.any():
-        raise ValueError("no topic has two trials, so their variance cannot be estimated")
+        raise ValueError("at least one topic needs two trials, to estimate the variance of trials")
     own = squares[several] / free[several]
     mean, usual = float(own.mean()), float(free[several].mean())
     spread = float(own.var(ddof=1)) / mean**2 if len(own) > 1 and mean > 0 else 0.0
@@ -199,12 +197,12 @@ def _spread_parameters(squares: Floats, free: Floats) -> tuple[Floats, Floats, F
 def neyman_allocation(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
     """Allocate `total` trials to T topics in proportion to their standard deviations, at least `floor` to each.
 
-    `variances` is (T,), not negative; if all are 0, trials are equal. Trials left over by rounding go to the topics
-    with the largest remainders; on a tie, to the first. Raises ValueError for a total below floor·T.
+    `variances` is (T,), not negative. If all are 0, topics get equal numbers. Trials left over by rounding go to the
+    topics with the largest remainders, and in a tie to the first topic. Raises ValueError for a total below floor·T.
     """
     spread = np.sqrt(np.asarray(variances, dtype=np.float64))
     if total < floor * len(spread):
-        raise ValueError(f"{total} trials are too few for {floor} of each of {len(spread)} topics")
+        raise ValueError(f"{total} trials are too few: each of the {len(spread)} topics needs {floor}")
     if not spread.any():
         spread = np.ones(len(spread))
     free, wanted = np.ones(len(spread), dtype=np.bool_), np.full(len(spread), float(floor))
@@ -227,13 +225,12 @@ def neyman_allocation(variances: npt.ArrayLike, total: int, floor: int) -> Count
 class Allocation:
     """A proposed allocation of trials to T topics.
 
-    trials: (T,) proposed numbers of trials.
-    equal: (T,) equal numbers of trials with the same total.
-    floor: the smallest number of trials that a topic may get.
-    width, equal_width: mean widths of the interval of a difference between two systems for these topics, over simulated
-        studies; NaN if there is no interval.
-    narrower: 1 - width/equal_width.
-    low, high: the range of `narrower` in nine of ten studies.
+    - `trials`, `equal`: (T,) the proposed numbers of trials, and equal numbers with the same total.
+    - `floor`: the smallest number of trials that a topic may get.
+    - `width`, `equal_width`: mean widths, with either allocation, of the interval of a difference between two systems
+      for these topics, over simulated studies; NaN if there is no interval.
+    - `narrower`: 1 - width/equal_width.
+    - `low`, `high`: the range of `narrower` in nine of ten studies.
     """
 
     trials: Counts

@@ -1,21 +1,23 @@
-"""An interval for Krippendorff's alpha that allows for a unit unlike those that were judged.
+"""An interval for Krippendorff's alpha that allows for a unit unlike the judged units.
 
     α = 1 - D_o/D_e     D_o: disagreement between judgments of one thing; D_e: between any two judgments
 
-If few judgments are unlike the others, the data say little about alpha, since only those few show whether judges agree
-on the rare value. If 3% of things are harmful and two judges are right in 98% of cases, a jackknife of log(1 - α)
-covers .39 with 20 things and .70 with 45, when it gives an interval at all. Requiring ten things with the rare value
-does not help: if that many occur by chance, it covers .6. So units (things, or conversations with several) get random
-weights, and three quarters of a unit that was not judged are added, as in `scoring.inference.unseen_topic`:
+If nearly all judgments have one value, the data say little about alpha, since only the few other judgments show whether
+judges agree on the rare value. If 3% of things are harmful and two judges are right in 98% of cases, a jackknife of
+log(1 - α) covers .39 with 20 things and .70 with 45 in the studies that have an interval at all. Requiring ten things
+with the rare value does not help: in samples with that many, the jackknife covers .6. So units (things, or
+conversations with several) get random weights, and three quarters of a unit that was not judged are added, as in
+`scoring.inference.unseen_topic`:
 
     low     judges disagree about the things of the added unit as much as they can
-    high    judges agree about them, on the value that raises alpha most
+    high    judges agree about these things, on the value that raises alpha most
 
-Scores differ most at the ends of their scale; values without an order differ most if half of the judges give the most
-frequent value and half the next. In simulated studies the interval covers .93 to 1.0 with 3% to 50% of things of the
-rare value, two to five judges, missing judgments, scores with two to five levels or none, values without an order, and
-6 to 150 things (tests/support/rare_worlds.py). For rare values it is narrower than the jackknife (1.0 against 1.9 at 20
-things, 5% rare); for close scores on a fine scale it is 1.3 to 4 times as wide.
+For scores, disagreement is largest between the ends of the scale. For values without an order, disagreement is largest
+if half of the judges give the most frequent value and half give the next. In simulated studies the interval covers .93
+to 1.0 with 3% to 50% of things of the rare value, two to five judges, missing judgments, scores with two to five levels
+or a continuous scale, values without an order, and 6 to 150 things (tests/support/rare_worlds.py). For rare values the
+interval is narrower than the jackknife's (1.0 against 1.9 with 20 things, 5% rare). For close scores on a fine scale it
+is up to 4 times as wide.
 
 Source of alpha: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011.
 """
@@ -44,9 +46,9 @@ def alpha_interval(
 ) -> Interval:
     """Return the interval of `alpha`, with ends of at most 1.
 
-    `rows` are the judgments of each thing, (people, d) with at least two people: scores (d = 1), or corners of a
-    simplex for values without an order. `units` are the units of the rows, and `values` is True for values without an
-    order. There is no interval on fewer than six units, or if alpha is NaN.
+    `rows` are the judgments of each thing, (people, d) with at least two people. A judgment is a score (d = 1), or a
+    corner of a simplex for values without an order (`values` is True). `units` are the units of the rows. There is no
+    interval on fewer than six units, or if alpha is NaN.
     """
     place = {unit: column for column, unit in enumerate(dict.fromkeys(units))}
     if math.isnan(alpha):
@@ -95,7 +97,7 @@ def _parts(row: Floats) -> list[float]:
 
 
 def _alpha(sums: Floats) -> Floats:
-    """Compute (B,) alphas from (3 + d, B) sums over things. Uses n² for n(n - 1), since weights are not integers."""
+    """Compute (B,) alphas from (3 + d, B) sums over things. Weights are not integers, so n² replaces n(n - 1)."""
     within, n, squares, totals = sums[0], sums[1], sums[2], sums[3:]
     apart = 2 * (n * squares - np.square(totals).sum(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):

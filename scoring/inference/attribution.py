@@ -9,18 +9,18 @@ A topic's value in an audit is the mean over its trials, computed in four ways:
 
 With old and new evidence e and f, and old and new rules r and s, the difference over the topics of both is
 
-    [recorded - decided] + [decided - read]  of the new audit, minus the same of the old    rules, reading
+    [recorded - decided] + [decided - read]  of the new audit, minus the old audit's         rules, reading
     v(f, s) - v(e, r), both as read by today's code                                         evidence, rules
 
-The last line is split by the Shapley value of two players, the mean over both orders in which they can have changed:
+The last line is split by the Shapley value of two players, the mean over both orders of the two changes:
 
     evidence  ½[v(f, s) - v(e, s)] + ½[v(f, r) - v(e, r)]
     rules     ½[v(e, s) - v(e, r)] + ½[v(f, s) - v(f, r)]
 
-Evidence is attributed to the system, unless users changed too. Then only the part of a topic's difference that shows in
-conversations where users said the same in both audits is attributed to the system, and the rest to the users. If users
-never said the same, all of it is attributed to them. Topics that only one audit has, or that are worded differently,
-are a cause of their own: their contribution to the mean of each audit.
+Evidence is attributed to the system, unless users changed too. Then the system gets only the part of a topic's
+difference found in conversations whose users said the same in both audits, and the users get the rest. If users never
+said the same, the users get the whole difference. Topics that only one audit has, or that are worded differently, are a
+separate cause: their contribution to the mean of each audit.
 
 Sources: L. S. Shapley, A value for n-person games (1953); for the same words, E. M. Kitagawa, JASA 50 (1955),
 1168-1194.
@@ -45,7 +45,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class TrialValues:
-    """One trial's value in all four ways, NaN if undefined, and the user's words up to the turn of the value."""
+    """One trial's value in all four ways, NaN if undefined, and the user's words up to the turn with the value."""
 
     recorded: float
     decided: float
@@ -62,13 +62,13 @@ Side = Mapping[str, Sequence[TrialValues]]
 class Attribution:
     """A difference between two audits, split by cause.
 
-    before, after: the figures as recorded, over all topics of each audit.
-    shares: the contribution of each cause to the difference; NaN if no topic is in both audits.
-    intervals: the interval of each share, for topics like those in both. `topics` has none, since it is about the
-        others.
-    topics: the number of topics in both audits with a value in all four ways.
-    alone: the numbers of topics only in the old audit, and only in the new one.
-    unmatched: the number of topics in both audits in which changed users never said the same words.
+    - `before`, `after`: the figures as recorded, over all topics of each audit.
+    - `shares`: the contribution of each cause to the difference; NaN if no topic is in both audits.
+    - `intervals`: the interval of each share, for topics like the topics in both audits. The cause `topics` has no
+      interval, because it concerns topics that are in one audit only.
+    - `topics`: the number of topics in both audits with a value in all four ways.
+    - `alone`: the numbers of topics only in the old audit, and only in the new audit.
+    - `unmatched`: the number of topics in both audits in which changed users never said the same words.
     """
 
     before: float
@@ -93,7 +93,7 @@ class Attribution:
 def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float) -> Attribution:
     """Split the difference between two audits by cause. The `level` of the intervals is in (0, 1).
 
-    `same_topics` are unchanged between the audits. `other_users` is True if the simulated user was changed.
+    `same_topics` are the topics worded alike in both audits. `other_users` is True if the simulated user was changed.
     """
     ways = ("recorded", "decided", "read", "crossed")
     old, new = (
@@ -130,7 +130,7 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
 
 
 def _drop_rounding(own: Floats, of: tuple[Floats, Floats]) -> Floats:
-    """Set rounding errors to 0, so that a share of 1e-16 is not named as a cause. `of` are the values subtracted."""
+    """Set rounding errors to 0, so that a share of 1e-16 is not named as a cause. `of` are the subtracted values."""
     scale = max(1.0, *(float(np.abs(side).max()) for side in of))
     return np.where(np.abs(own) <= _ROUNDING * scale, 0.0, own)
 

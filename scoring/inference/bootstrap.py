@@ -6,12 +6,12 @@
 `bootstrap-t`    draws topics with all their trials, and uses the ends of the studentised mean, which follow the skew
                  of the topics (`studentised_ends`).
 
-The last two use only the topics that were asked. They cover .44 if one topic in ten is of another kind and five topics
-were asked, none of that kind. So their ends are used only if they lie further out than those of `topics`
-(docs/calibration.md). The "basic" (reflected) bootstrap fails near the bounds of a score and is not offered.
+The last two methods use only the topics that were asked. If one topic in ten is of another kind and the sample is five
+topics without that kind, these methods cover .44. So their ends are used only if they lie further out than the ends
+from `topics` (docs/calibration.md). The "basic" (reflected) bootstrap is not offered: it fails near bounds.
 
 The weights depend only on the generator's first draw and on the names of the topics: systems that were asked the same
-topics are resampled alike, and neither the order of systems nor the other measures change an interval.
+topics are resampled alike, and no interval depends on the order of systems or on other measures.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 class Resampler:
     """Intervals from random weights, which are drawn once for each set of topics.
 
-    One number is drawn from `rng`. There are B = `replications`, and the confidence `level` is in (0, 1).
+    One number is drawn from `rng`, and `replications` sets of weights. The confidence `level` is in (0, 1).
 
     In all methods, `bottom` and `top` are the lowest and the highest possible value of a topic, as one number or one
-    per column. They are infinite if unknown, as for R. `unit` is what a row is called; it is "trial" if rows are trials
-    of one topic.
+    per column. Unknown bounds are infinite, as for R. `unit` is the name of a row, "trial" for the trials of one topic.
     """
 
     bytes_at_once = 64 * 2**20  # of weights drawn at a time
@@ -63,7 +62,6 @@ class Resampler:
         self._design = INDEPENDENT
 
     def with_design(self, design: Design) -> Resampler:
-        """Return a resampler with the same draws for another design."""
         found = copy(self)
         found._design = design
         return found
@@ -79,7 +77,7 @@ class Resampler:
     ) -> list[Interval]:
         """Return an interval for each measure's mean over topics of the topic's mean over trials.
 
-        `values` is (topics, trials, measures), NaN if missing. A topic without any value is left out of that measure.
+        `values` is (topics, trials, measures), NaN if missing. In each measure, topics without a value are left out.
         There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
         """
         cells = np.asarray(values, dtype=np.float64)
@@ -89,7 +87,7 @@ class Resampler:
         return self.ratios(topics, cells * below, below, bottom=bottom, top=top, unit=unit)
 
     def ratio(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike, unit: str = "topic") -> Interval:
-        """Return the interval of one ratio, as `ratios` does for several. `above` and `below` are (topics, trials)."""
+        """Return the interval of one ratio. `above` and `below` are (topics, trials); see `ratios`."""
         top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         return self.ratios(topics, top[..., None], bottom[..., None], unit=unit)[0]
 
@@ -105,10 +103,10 @@ class Resampler:
     ) -> list[Interval]:
         """Return an interval for each ratio of sums over topics and trials, such as recoveries over failures.
 
-        `above` and `below` are (topics, trials, columns), NaN for missing values; below >= 0. Only topics with a
-        positive denominator are units of a column, since the others say nothing about its ratio. Columns with the same
-        units use the same draws. The design may add clusters or sessions as units; a column of trials is then a
-        session.
+        `above` and `below` are (topics, trials, columns), NaN for missing values, with below >= 0. Topics with
+        denominator 0 say nothing about a column's ratio, so the column's units are the topics with a positive
+        denominator. Columns with the same units use the same draws. The design may add clusters or sessions as units; a
+        column of trials is then a session.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
@@ -190,10 +188,10 @@ class Resampler:
     ) -> Interval:
         """Return an interval for a weighted mean of ratios of sums, such as SWAN over pooled nuggets, a mean of WANs.
 
-        `above` and `below` are (topics, trials, columns), NaN for missing trials; below >= 0, with a positive sum in
+        `above` and `below` are (topics, trials, columns), NaN for missing trials, with below >= 0 and a positive sum in
         each column. `weights` are (columns,), not negative. All columns use the same draws. There is no interval if a
-        column has fewer than four topics. In a design for these topics only, the units are trials without
-        stratification, so the interval includes the variation between topics.
+        column has fewer than four topics. In a design for these topics only, the units are unstratified trials, so the
+        interval includes the variation between topics.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         if unit != "topic" or self._design.has_independent_topics(topics):
@@ -257,7 +255,7 @@ class Resampler:
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
         if np.any(values < bottom - _ROUNDING) or np.any(values > top + _ROUNDING):
-            raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
+            raise ValueError(f"values must be from bottom to top, but go from {values.min():g} to {values.max():g}")
         far = unseen_topic.unseen_distance(values)
         least, most = np.where(np.isinf(bottom), -far, bottom), np.where(np.isinf(top), far, top)
         low, high = unseen_topic.interval_ends(*self._weighted_means(names, each, size, least, most), self._level)
@@ -359,11 +357,11 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
 
         t* = (r* - r)/se*,   low = r - q(t*, 1 - a/2)·se,   high = r - q(t*, a/2)·se
 
-    r is a ratio of sums, se its standard error computed from the contribution of each topic, and * marks a resample of
-    as many topics. `counts` is (K, B), the number of times each topic was drawn in each of B resamples. `above` and
-    `below` are (K, C), the numerators and positive denominators of the topics. `level` is in (0, 1). Ends are NaN if
-    all topics have the same ratio. A resample whose topics all have the same ratio has se* = 0; too many of those make
-    an end infinite. Source: B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319.
+    r is a ratio of sums, se is its standard error computed from the contribution of each topic, and * marks a resample
+    with as many topics. `counts` is (K, B), the number of times each topic was drawn in each of B resamples. `above`
+    and `below` are (K, C), the numerators and positive denominators of the topics. `level` is in (0, 1). Ends are NaN
+    if all topics have the same ratio. A resample whose topics all have the same ratio has se* = 0, and too many such
+    resamples make an end infinite. Source: B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319.
     """
     value = above.sum(axis=0) / below.sum(axis=0)
     error = _ratio_errors(np.ones((len(above), 1)), above, below)[:, 0]

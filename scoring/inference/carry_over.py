@@ -5,8 +5,8 @@ conversations do seem to affect the current response in some cases" (T. Sakai, E
 observation).
 
 Two figures are tested: the slope of the value over the position in the session and, if the same system was also played
-in fresh sessions, the loss of continued sessions compared with those. Without carry-over, some exchange of values makes
-no difference. The first of these exchanges that can give a small enough p is used:
+in fresh sessions, the loss of continued compared with fresh sessions. Without carry-over, some exchanges of values do
+not change the distribution of the figures. The first exchange in this list that can give a small enough p is used:
 
     sessions   whole sessions are exchanged with whole trials of fresh conversations. Both the loss and the slope of
                the difference are tested, corrected for two tests (Holm)
@@ -15,7 +15,7 @@ no difference. The first of these exchanges that can give a small enough p is us
                conversations, the difficulty of a topic and its position are confounded: the test is valid if the
                order is unrelated to difficulty
 
-All tests are two-sided. Answers of a session stay together in the first two; the third exchanges topics over all
+All tests are two-sided. The first two exchanges keep a session's answers together. The third exchanges topics over all
 sessions at once.
 """
 
@@ -53,16 +53,16 @@ class _Counts(TypedDict):
 class CarryOver:
     """The carry-over in continued sessions.
 
-    slope: change of the value from one position to the next; with fresh conversations, of the difference from them.
-    interval: the interval of the slope, clustered by session and by topic.
-    p: the p of the slope, corrected by Holm's method if the loss is tested too.
-    lost, interval_lost: the mean over topics of continued minus fresh; NaN without fresh conversations.
-    p_lost: the p of the loss; NaN without fresh conversations or with too few.
-    exchanged, units: the kind of units that are exchanged for p, and their number.
-    sessions, topics, conversations: numbers of continued sessions, topics and conversations with a value.
-    fresh: the number of fresh conversations.
-    places: the last position in a session.
-    found: True if a p is at most 1 - level; None if no p can be that small.
+    - `slope`: change of the value per position; with fresh conversations, of its difference from the fresh mean.
+    - `interval`: the interval of the slope, clustered by session and by topic.
+    - `p`: the p of the slope, corrected by Holm's method if the loss is tested too.
+    - `lost`, `interval_lost`: the mean over topics of continued minus fresh; NaN without fresh conversations.
+    - `p_lost`: the p of the loss; NaN if there are no or too few fresh conversations.
+    - `exchanged`, `units`: the kind of units that are exchanged for p, and the number of units.
+    - `sessions`, `topics`, `conversations`: numbers of continued sessions, topics and conversations with a value.
+    - `fresh`: the number of fresh conversations.
+    - `places`: the last position in a session.
+    - `found`: True if a p is at most 1 - level; None if no p can be that small.
     """
 
     slope: float
@@ -92,13 +92,13 @@ def carry_over(
 ) -> CarryOver | None:
     """Test one system for carry-over. Returns None if fewer than two positions have a value.
 
-    `values` are (topics, sessions) in [0, 1], and `places` are their positions from 1, NaN for missing cells. Topics
-    exchange positions only with topics of the same type (`types`). `fresh` are (topics, trials) values of the same
-    system in fresh sessions; topics without any are left out. Raises ValueError for a value without a position.
+    `values` are (topics, sessions) in [0, 1], and `places` the positions of the values, from 1. Missing cells are NaN.
+    Topics exchange positions only with topics of the same type (`types`). `fresh` are (topics, trials) values of the
+    same system in fresh sessions; topics without them are left out. Raises ValueError for a value without a position.
     """
     own, place = np.asarray(values, dtype=np.float64), np.asarray(places, dtype=np.float64)
     if (~np.isnan(own) & np.isnan(place)).any():
-        raise ValueError("a value has no position in the session")
+        raise ValueError("every value needs a position in the session")
     alone = None if fresh is None else np.asarray(fresh, dtype=np.float64)
     kept = np.asarray((~np.isnan(own)).sum(axis=1) > 0)
     if alone is not None:
@@ -173,9 +173,9 @@ def _slope_test(
 ) -> CarryOver:
     """Test the slope and gather the result.
 
-    `high` and `far` are centred values and positions. `products` is (units, units), the product of each unit's values
-    with each unit's positions; its trace is the numerator of the slope, the test statistic. `shuffled` is (draws,
-    units), the unit whose positions each unit gets.
+    `high` and `far` are centred values and positions. `products` (units, units) multiplies each unit's values by each
+    unit's positions; the trace, the numerator of the slope, is the test statistic. `shuffled` (draws, units) names the
+    unit whose positions each unit gets.
     """
     above, place, fresh = played
     slope, units = _slope(high, far), len(products)
@@ -199,7 +199,7 @@ def _slope_test(
 
 
 def _fresh_test(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
-    """Test the loss and the slope. Each draw picks random sessions and fresh trials to act as the continued ones."""
+    """Test the loss and the slope. In each draw, random sessions and fresh trials act as the continued sessions."""
     every = np.concatenate([own, alone], axis=1)
     units = every.shape[1]
     orders = np.vstack([np.arange(units), _shuffle_labels(np.zeros(units, dtype=np.int64), rng)])
@@ -227,7 +227,7 @@ def _fresh_test(own: Floats, place: Floats, alone: Floats, rng: np.random.Genera
 
 
 def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
-    """Return (draws, 2): the loss and the numerator of the slope for each draw.
+    """Return (draws, 2): the loss and the numerator of the slope.
 
     `drawn` is (topics, draws, units), with continued units first.
     """
@@ -278,9 +278,9 @@ def _loss(above: Floats, level: float) -> tuple[float, Interval]:
 def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
     """Return the interval of a figure over sessions and topics, clipped to [-1, 1].
 
-    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share; it sums to 0,
-    and missing cells are 0. No row or column may be empty. There is no interval for fewer than four topics or sessions,
-    or if nothing differs.
+    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share. The
+    contributions sum to 0, and missing cells are 0. No row or column may be empty. There is no interval for fewer than
+    four topics or sessions, or if nothing differs.
     """
     cells = np.asarray(influence, dtype=np.float64)
     topics, sessions = cells.shape

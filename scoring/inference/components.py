@@ -3,10 +3,10 @@
     one system        y = mean + topic + trial                               trials nested in topics
     several systems   y = mean + system + topic + system×topic + trial       trials nested in both
 
-Components are estimated by the method of moments on the means of cells, so that topics have equal weight however many
-of their trials are valid, as in every figure of Harvest. The contribution of trials to a mean of n, s²/n, is
-subtracted, with s² the cell's own variance (the mean of all for a cell with one trial). For several systems the sums of
-squares are those of Henderson's method III (`mean_squares`), which allows empty cells. In a balanced design both are
+Components are estimated by the method of moments on the means of cells, so that topics have equal weight whatever their
+numbers of valid trials, as in every figure of Harvest. The contribution of trials to a mean of n, s²/n, is subtracted,
+with s² the cell's own variance (for a cell with one trial, the mean variance of all cells). For several systems the
+sums of squares follow Henderson's method III (`mean_squares`), which allows empty cells. In a balanced design both are
 the analysis of variance. Nothing is assumed to be normal, and an estimate may be negative.
 
 Intervals (`scoring.inference.spreads`) are about topics like these, and about these systems.
@@ -41,20 +41,20 @@ _ONE_TOPIC = "one topic: nothing to compare it with"
 class Component:
     """A component of variance, or a ratio of components, with its interval over topics.
 
-    The estimate can be negative by chance. It is NaN if undefined, and the interval's note says why.
+    The estimate can be negative by chance. If it is undefined, it is NaN, and the interval's note states the reason.
     """
 
     value: float
     interval: Interval
 
     def agree_with_test(self, differ: bool) -> "Component":
-        """Return a copy whose interval starts at 0, so as not to contradict a test, unless `differ`."""
+        """Return a copy whose interval starts at 0 unless systems `differ`, so that it does not contradict a test."""
         return (
             self if differ or not self.interval.is_defined else replace(self, interval=replace(self.interval, low=0.0))
         )
 
     def drop_interval(self, why: str) -> "Component":
-        """Return the estimate without its interval, for the reason `why` unless the interval already had a reason."""
+        """Return the estimate without its interval. The reason is `why`, unless the interval already had a reason."""
         return replace(self, interval=no_interval(why)) if self.interval.is_defined else self
 
 
@@ -62,10 +62,10 @@ class Component:
 class Nested:
     """Components of variance of one system.
 
-    topic, trial: the components between topics and between trials of a topic.
-    icc: ICC(1), the share of the variance of single trials that lies between topics.
-    topics, trials: the numbers of topics and trials with a value.
-    each: the harmonic mean of the number of trials per topic.
+    - `topic`, `trial`: the components between topics and between trials of a topic.
+    - `icc`: ICC(1), the share of the variance of single trials that lies between topics.
+    - `topics`, `trials`: the numbers of topics and trials with a value.
+    - `each`: the harmonic mean of the number of trials per topic.
     """
 
     topic: Component
@@ -76,10 +76,10 @@ class Nested:
     each: float
 
     def narrowing_shares(self, times: float) -> tuple[float, float]:
-        """Return the shares by which `times` as many trials would narrow the interval of the mean.
+        """Return by which shares `times` as many trials would narrow the interval of the mean.
 
         The first share is for topics like these and the second for these topics. Both are NaN if trials do not vary or
-        components are unknown.
+        if they cannot be computed.
         """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
@@ -87,13 +87,12 @@ class Nested:
         return 1 - math.sqrt((topic + trial / times) / (topic + trial)), 1 - math.sqrt(1 / times)
 
     def narrowing_ends(self, times: float) -> tuple[float, float]:
-        """Return the lowest and highest first share of `narrowing_shares`, by the ICC's interval; NaN without it."""
+        """Return the range of `narrowing_shares`'s first share over the ICC's interval; NaN if there is no interval."""
         shares = self.icc.interval.high, self.icc.interval.low
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]
 
     def drop_intervals(self, why: str) -> "Nested":
-        """Return the estimates without intervals, for the reason `why`."""
         parts = self.topic, self.trial, self.icc
         topic, trial, icc = (one.drop_interval(why) for one in parts)
         return replace(self, topic=topic, trial=trial, icc=icc)
@@ -103,11 +102,11 @@ class Nested:
 class Crossed:
     """Components of variance of several systems, over topics with a value for at least one of them.
 
-    system, topic, both, trial: the components of systems, of topics, of their interaction, and of trials.
-    relative: Eρ², how well means over as many topics and trials distinguish these systems.
-    absolute: Φ, how well those means estimate each system's own level.
-    systems, topics, trials: the numbers with a value.
-    empty: the number of cells (a system and a topic) without a value.
+    - `system`, `topic`, `both`, `trial`: the components of systems, of topics, of their interaction, and of trials.
+    - `relative`: Eρ², how well means over as many topics and trials distinguish these systems.
+    - `absolute`: Φ, how well the same means estimate each system's own level.
+    - `systems`, `topics`, `trials`: the numbers of systems, topics and trials with a value.
+    - `empty`: the number of cells (a system and a topic) without a value.
     """
 
     system: Component
@@ -122,7 +121,6 @@ class Crossed:
     empty: int
 
     def drop_intervals(self, why: str) -> "Crossed":
-        """Return the estimates without intervals, for the reason `why`."""
         parts = self.system, self.topic, self.both, self.trial, self.relative, self.absolute
         system, topic, both, trial, relative, absolute = (one.drop_interval(why) for one in parts)
         return replace(self, system=system, topic=topic, both=both, trial=trial, relative=relative, absolute=absolute)
@@ -201,7 +199,7 @@ def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNO
 
 
 def share_of_spread(part: Component, others: Sequence[Component]) -> tuple[float, float]:
-    """Return the low and high end of one component's share in the sum of all; NaN if a component has no interval."""
+    """Return the low and high ends of a component's share in the sum of all; NaN if a component has no interval."""
     least, most = (math.fsum(ends) for ends in zip(*((one.interval.low, one.interval.high) for one in others)))
     return share_ends((part.interval.low, part.interval.high), (least, most))
 
@@ -226,7 +224,7 @@ def _why_not_crossed(counts: npt.NDArray[np.int64]) -> str:
 
 
 def _cells(cells: Floats, counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return means and variances of cells, 0 if empty. A single trial gets the mean variance of the others."""
+    """Return means and variances of cells, 0 if empty. A cell with one trial gets the other cells' mean variance."""
     seen = ~np.isnan(cells)
     mean = np.where(seen, cells, 0.0).sum(axis=-1) / np.maximum(1, counts)
     squares = np.where(seen, cells - mean[..., None], 0.0) ** 2
@@ -248,10 +246,10 @@ _FARTHEST = 25.0  # an end e^25 times as far says nothing
 def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:
     """Return an upper limit of the variance of system × topic, for planning. `values` is as for `across_systems`.
 
-    It is the upper end of a two-sided interval of this level, by the jackknife over topics on a logarithmic scale with
-    Student's t. It is NaN if the table cannot be split into components, with fewer than four topics, and if nothing
-    varies. If few topics dominate, it covers less than its level, so it is never printed as an interval; a plan reports
-    how often it was right.
+    The limit is the upper end of a two-sided interval of this level, by the jackknife over topics on a logarithmic
+    scale with Student's t. It is NaN if the table cannot be split into components, with fewer than four topics, or if
+    nothing varies. If a few topics dominate, the limit covers less than its level. So it is never printed as an
+    interval, and a plan reports how often it was right.
     """
     cells, counts = _drop_empty(np.asarray(values, dtype=np.float64))
     topics = counts.shape[1]

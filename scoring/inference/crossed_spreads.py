@@ -1,10 +1,10 @@
 """Intervals of variance components if several systems answered the same topics: systems, topics, interaction, trials.
 
-Systems are those that were compared, so only the errors of their means count. Consider the effects of systems as a
-vector whose length is the root of the variance between them. Errors lengthen it more often than they shorten it. The
-interval contains all lengths, in the direction of the estimated effects, for which the observed length is in neither
-tail of the distribution given errors and an unseen topic. It starts at 0 unless systems without any difference would
-rarely be observed so far apart.
+The compared systems are the whole population, so only the errors of their means count. Consider the effects of systems
+as a vector whose length is the root of the variance between them. Errors lengthen this vector more often than they
+shorten it. The interval contains all lengths, in the direction of the estimated effects, for which the observed length
+is in neither tail of its distribution. The distribution allows for errors and an unseen topic. The interval starts at 0
+unless systems that do not differ would rarely be observed so far apart.
 """
 
 import math
@@ -28,13 +28,13 @@ _EVERY = 3  # of the draws, of which mean squares take longer
 class MeanSquares:
     """Mean squares for W sets of weights, (W,) each.
 
-    system, topic, both: two arrays each: the mean square over its coefficient, and the component that remains after the
-        other components and the trials are subtracted, which can be negative by chance.
-    trial: the variance of trials.
-    error: the error variance of a system's mean.
-    effects: (W, systems) effects of systems, adjusted for topics, summing to 0.
-    degrees: the degrees of freedom of systems × topics.
-    form: (systems, systems) quadratic form. The first mean square of systems is e'·form·e with the first effects e.
+    - `system`, `topic`, `both`: two arrays each. The first is the mean square over its coefficient. The second is the
+      component that remains after the other components and the trials are subtracted, which can be negative by chance.
+    - `trial`: the variance of trials.
+    - `error`: the error variance of a system's mean.
+    - `effects`: (W, systems) effects of systems, adjusted for topics, summing to 0.
+    - `degrees`: the degrees of freedom of systems × topics.
+    - `form`: (systems, systems) quadratic form. The first mean square of systems is e'·form·e for the first effects e.
     """
 
     system: tuple[Floats, Floats]
@@ -64,8 +64,8 @@ def crossed_ends(
 ) -> CrossedEnds:
     """Return intervals of the components of systems, topics, interaction and trials, and of Eρ² and Φ.
 
-    `mean`, `own` and `counts` are (systems, topics), the means, variances and trials of the cells, 0 if empty. `found`
-    are the mean squares with all weights 1, `within` is the range of the values, and `level` is in (0, 1).
+    `mean`, `own` and `counts` (systems, topics) are the means, variances and trial numbers of the cells, 0 if empty.
+    `found` are the mean squares with all weights 1, `within` is the range of the values, and `level` is in (0, 1).
     """
     topics = mean.shape[1]
     why = within.missing_interval_reason(topics)
@@ -133,7 +133,7 @@ class _Table:
         return drawn
 
     def _low_end(self, square: Floats, part: Floats) -> float:
-        """Return the low end of a component among the topics that were asked, without the factor for a population."""
+        """Return the low end of a component among the asked topics, without the factor for a population."""
         topics = self.mean.shape[1]
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
 
@@ -154,7 +154,6 @@ class _Table:
         return self._low_end(*self._drawn_squares(None).both), max(0.0, high)
 
     def error_ends(self) -> tuple[float, float]:
-        """Return the low and high end of the error variance of a system's mean."""
         unseen, topics = self._reversed_means(), self.mean.shape[1]
         low = self._drawn_squares(None).error * (1 - 1 / topics)
         high = self._drawn_squares(unseen).error if unseen is not None else low
@@ -177,7 +176,7 @@ class _Table:
         return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
 
     def system_ends(self) -> tuple[float, float] | None:
-        """Return the low and high end of the variance between systems, at which the observed one is in a tail."""
+        """Return the low and high end of the variance between systems, at which the observed variance is in a tail."""
         away = self._unseen_distance()
         if away is None:
             return None
@@ -228,9 +227,8 @@ class _Table:
 def _length_range(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
     """Return the least and the largest length of a vector that, with errors, may be observed with the length `seen`.
 
-    For each of the (draws,) errors, `along` is its component in the direction of the vector, `square` its squared
-    length, and `more` how much an unseen topic can lengthen or shorten the vector. `tail` is the probability in each
-    tail.
+    Each of the (draws,) errors has a component `along` the vector and a squared length `square`. `more` is how much an
+    unseen topic can lengthen or shorten the vector, and `tail` is the probability in each tail.
     """
 
     def longest(length: float) -> float:
@@ -261,21 +259,21 @@ def mean_squares(
 ) -> MeanSquares | None:
     """Return the mean squares for each set of weights, or None if systems share too few topics.
 
-    This is Henderson's method III (fitting constants): each effect is adjusted for the other one, so a system that
-    missed hard topics is not favoured. In a balanced table it is the analysis of variance. Weights of 1 give the sums
-    for the topics themselves, and random weights show how far these can be trusted.
+    This is Henderson's method III (fitting constants): system effects are adjusted for topics and topic effects for
+    systems, so a system that missed hard topics is not favoured. In a balanced table the method is the analysis of
+    variance. Weights of 1 give the sums for the topics themselves, and random weights show how reliable these sums are.
 
     `mean`, `own` and `counts` are (systems, topics): the cells' means, variances of trials, and numbers of trials
     (infinite for a cell whose mean is exact). `weights` is (W, topics), not negative. `degrees` are the degrees of
-    freedom of systems × topics; by default each set of weights has its own, which can be almost 0 if weights fall on
-    topics with empty cells.
+    freedom of systems × topics; by default they are computed for each set of weights, and may be almost 0 if some cells
+    are empty.
 
     Topics with their weights w are absorbed. With d in {0, 1} for the cells that exist, B their number in a topic, v =
     d(e - d/B) the contribution of a system's cell to its adjusted sum r, and e the error variance of a cell's mean,
 
         C = Σ w (diag d - dd'/B),  R(s|t) = r'C⁻r,  E R(s|t) = σ²_s tr C + σ²_st (S - 1) + Σ w e v'C⁻v
 
-    Source: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
+    - `Source`: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
     """
     there = (counts > 0).astype(np.float64)
     systems = len(there)

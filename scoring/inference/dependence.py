@@ -1,19 +1,19 @@
 """A test of whether a 1 follows a 1 more often than rows and columns explain: the exact test in the Rasch model.
 
 Each row is a sequence of 0 and 1 (a conversation), and each column is a position in it (a turn). Conditional shares
-such as P(1 after 1) say little on their own: they differ without any dependence if some rows or some columns have a
-higher rate of 1, and within short rows they are biased towards alternation (J. B. Miller and A. Sanjurjo, Econometrica
-86 (2018), 2019-2047). Under the null hypothesis the cells are independent, and their log odds are a row effect plus a
-column effect (G. Rasch 1960). Given the sums of rows and columns, all tables with these sums are then equally likely,
-whatever the parameters (I. Ponocny, Psychometrika 66 (2001), 437-460). So
+such as P(1 after 1) alone say little. They differ without any dependence if some rows or columns have a higher rate of
+1, and in short rows they are biased towards alternation (J. B. Miller and A. Sanjurjo, Econometrica 86 (2018),
+2019-2047). Under the null hypothesis the cells are independent, and their log odds are a row effect plus a column
+effect (G. Rasch 1960). Given the sums of rows and columns, all tables with these sums are then equally likely, whatever
+the parameters (I. Ponocny, Psychometrika 66 (2001), 437-460). So
 
     excess      the difference P(1 | 1 before) - P(1 | 0 before) minus its mean over such tables
     p           the share of such tables whose difference is at least as far from that mean
 
 Rows are only compared within their group. Tables are drawn by trades between two rows (C. J. Carstens, A. Berger and G.
 Strona, MethodsX 5 (2018), 1530-1539). A chain from the data leads to one table, from which all drawn tables start in
-parallel (J. Besag and P. Clifford, Biometrika 76 (1989), 633-642): p is then exact however well the chains mix. A small
-p may also come from rows whose rate of 1 rises or falls at its own pace, which the null hypothesis excludes too.
+parallel (J. Besag and P. Clifford, Biometrika 76 (1989), 633-642): p is then exact however well the chains mix. Rows
+whose rates of 1 rise or fall at different paces also violate the null hypothesis, and may cause a small p.
 """
 
 import math
@@ -41,15 +41,15 @@ _SAME = 1e-9  # values that differ only by the order of summation must compare a
 class Dependence:
     """The dependence of neighbouring cells in a table.
 
-    after_one, after_zero: the shares of 1 among cells whose left neighbour is 1, and whose left neighbour is 0.
-    expected, chance: the mean and the central 95% of the shares' difference over tables with the same sums.
-    excess: the difference minus `expected`.
-    p: two-sided.
-    n, ones: the numbers of pairs of neighbours, and of pairs with a 1 on the left.
-    draws: the number of tables drawn.
+    - `after_one`, `after_zero`: the shares of 1 among cells whose left neighbour is 1, and whose left neighbour is 0.
+    - `expected`, `chance`: the mean and the central 95% of the shares' difference over tables with the same sums.
+    - `excess`: the difference minus `expected`.
+    - `p`: two-sided.
+    - `n`, `ones`: the numbers of pairs of neighbours, and of pairs with a 1 on the left.
+    - `draws`: the number of tables drawn.
 
-    All but `n`, `ones` and the shares are NaN if every table drawn has the same difference, as for rows of two cells or
-    a group of one row.
+    All but `n`, `ones` and the shares are NaN if every drawn table has the same difference, for example if rows have
+    two cells or groups have one row.
     """
 
     after_one: float
@@ -72,8 +72,8 @@ def dependence(
 ) -> Dependence:
     """Test a table for dependence between neighbouring cells, and estimate the excess.
 
-    `cells` is (rows, columns) of 0, 1 and -1 (no cell). `groups` is (rows,) whole numbers; columns of different groups
-    are different columns. The smallest possible p is 1 / (1 + draws). Raises ValueError for other values or shapes.
+    `cells` is (rows, columns) of 0, 1 and -1 (no cell). `groups` is (rows,) whole numbers. A column has its own effect
+    in each group. The smallest possible p is 1 / (1 + draws). Raises ValueError for other values or shapes.
     """
     table, own = np.asarray(cells), np.asarray(groups)
     if table.ndim != 2 or own.shape != table.shape[:1] or not np.isin(table, (0, 1, MISSING)).all():
@@ -127,7 +127,7 @@ def _swap_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Gene
     """Return (tables, rows, columns) after `steps` rounds of trades, with rows in the same order.
 
     In a round, rows are paired at random within groups. The columns in which one row of a pair has 1 and the other 0
-    are dealt anew between the two, each row keeping its number of ones: every outcome is equally likely.
+    are dealt anew, and each row keeps its number of ones: every outcome is equally likely.
     """
     found = tables.copy()
     count, rows, _ = found.shape

@@ -4,12 +4,12 @@ An interval resamples independent units. The design determines them:
 
     topics              if nothing else is known
     clusters of topics  if topics belong to clusters: several wordings of one question are one question
-    trials              for these topics, or one topic: each trial's difference from the others of its topic
-    sessions            if one session goes through all topics, which then share its state
+    trials              for these topics, or one topic: each trial's difference from its topic's other trials
+    sessions            if one session goes through all topics, which then share a state
 
-Topics like these, asked in continued sessions, are resampled both ways: for each end, its distances from the value in
-the interval over topics and in the interval over sessions are squared and added. This counts the variation of single
-answers twice, which is conservative. All studies pass on one `Design` and make no such decision themselves.
+Topics like these, asked in continued sessions, are resampled both ways: for each end, the distance from the value in
+the interval over topics and the distance in the interval over sessions are squared and added. This counts the variation
+of single answers twice, which is conservative. All studies pass on one `Design`, and do not choose units themselves.
 """
 
 import math
@@ -31,11 +31,11 @@ Estimand = Literal["like-these", "these"]
 class Design:
     """The design of a figure.
 
-    clusters: the cluster of each topic that has one, by topic id.
-    continued: True if a session goes through all topics; the i-th trial of each topic then belongs to the i-th session.
-    estimand: whether intervals are for topics like these or for these topics.
-    inflation: the factor by which dependence in time increases the variance of trials (`scoring.inference.in_time`), at
-        least 1.
+    - `clusters`: the cluster of each topic in a cluster, by topic id.
+    - `continued`: True if a session goes through all topics, so that all i-th trials belong to the i-th session.
+    - `estimand`: whether intervals are for topics like these or for these topics.
+    - `inflation`: the factor by which dependence in time increases the variance of trials
+      (`scoring.inference.in_time`), at least 1.
     """
 
     clusters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -45,7 +45,6 @@ class Design:
 
     @property
     def is_about_these_topics(self) -> bool:
-        """True if intervals are about these topics."""
         return self.estimand == "these"
 
     def has_independent_topics(self, topics: Sequence[str]) -> bool:
@@ -58,7 +57,7 @@ class Design:
         return len(set(named)) < len(named)
 
     def unit(self, topics: Sequence[str]) -> str:
-        """Return what a unit over these topics is called: session, trial, cluster or topic."""
+        """Return the name of a unit over these topics: session, trial, cluster or topic."""
         if self.is_about_these_topics:
             return "session" if self.continued else "trial"
         return "cluster" if self.has_clusters(topics) else "topic"
@@ -71,7 +70,7 @@ class Design:
         return names, np.array([place[name] for name in own], dtype=np.intp)
 
     def group_topics(self, topics: Sequence[str], *cells: Floats) -> tuple[list[str], list[Floats]]:
-        """Group topics into units. Returns the names of the units and each array by unit.
+        """Group topics into units. Returns the names of the units and the grouped arrays.
 
         A (topics, trials, …) array becomes (units, cells, …), padded with NaN.
         """

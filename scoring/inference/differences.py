@@ -1,25 +1,24 @@
 """The difference between two sides over topics like these, allowing for a kind of topic that was not asked.
 
-A t interval uses only the topics that were asked. If one side fails on 5% of topics and 15 were asked, it covers .80 of
-a nominal .95; if one side is steady and the other lognormal (sigma 1.5), it covers .67 to .87, and always calls the
-steady side better. So topics get random weights, as for a single figure (`scoring.inference.unseen_topic`), and part of
-an unseen topic is added at the far end:
+A t interval uses only the topics that were asked. If one side fails on 5% of topics and 15 topics were asked, a nominal
+.95 covers .80. If one side is constant and the other lognormal (sigma 1.5), the t interval covers .67 to .87, and each
+miss favours the constant side. So topics get random weights, as for a single figure (`scoring.inference.unseen_topic`),
+and part of an unseen topic is added at the far end:
 
     low     the lower quantile of   Σ W_k·d_k - W_0·far
     high    the upper quantile of   Σ W_k·d_k + W_0·far        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
 
 If the measure has a bounded range, `far` is the largest difference that it allows. If values never come near an end of
-the range (R, latency, tokens), `far` follows from the tail of the differences. It is the distance of the farthest topic
-from the median, extended like a Pareto tail:
+the range (R, latency, tokens), `far` follows from the tail of the differences. The distance of the farthest topic from
+the median is extended like a Pareto tail:
 
     far = .8·max|d_k - median| / (1 - ξ),   ξ = Hill's estimate from the 1.5·√K farthest topics, at most .8
 
-So it is short if differences look normal, and long if few topics carry them. Kinds of topics rarer than about 3 in the
-number that were asked cannot be seen at all, by this or any other method. The factors .8, .8 and 1.5 are our own:
-docs/calibration.md shows what they cover.
+So `far` is short if differences look normal, and long if few topics carry the difference. No method can detect kinds of
+topics with a share below about 3/K. The factors .8, .8 and 1.5 are our own: docs/calibration.md shows what they cover.
 
-The p of an interval is the smallest error probability at which it excludes 0. A verdict needs both this p and the p of
-exchanging sides, which tests whether the sides differ in anything, not only in their means.
+The p of an interval is the smallest error probability at which it excludes 0. A verdict also needs the p of exchanging
+sides, which tests whether the sides differ at all, not only in their means.
 
 Sources: N. Gaffke, Mathematical Methods of Statistics 14 (2005), 451-467; B. M. Hill, Annals of Statistics 3 (1975),
 1163-1174.
@@ -51,7 +50,7 @@ _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 @dataclass(frozen=True, slots=True)
 class GuardedIntervals:
-    """Ends and p values of C intervals, (C,) each, all NaN without an interval.
+    """Ends and p values of C intervals, (C,) each; NaN if there is no interval.
 
     `p` is the smallest error probability at which the interval excludes 0.
     """
@@ -66,9 +65,9 @@ def guarded_differences(
 ) -> GuardedIntervals:
     """Return intervals of C differences over U units, which are topics or clusters of topics.
 
-    `above` is (U, C), the sum of the topics' differences in each unit. `below` is (U, C) or (U, 1), the positive number
-    of topics in each unit. `reach` is the largest possible difference of a topic, infinite if values never come near
-    the end of the range. With `many`, for simulated studies, fewer weights are drawn and the last bits are not exact.
+    `above` (U, C) is the sum of the topics' differences in each unit, and `below`, (U, C) or (U, 1), the positive
+    number of topics in each unit. `reach` is the largest possible difference of a topic, infinite if values never come
+    near the end of the range. With `many`, for simulations, fewer weights are drawn and the last bits are not exact.
 
     There is no interval (NaN) for fewer than four units, or fewer than `FEWEST_OPEN` with an infinite reach.
     """
@@ -109,15 +108,15 @@ def guarded_differences(
 
 @lru_cache(maxsize=128)
 def _unseen_weights(units: int, draws: int) -> Floats:
-    """Return the quantiles of the unseen unit's weight, which cost more than all the rest of an interval."""
+    """Return the quantiles of the unseen unit's weight. Cached, since they cost more than the rest of an interval."""
     return beta_quantile((np.arange(draws) + 0.5) / draws, UNSEEN, float(units))
 
 
 def smallest_p(units: int) -> float:
     """Return the smallest p possible over this number of units, however large the difference.
 
-    All differences are then at one end of the range. The p is from Clopper and Pearson's or Wilson's interval of a
-    share against one half, whichever is larger (`highest_low_end`).
+    The smallest p occurs if all differences are at one end of the range. It is the larger of the p from Clopper and
+    Pearson's and from Wilson's interval of a share, compared with 1/2 (`highest_low_end`).
     """
     return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
 
@@ -135,7 +134,7 @@ def unseen_positions(means: Floats) -> Floats:
 
 
 def as_interval(found: GuardedIntervals, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
-    """Return the interval of one column, or the reason why it has none."""
+    """Return the interval of one column, or the reason why there is none."""
     if not math.isnan(found.low[column]):
         assumes = (
             f"{unit}s are independent draws; one of a kind that was not asked may lie anywhere in the range"
@@ -156,10 +155,10 @@ def as_interval(found: GuardedIntervals, column: int, *, reach: float, units: in
 def typical_difference(each: npt.ArrayLike, *, level: float) -> tuple[float, Interval]:
     """Return the median of the topics' differences, (K,), and its interval from order statistics.
 
-    The median is another estimand than the mean; a few extreme topics do not move it. The interval inverts the sign
-    test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2): it reaches from the l-th
-    smallest to the l-th largest, l the largest number with P(Binomial(K, ½) < l) <= (1 - level)/2. It covers at least
-    `level` for every distribution. At .95 there is none below 6 topics.
+    The median is another estimand than the mean, and a few extreme topics do not move it. The interval inverts the sign
+    test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2). It reaches from the l-th
+    smallest to the l-th largest difference, with l the largest number for which P(Binomial(K, ½) < l) <= (1 - level)/2.
+    The coverage is at least `level` for every distribution. At .95, six topics are needed.
     """
     ordered = np.sort(np.asarray(each, dtype=np.float64))
     count = len(ordered)

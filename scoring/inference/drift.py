@@ -1,28 +1,28 @@
 """Evidence that a figure has changed since its baseline. It may be examined again after every audit.
 
-A test repeated at every audit eventually raises an alarm although nothing has changed, and all trials of one audit
-share a day, a load and a region, so audits differ by more than their trials do. The method allows for both. The null
-hypothesis is that the mean over these topics is still at least m: the lower limit of the baseline's mean minus the
-smallest drop that matters. Each audit gives
+A test repeated at every audit eventually raises a false alarm. And all trials of one audit share a day, a load and a
+region, so audits differ more than their trials explain. The method allows for both problems. The null hypothesis is
+that the mean over these topics is still at least m: the baseline's lower limit minus the smallest drop that matters.
+Each audit gives
 
     e = Π (1 + λ·w·(m - z)),     z = y - (b - mean of b)
 
 with y the value of a trial, b the baseline's mean of its topic, and w = n / (T·n_k), so that topics have equal weight
-with unequal trials. Under the hypothesis the expectation of e is at most 1, however topics differ: the product of the
-factors' means is at most the n-th power of their mean (geometric and arithmetic means), 1 + λ·(m - mean over topics).
-Subtracting the baseline's differences between topics leaves the mean over topics unchanged, and leaves only the spread
-within topics as noise. Over audits
+with unequal trials. Under the hypothesis the expectation of e is at most 1, however topics differ: by the inequality of
+geometric and arithmetic means, the product of the factors' means is at most the n-th power of 1 + λ·(m - mean over
+topics), the mean of these means. Subtracting the baseline's differences between topics leaves the mean over topics
+unchanged, and leaves only the spread within topics as noise. Over audits
 
     W ← e·(W + 1)
 
 for each λ of a grid. The alarm is raised when the mean of W over the grid reaches L / share; the probability of a false
 alarm in L audits is then at most `share` (the Shiryaev-Roberts form of an e-detector), plus the probability that the
 baseline's true mean lies outside its limits. Since every audit can be the first after a change, a late change is not
-diluted. A rise is detected by applying all this to 1 - y.
+diluted. The same test on 1 - y detects a rise.
 
-This is valid for any measure in [0, 1], for trials that are independent given their audit. The guarantee does not cover
-differences between audits themselves: the smallest difference that matters and a confirming audit allow for them, as
-docs/reaudit.md shows by simulation.
+The test is valid for any measure in [0, 1], if trials are independent given their audit. The guarantee does not cover
+differences between audits themselves: the smallest difference that matters and a confirming audit allow for such
+differences, as docs/reaudit.md shows by simulation.
 
 Sources: J. Shin, A. Ramdas and A. Rinaldo, E-detectors: a nonparametric framework for sequential change detection,
 arXiv 2203.03532; using the differences between topics as control variates is our own.
@@ -60,8 +60,8 @@ Side = int
 class Baseline:
     """One figure in the baseline runs.
 
-    means, variances, counts: (T,) mean, unbiased variance (NaN for one trial) and number of each topic's trials.
-    runs: (B,) means of each run over topics.
+    - `means`, `variances`, `counts`: (T,) mean, unbiased variance (NaN for one trial) and number of a topic's trials.
+    - `runs`: (B,) means of each run over topics.
     """
 
     means: Floats
@@ -75,7 +75,6 @@ class Baseline:
         return float(self.means.mean()) if len(self.means) else math.nan
 
     def within_variances(self) -> Floats:
-        """Return (T,) variances of single trials, as `trial_variances` does."""
         return trial_variances(self.means, self.variances, self.counts)
 
     def slope(self) -> float:
@@ -83,15 +82,14 @@ class Baseline:
         return float((self.means * (1 - self.means) + self.within_variances() / self.counts).mean())
 
     def run_effects(self) -> RunEffects:
-        """Estimate the differences between audits from the baseline's runs."""
         return run_effects(self.runs, self.sampling_variance() * len(self.runs), self.slope())
 
     def sampling_variance(self) -> float:
-        """Return the variance of the mean that comes from trials within topics alone."""
+        """Return the part of the mean's variance that comes from trials within topics."""
         return float((self.within_variances() / self.counts).sum()) / len(self.means) ** 2
 
     def run_variance(self) -> float:
-        """Return the variance of one audit's mean not due to its trials, at least 0; NaN for fewer than two runs."""
+        """Return the variance of an audit that trials do not explain, at least 0; NaN for fewer than two runs."""
         if len(self.runs) < 2:
             return math.nan
         return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))
@@ -99,7 +97,7 @@ class Baseline:
     def audit_variances(self, means: Floats, variances: Floats, counts: Floats) -> Floats:
         """Return (T,) variances of an audit's trials.
 
-        Topics with one trial share one variance, estimated from their distances to the baseline.
+        All topics with one trial get the same variance, estimated from their distances to the baseline.
         """
         within = trial_variances(means, variances, counts)
         alone = counts == 1
@@ -116,8 +114,8 @@ class Baseline:
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
     """Return (T,) variances of single trials; NaN if unknown.
 
-    If all trials of a topic are equal, the variance follows from their mean with half a trial added on each side
-    (Jeffreys).
+    If all trials of a topic are equal, half a trial is added on each side (Jeffreys), and the variance is computed from
+    the mean.
     """
     drawn = (means * counts + 0.5) / (counts + 1)
     floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)
@@ -128,8 +126,8 @@ def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
 def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> tuple[float, float]:
     """Return the limits below and above which a mean over these topics counts as changed.
 
-    They are the limits of the baseline's mean, each missed with probability `outside`, moved outwards by `matters`. If
-    a limit lies outside [0, 1], no such change is possible. The variance of the mean is estimated from trials within
+    The baseline's mean exceeds each of its own limits with probability `outside`, and `matters` moves these outwards.
+    If a limit lies outside [0, 1], no such change is possible. The variance of the mean is estimated from trials within
     topics and from the means of runs, and the larger estimate is used.
     """
     variance = baseline.sampling_variance()
@@ -149,7 +147,7 @@ def evidence(
     """Return (2, λ) logarithms of one audit's evidence against "no drop" and "no rise".
 
     `values` are the trials of each baseline topic, in [0, 1]. `against` replaces the baseline's own limits. Raises
-    ValueError for a topic without any value, so topics that were lost must be removed from the baseline first.
+    ValueError for a topic without a value, so lost topics must first be removed from the baseline.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     counts = np.array([len(one) for one in cells], dtype=np.float64)
@@ -174,9 +172,9 @@ def evidence(
 def evidence_shares(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:
     """Return (audits, 2) levels of evidence after each audit, as a share of the alarm threshold.
 
-    A level of 1 or more raises the alarm. The scale is logarithmic, so .5 is half the way. `audits` are results of
-    `evidence` in order of time, `looks` is the number of audits in the budget, and `share` is the part of the budget
-    for this figure if several are watched.
+    A level of 1 or more raises the alarm. The scale is logarithmic, so .5 is halfway. `audits` are results of
+    `evidence` in order of time, and `looks` is the number of audits in the budget. If several figures are watched,
+    `share` is the part of the budget for this figure.
     """
     found, kept = np.zeros((len(audits), 2)), initial_evidence()
     for at, one in enumerate(audits):
@@ -196,7 +194,7 @@ def update_evidence(kept: Floats, one: Floats) -> Floats:
 
 
 def evidence_levels(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
-    """Return (2,) levels of the accumulated evidence, as a share of the threshold (see `levels`)."""
+    """Return (2,) levels of the accumulated evidence, as a share of the threshold (see `evidence_shares`)."""
     bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
     top = kept.max(axis=1)
     if not np.isfinite(top).all():
@@ -213,7 +211,7 @@ def confirms_alarm(
     matters: float,
     against: Limits | None = None,
 ) -> bool:
-    """Return True if an audit by itself lies beyond the limit behind an alarm: one-sided p ≤ `CONFIRMED`."""
+    """Return True if this audit alone lies beyond the limit of an alarm: one-sided p ≤ `CONFIRMED`."""
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
@@ -234,21 +232,21 @@ SAME_SHARE = 0.7
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: the difference, in [-1, 1].
-    low, high: the interval, clipped to the possible range. NaN, with the reason in `note`, if the baseline has too few
-        runs to show how much audits differ; `inner_low`, `inner_high` and `p` are then NaN too.
-    inner_low, inner_high: the interval with `tail` on each side. It lies inside ±`matters` if audit and baseline are
-        the same.
-    error: standard error, from the trials on both sides and from the differences between runs.
-    runs: the standard deviation between audits, which is part of `error`; NaN if unknown.
-    p: two-sided, for no difference at all, at one look.
-    these_low, these_high: the interval of the difference between these very runs at their hours, which is another
-        estimand. It considers trials alone, so it covers the difference of the systems only if audits do not differ.
-    own: the variance of the audit's mean due to its trials.
-    slope: g of the audit (`scoring.inference.run_effects`).
-    left, tail: the part of `SAME_BUDGET` left before this look, and the part used for it.
-    spent: the probability of the verdict *same* if the true difference is exactly `matters`.
-    assumes: the assumptions of the interval.
+    - `value`: the difference, in [-1, 1].
+    - `low`, `high`: the interval, clipped to the possible range. If the baseline has too few runs to show how much
+      audits differ, both are NaN, as are `inner_low`, `inner_high` and `p`, and `note` states the reason.
+    - `inner_low`, `inner_high`: the interval with `tail` on each side. Audit and baseline are the same if it lies
+      inside ±`matters`.
+    - `error`: standard error, from the trials on both sides and from the differences between runs.
+    - `runs`: the standard deviation between audits, which is part of `error`; NaN if unknown.
+    - `p`: the two-sided p for no difference at all, at a single look.
+    - `these_low`, `these_high`: the interval, from trials alone, of the difference between these very runs at their
+      hours. It covers the difference between the systems only if audits do not differ.
+    - `own`: the variance of the audit's mean due to its trials.
+    - `slope`: g of the audit (`scoring.inference.run_effects`).
+    - `left`, `tail`: the part of `SAME_BUDGET` left before this look, and the part used for this look.
+    - `spent`: the probability of the verdict *same* if the true difference is exactly `matters`.
+    - `assumes`: the assumptions of the interval.
     """
 
     value: float
@@ -272,14 +270,13 @@ class Difference:
 
     @property
     def interval(self) -> Interval:
-        """The interval between audits, or the reason why there is none."""
         if math.isnan(self.low):
             return no_interval(self.note)
         return Interval(self.low, self.high, METHOD, "nothing", assumes=self.assumes)
 
     @property
     def printed_ends(self) -> tuple[float, float]:
-        """The ends of the interval between audits or, without one, of the interval between these very runs."""
+        """The ends of the interval between audits or, if there is none, of the interval between these very runs."""
         return (self.these_low, self.these_high) if math.isnan(self.low) else (self.low, self.high)
 
     def is_beyond(self, matters: float) -> bool:
@@ -306,12 +303,12 @@ def difference(
     """Return the difference between an audit and the baseline, and whether they are the same.
 
     The verdict *same* is from two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics
-    15 (1987), 657-680). Each side has the variance of its own trials, at its own level: with the baseline's variance
-    for both, the interval after a fall from .95 to .55 covered the truth in 71%. The variance between audits is
+    15 (1987), 657-680). Each side has the variance of its own trials: if the baseline's variance was used for both
+    sides, the interval after a fall from .95 to .55 covered the truth in 71% of studies. The variance between audits is
     estimated from the baseline's runs (`scoring.inference.run_effects`); fewer than four runs are not enough.
 
-    `values` are as for `evidence`, from one audit or from `audits` of them together. `left` is the part of
-    `SAME_BUDGET` that remains after earlier looks at this run, with fewer trials.
+    `values` are as for `evidence`, from the given number of `audits` together. `left` is the part of `SAME_BUDGET` that
+    remains after earlier looks at this run, with fewer trials.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     means, variances, counts = _moments(cells)
@@ -354,15 +351,14 @@ def difference(
 
 
 def too_few_runs_reason(runs: int) -> str:
-    """Return why there is no interval against a baseline with this number of runs."""
     had = "one blessed run does" if runs == 1 else f"{runs} blessed runs do"
     return f"{had} not show how much audits differ by themselves"
 
 
 def mean_interval(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
-    """Return the interval of a mean difference over `audits` audits.
+    """Return the interval of the mean difference of `audits` audits.
 
-    If the baseline has too few runs, the interval is for these very runs.
+    With too few runs of the baseline, the interval is for these very runs.
     """
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())

@@ -2,24 +2,24 @@
 
 Each conversation has a weight: the probability of all its user's decisions under the other user, divided by their
 probability under the user that was played. The mean weight is 1, and E'[f] = E[w·f] for every figure f of a
-conversation, if the played user can do everything that the other one can.
+conversation, if every decision of the other user is possible for the played user.
 
 Weights have heavy tails, and the largest may be missing from the sample: hasty users hardly ever have the long
-conversations of patient ones. Neither the spread of the sample nor an effective number reliably shows this. But f lies
-in [0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 1, and a lower bound of each is enough:
+conversations of patient users. Neither the spread of the sample nor an effective number reliably shows this. But f lies
+in [0, 1], so w·f and w·(1 - f) are at least 0 and their means sum to 1. So a lower bound of each mean is enough:
 
     low     the lower quantile of      Σ W_k·x_k / max(1, Σ W_k·(x_k + y_k))          x_k: the topic's mean of w·f
-    high    1 - the lower quantile of  Σ W_k·y_k / max(1, Σ W_k·(x_k + y_k))          y_k: of w·(1 - f)
+    high    1 - the lower quantile of  Σ W_k·y_k / max(1, Σ W_k·(x_k + y_k))          y_k: its mean of w·(1 - f)
 
     (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 1),  W_0 the weight of an unseen topic with x = y = 0
 
 The lower bound of the mean of a nonnegative variable is Gaffke's, which assumes nothing about its tail. The missing
-part of the weights' mean, 1 - Σ W·(x + y), counts as 0 below and as 1 above. If the weights' mean exceeds 1, the sum is
-divided by it, or both ends would be too narrow at once.
+part of the weights' mean, 1 - Σ W·(x + y), counts as 0 below and as 1 above. If the weights' mean exceeds 1, the sums
+are divided by this mean, because both ends would otherwise be too narrow.
 
-The interval is withheld if the effective number of topics is below four, or that of conversations below ten: short
-intervals then come from samples without the heavy weights, and cover less. Both effective numbers are Kish's.
-docs/simulators/populations.md reports the coverage of the intervals, and how often they are given.
+The interval is withheld if Kish's effective number of topics is below four, or of conversations below ten: samples
+without the heavy weights then give short intervals, which cover less. docs/simulators/populations.md reports the
+coverage of the intervals and how often they are given.
 
 Sources: D. Precup, R. S. Sutton and S. Singh, ICML 2000, 759-766 (per-decision importance sampling); N. Gaffke,
 Mathematical Methods of Statistics 14 (2005), 451-467; L. Kish, Survey Sampling (1965), section 11.7.
@@ -42,9 +42,9 @@ from topics.arrays import Floats
 class WeightedMean:
     """A weighted mean.
 
-    value: the mean; NaN without any value.
-    n, topics: the numbers of conversations that count, and of their topics.
-    effective: the number of equally weighted conversations that would be as informative; 0 if there are none.
+    - `value`: the mean; NaN without any value.
+    - `n`, `topics`: the numbers of conversations with a value, and of their topics.
+    - `effective`: the number of equally weighted conversations that would be as informative; 0 if there are none.
     """
 
     value: float
@@ -55,7 +55,7 @@ class WeightedMean:
 
 
 def effective_number(weights: npt.ArrayLike) -> float:
-    """Return Kish's effective number (Σ w)² / Σ w² of nonnegative weights; 0 if they are all 0 or there are none."""
+    """Return Kish's effective number (Σ w)² / Σ w² of nonnegative weights; 0 if every weight is 0 or there are none."""
     each = np.asarray(weights, dtype=np.float64)
     squares = float(np.square(each).sum())
     return float(each.sum()) ** 2 / squares if squares else 0.0
@@ -103,10 +103,10 @@ _METHOD = "Gaffke bounds of weighted"
 class PredictedMean:
     """The estimated mean under the other user.
 
-    value: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note.
-    n: the number of conversations.
-    effective, effective_units: the numbers of equally weighted conversations, and topics, that would be as informative.
-    seen: the mean weight, 1 on average. If it is far below 1, the sample lacks the other user's commonest behaviour.
+    - `value`: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note.
+    - `n`: the number of conversations.
+    - `effective`, `effective_units`: the numbers of equally weighted conversations and topics with as much information.
+    - `seen`: the mean weight, 1 on average. If it is far below 1, the other user's commonest behaviour is missing.
     """
 
     value: float
@@ -122,9 +122,9 @@ def predict_mean(
 ) -> PredictedMean:
     """Estimate the mean of `values` under the other user, for topics like these.
 
-    `values` are (K, N) in [0, 1]. A conversation without a value is NaN, and the interval allows for any value in its
-    place. `weights` are (K, N), not negative, NaN for missing conversations; each topic has at least one. `clusters`
-    are the (K,) clusters of the topics, None if all topics are independent.
+    `values` are (K, N) in [0, 1]. Conversations without a value are NaN, and the interval allows for every value that
+    these conversations could have. `weights` are (K, N), not negative, NaN for missing conversations; each topic has at
+    least one conversation. `clusters` are the (K,) clusters of the topics, None if all topics are independent.
     """
     each, given = np.asarray(weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
     there = ~np.isnan(each)

@@ -1,16 +1,16 @@
-"""Dependence between trials that are near in time, and how much information it costs.
+"""Dependence between trials that are near in time, and the information that it costs.
 
 Load, caches and a provider's switch between models make answers of one hour alike. Trials of a topic are then not
 independent, and an interval that assumes independence is too short: if answers of 0 and 1 depend on a hidden AR(1)
 state of .8, the interval for one topic of 60 trials covers .72.
 
-    lag 1       correlation of neighbours in time, of trials minus their topic's mean, beyond the correlation that
-                subtracting the mean causes
+    lag 1       correlation of neighbours in time, of trials minus their topic's mean, beyond the correlation
+                that subtracting the mean causes
     p           one-sided, of Σ_l .8^l Σ e_i·e_(i+l) over lags up to 10, by permuting the trials within each topic
     inflation   the factor by which the variance of a mean exceeds that of independent trials, if the shared part of
                 their variance decays as .8^l; the same statistic estimates that part
 
-The test is made within topics and, since they share the load, over all trials of a run in order of time. The hidden
+The test is made within topics and, since topics share the load, over all trials of a run in order of time. The hidden
 state decays more slowly than the lag 1 of the answers suggests, so several lags are used. Five trials of a topic can
 hardly show dependence: a state of .8 is found in a sixth of studies of 15 topics with 5 trials.
 """
@@ -39,11 +39,11 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class TimeDependence:
     """The dependence of trials in time.
 
-    lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies.
-    p: the p of all lags together; 1 if nothing varies.
-    inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
-    drift, drift_p: correlation of trials with their time in the run, and its two-sided p.
-    across: True if `lag` and `p` are those of the whole run, where neighbours may belong to different topics.
+    - `lag`: correlation of neighbours, beyond that of independent trials; NaN if nothing varies.
+    - `p`: the p of all lags together; 1 if nothing varies.
+    - `inflation`: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
+    - `drift`, `drift_p`: correlation of trials with their time in the run, and the two-sided p of this correlation.
+    - `across`: True if `lag` and `p` are for the whole run, in which neighbours may belong to different topics.
     """
 
     lag: float
@@ -74,14 +74,14 @@ class TimeDependence:
 def time_dependence(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> TimeDependence:
     """Test a measure's (topics, trials) values, NaN if missing, for dependence in time.
 
-    `times` are in any unit, NaN if unknown. Without `times`, and in topics with an unknown time, trials are taken in
-    the given order, and the whole run is not tested. Arrays of the same shape get the same permutations. If no topic
-    has two trials that differ, p and inflation are 1.
+    `times` are in any unit, NaN if unknown. Without `times`, and in topics with an unknown time, the trials keep the
+    given order, and the whole run is not tested. Arrays of one shape get the same permutations. If no topic has two
+    trials that differ, p and inflation are 1.
     """
     cells = np.asarray(values, dtype=np.float64)
     when = np.full(cells.shape, np.nan) if times is None else np.asarray(times, dtype=np.float64)
     if when.shape != cells.shape or cells.ndim != 2:
-        raise ValueError("values and times must be (topics, trials)")
+        raise ValueError("values and times must be arrays of one shape, (topics, trials)")
     rows, moments = [], []
     for own, at in zip(cells, when, strict=True):
         seen = ~np.isnan(own)
@@ -106,10 +106,10 @@ def time_dependence(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -
 
 
 def common_time_p(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
-    """Return the one-sided p, in (0, 1], for consecutive trials being alike whatever their topic; 1 below 20 trials.
+    """Return the one-sided p, in (0, 1], for whether consecutive trials of any topics are alike; 1 below 20 trials.
 
-    The statistic is that of `time_dependence` over the whole run, in its normal approximation. Both arrays are (topics,
-    trials), NaN if missing.
+    The statistic of `time_dependence` over the whole run has a normal approximation. Arrays are (topics, trials), with
+    NaN.
     """
     cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
     seen = ~(np.isnan(cells) | np.isnan(when))
@@ -201,7 +201,7 @@ def _expected_moments(trials: int) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=256)
 def _mean_inflation(trials: int) -> float:
-    """Return the factor for the variance of a mean over this number of trials, if all their variance decays."""
+    """Return the factor for the variance of a mean over this number of trials, if their whole variance decays."""
     lags = np.arange(1, trials)
     return 1 + 2 * float(((1 - lags / trials) * _DECAY**lags).sum())
 

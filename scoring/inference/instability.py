@@ -1,15 +1,13 @@
-"""Variation between the trials of a topic: how consistent they are, and whether whole trials differ.
+"""Variation between the trials of a topic: how consistent trials are, and whether whole trials differ.
 
 In the pilot study of GFRC "the behaviour of each system is vastly different across the two trials, even though they
 were tested on the same day" (T. Sakai, EVIA 2023, section 5, first observation).
 
 `between_trials` tests whether whole trials differ. The i-th trials of all topics are one run through the topic set,
-made about the same time or in one session. If the trials of a topic are independent, their numbers do not matter:
-exchanging the trials within each topic, separately for each, shows how far apart whole trials are by chance, and how
-often they are further apart than observed.
-
-`chance_of_all`, `has_disagreement` and `differing_share` describe the trials of each topic. Figures over
-topics are means of these values; their intervals are for topics like these.
+made about the same time or in one session. If the trials of a topic are independent, their order does not matter.
+Exchanging the trials within each topic, separately for each topic, shows how far apart whole trials are by chance, and
+how often the distance exceeds the observed one. `chance_of_all`, `has_disagreement` and `differing_share` describe the
+trials of each topic. Figures over topics are means of these values, with intervals for topics like these.
 """
 
 import math
@@ -30,11 +28,11 @@ _ROUNDING = 1e-9  # values of two trials that differ by no more than rounding ar
 class Instability:
     """The variation between whole trials.
 
-    means: (trials,) mean of each whole trial, adjusted for missing topics: its mean deviation from the means of its
-        topics, plus the mean over all topics. NaN if the trial has no value.
-    topics: (trials,) the number of topics in each trial.
-    spread, by_chance: the standard deviation of the means, and its root mean square over exchanged trials.
-    p: one-sided; NaN for fewer than two trials.
+    - `means`: (trials,) mean of each whole trial, adjusted for missing topics: the mean deviation from the topics'
+      means, plus the mean over all topics. NaN if the trial has no value.
+    - `topics`: (trials,) the number of topics in each trial.
+    - `spread`, `by_chance`: the standard deviation of the means, and its root mean square over exchanged trials.
+    - `p`: the one-sided p; NaN for fewer than two trials.
     """
 
     means: tuple[float, ...]
@@ -102,13 +100,13 @@ def chance_of_all(passed: npt.ArrayLike, k: int) -> Floats:
 
         pass^k = C(c, k) / C(n, k)      for a topic with n trials, c of which pass
 
-    It is an unbiased estimate for k new trials of the topic; (c/n)^k is too high (Jensen). It is NaN for a topic with
-    fewer than k trials. `passed` is (topics, trials) of 1.0, 0.0, or NaN for a missing trial. Raises ValueError for
-    other values and for k below 1. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 3.
+    This estimate for k new trials of the topic is unbiased, while (c/n)^k is too high (Jensen). A topic with fewer than
+    k trials gets NaN. `passed` (topics, trials) is 1.0, 0.0, or NaN for a missing trial. Raises ValueError for other
+    values and for k below 1. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 3.
     """
     cells = np.asarray(passed, dtype=np.float64)
     if k < 1:
-        raise ValueError(f"pass^{k}: k must be at least 1")
+        raise ValueError(f"k must be at least 1 in pass^k, not {k}")
     if not np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all():
         raise ValueError("a trial must be 1 (it passes) or 0 (it does not)")
     trials, some = (~np.isnan(cells)).sum(axis=1), np.nansum(cells, axis=1)
@@ -121,7 +119,7 @@ def chance_of_all(passed: npt.ArrayLike, k: int) -> Floats:
 def has_disagreement(values: npt.ArrayLike) -> Floats:
     """Return (topics,) 1.0 for topics whose trials differ and 0.0 for others; NaN for fewer than two trials.
 
-    `values` is (topics, trials), NaN for missing trials. The more trials, the more likely it is that one differs, so
+    `values` is (topics, trials), NaN for missing trials. Trials are more likely to differ the more there are, so
     compare only figures over equal numbers of trials.
     """
     cells = np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The interval of a figure, or the reason why there is none. All methods of inference return it."""
+"""The interval of a figure, or the reason why there is none, as all methods of inference return it."""
 
 import math
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ EARLIER_METHOD = "Bayesian bootstrap with an unseen"
 class Interval:
     """An interval of one figure, or the reason why there is none.
 
-    low, high: NaN if there is no interval; `note` then gives the reason.
-    method: the name of the method; "" without an interval.
-    resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one topic, `trials
-        of topics` for these topics, or `nothing` for a formula.
-    assumes: the assumptions, for example "topics are independent draws".
+    - `low`, `high`: NaN if there is no interval; `note` then gives the reason.
+    - `method`: the name of the method; "" without an interval.
+    - `resampled`: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one topic,
+      `trials of topics` for these topics, or `nothing` for a formula.
+    - `assumes`: the assumptions, for example "topics are independent draws".
     """
 
     low: float
@@ -34,7 +34,6 @@ class Interval:
 
     @property
     def is_defined(self) -> bool:
-        """True if there is an interval."""
         return self.low == self.low
 
     def contains(self, value: float) -> bool:
@@ -47,5 +46,4 @@ def no_interval(why: str = "") -> Interval:
 
 
 def too_few_reason(units: int, unit: str = "topic") -> str:
-    """Return why there is no interval for fewer than `FEWEST` units."""
     return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"

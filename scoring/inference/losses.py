@@ -1,16 +1,16 @@
 """Lost attempts: bounds of a difference if lost attempts were as bad, or as good, as they can be.
 
 A figure is over the conversations that exist. If infrastructure loses answers of one system that would have failed (a
-server that breaks while it searches in vain), the system seems better: with half of its failures lost, an equal system
-was called better in 75% of 45 × 5 studies. Lost answers cannot be observed, so the difference is bounded instead: all
-lost trials of the first side are set to the low end of the measure and all of the second to the high end, and the other
-way round (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84).
+server that breaks while it searches in vain), the system seems better: a system that lost half of its failures was
+called better than an equal system in 75% of 45 × 5 studies. Lost answers cannot be observed, so the difference is
+bounded instead: one side's lost trials are set to the low end of the measure and the other side's to the high end, in
+both ways (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84).
 
-If the sides lost equal and small shares, bounds add little and make the difference look uncertain. So they are given
-only if the shares differ, by Fisher's exact test at a generous level, or if together they exceed 5%, since equal shares
-may be of unlike answers. If one side loses 30% of its successes and the other 30% of its failures, equal systems were
-called different in 48% of 150 studies of 45 × 5. Bounds are also given if a side's losses depend on its answers,
-whatever their share; then no side is the winner.
+If the sides lost equal and small shares, bounds add little and make the difference look uncertain. So bounds are given
+only if the shares differ, by Fisher's exact test at a generous level, or if more than 5% of all attempts are lost,
+since equal shares may be of unlike answers. With 30% of one side's successes lost and 30% of the other's failures,
+equal systems were called different in 48% of 150 studies of 45 × 5. If a side's losses depend on its answers, bounds
+are given whatever the share, and no side is the winner.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ End = Literal["low", "high"] | None
 class LostTrials:
     """The attempts that a system lost.
 
-    low, high: the lowest and the highest cell that each incomplete trial could have had.
-    valued: the incomplete trials that still have a value, computed from what remains of them.
-    depends: True if no winner may be named, for the reasons in `why`, a clause each.
-    others: the systems in comparison with which `depends` holds; empty if it holds for all of them.
-    beside_others: the losses in comparison with all other systems.
+    - `low`, `high`: the lowest and the highest cell that each incomplete trial could have had.
+    - `valued`: the incomplete trials that still have a value, computed from the turns that remain.
+    - `depends`: True if no winner may be named. `why` lists the reasons, a clause each.
+    - `others`: the systems in comparison with which `depends` holds; empty if it holds for all systems.
+    - `beside_others`: the losses in comparison with all other systems.
     """
 
     low: Mapping[Trial, Cell]
@@ -65,7 +65,7 @@ class LostTrials:
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
     """Return True if two systems lost different shares of their attempts, or a large share together.
 
-    `lost` and `kept` are numbers of attempts, one for each system.
+    Each system has a number of `lost` and of `kept` attempts.
     """
     cases = sum(lost) + sum(kept)
     if not sum(lost) or not cases:
@@ -74,7 +74,6 @@ def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
 
 
 def fill_losses(cells: Mapping[Trial, Cell], lost: LostTrials, *, high: bool) -> dict[Trial, Cell]:
-    """Return the cells, with lost trials at the high or low end of their possible values."""
     return {**cells, **(lost.high if high else lost.low)}
 
 
@@ -86,12 +85,11 @@ class SideWithLosses:
     lost: LostTrials = LostTrials({}, {})
 
     def cells_at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """Return the cells with the figure at this end; `against` if the side has a negative sign in it."""
+        """Return the cells at an end of the figure. `against` is True if the figure subtracts this side."""
         return self.cells if end is None else fill_losses(self.cells, self.lost, high=(end == "high") != against)
 
     @property
     def counts(self) -> tuple[int, int]:
-        """The numbers of lost and of complete trials."""
         return len(self.lost.low), sum(
             cell[0] == cell[0] for trial, cell in self.cells.items() if trial not in self.lost.low
         )
@@ -108,13 +106,13 @@ def paired_gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> d
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """One side minus another, trial by trial. Without a second side, it is the first side itself."""
+    """One side minus another, trial by trial. Without a second side, the gain is the first side itself."""
 
     first: SideWithLosses
     second: SideWithLosses | None = None
 
     def cells_at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """Return the cells at this end. At the high end, the first side's losses are high and the second's are low."""
+        """Return the cells at an end. At the high end, the first side's losses are high and the second side's low."""
         own = self.first.cells_at(end, against=against)
         return own if self.second is None else paired_gains(own, self.second.cells_at(end, against=not against))
 

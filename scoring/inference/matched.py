@@ -1,11 +1,4 @@
-"""Differences between the scores of matched groups of users, which have the same topics and trials.
-
-difference(topics, base, other, …)   other - base over trials of both sides, by `scoring.inference.sides`
-within_bounds(between, sides)        the difference, with bounds for attempts that the sides lost
-compare(differences, nulls, …)       the differences beyond chance, after Holm's correction, and beyond the null pair
-factorial_effects(topics, levels, …) effects of factors that were played in every combination of their levels
-simultaneous_level(differences, …)   the level at which intervals of several groups hold together
-"""
+"""Differences between the scores of matched groups of users, which have the same topics and trials."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,20 +30,20 @@ Effect = tuple[tuple[str, str], ...]
 class Difference:
     """The difference between two groups in one measure, for topics like these or for these topics.
 
-    value: the other group's figure minus the base group's; NaN without any pair.
-    n, topics: the numbers of pairs of trials and of their topics.
-    sessions: the number of sessions that run through all topics, 0 if each conversation has its own.
-    invalid, unplayed, undefined: the numbers of pairs left out because a side has no valid attempt (failed or
-        interrupted), is not recorded, or has an undefined value.
-    interval: the interval of this difference by itself.
-    p, adjusted: the p by itself, and after Holm's correction. `adjusted` is NaN for a null pair, which is not tested.
-    outside: the smallest error probability at which the interval excludes 0, corrected like p.
-    least: the smallest p possible with this number of units; NaN if any p is possible.
-    null: the largest distance of a null pair in this measure; NaN without null pairs.
-    base, other: the figure of each side over these pairs.
-    beyond: whether the difference exceeds chance and the null pair; None if that cannot be decided.
-    bounds: the lowest and highest difference that lost attempts could have led to; None if losses do not matter.
-    withheld: the reason why no verdict may be given, whatever the figures; "" if one may.
+    - `value`: the other group's figure minus the base group's; NaN without any pair.
+    - `n`, `topics`: the numbers of pairs of trials and of their topics.
+    - `sessions`: the number of sessions that run through all topics; 0 if each conversation has its own session.
+    - `invalid`, `unplayed`, `undefined`: the numbers of pairs left out because a side has no valid attempt (failed or
+      interrupted), is not recorded, or has an undefined value.
+    - `interval`: the interval of this difference by itself.
+    - `p`, `adjusted`: the p by itself, and after Holm's correction. A null pair is not tested: `adjusted` is NaN.
+    - `outside`: the smallest error probability at which the interval excludes 0, corrected like p.
+    - `least`: the smallest p possible with this number of units; NaN if any p is possible.
+    - `null`: the largest distance of a null pair in this measure; NaN without null pairs.
+    - `base`, `other`: the figure of each side over these pairs.
+    - `beyond`: whether the difference exceeds chance and the null pair; None if that cannot be decided.
+    - `bounds`: the lowest and highest difference that lost attempts could have led to; None if losses do not matter.
+    - `withheld`: the reason why no verdict may be given, whatever the figures; "" if a verdict may be given.
     """
 
     value: float
@@ -90,13 +83,11 @@ def difference(
 ) -> Difference:
     """Return other - base over the trials with a value on both sides.
 
-    base, other: the cells of each valid conversation.
-    reach: the largest possible difference of a topic; infinite if values never come near the end of the range, as for
-        R.
-    pooled: True if figures are ratios of sums, such as %recovery.
-    continued: True if all trials with one number are one session through all topics.
-    clusters: the cluster of each topic.
-    invalid, unplayed: the numbers of pairs that are missing because a side failed or is not recorded.
+    `base` and `other` are the cells of each valid conversation. `reach` is the largest possible difference of a topic;
+    it is infinite if values never come near the end of the range, as for R. `pooled` is True if figures are ratios of
+    sums, such as %recovery. `continued` is True if all trials with one number are one session through all topics.
+    `clusters` maps topics to clusters. `invalid` and `unplayed` count the pairs in which a side failed or is not
+    recorded.
     """
     both = [trial for trial in base if trial in other]
     known = [trial for trial in both if _is_defined(base[trial], pooled) and _is_defined(other[trial], pooled)]
@@ -128,8 +119,8 @@ def within_bounds(between: Callable[[End], Difference], sides: Sequence[SideWith
     """Return the recorded difference, with bounds if losses of the sides matter.
 
     `between` computes the difference with all losses at one end, or as recorded for None. The interval spans the
-    recorded difference and both extremes, and p is the largest of theirs. There is no p, and therefore no verdict, if a
-    side's losses depend on its answers.
+    intervals of the recorded difference and of both extremes, and p is the largest of the three. There is no p, and
+    therefore no verdict, if a side's losses depend on its answers.
     """
     found = between(None)
     if not needs_bounds(sides):
@@ -165,12 +156,12 @@ def _is_defined(cell: Cell, pooled: bool) -> bool:
 
 
 def compare_family(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
-    """Test the differences as one family, with Holm's correction; null pairs are not part of it.
+    """Test the differences as one family, with Holm's correction; null pairs are not part of the family.
 
-    `nulls` are the null pairs' distances in each measure, NaN without one. A difference is beyond chance if the
-    adjusted p and the adjusted p of its interval are at most 1 - level, and it exceeds the null pair's distance. If all
-    groups are alike, the probability of finding any difference is at most 1 - level. `beyond` is None without a p, or
-    if no p can be that small with the number of units.
+    `nulls` are the null pairs' distances in each measure, NaN for a measure without null pairs. A difference is
+    `beyond` chance if its adjusted p and its interval's adjusted p are at most 1 - level, and if it exceeds the null
+    pair's distance. If all groups are alike, the probability of finding any difference is at most 1 - level. `beyond`
+    is None without a p, or if no p can be that small with the number of units.
     """
     adjusted, outside = (
         holm_correction([one.p for one in differences]),
@@ -219,20 +210,20 @@ def factorial_effects(
 
         effect = Σ_{T ⊆ S} (-1)^(|S| - |T|) · m(T)
 
-    m(T) is the mean figure, over all levels of the other factors, with the factors in T at these levels and the rest of
-    S at their first level. One factor gives its main effect: how far the level lies above the first, on average over
-    the other factors. Two give their interaction: how much larger the effect of one factor is at the given level of the
-    other. Source: F. Yates, The Design and Analysis of Factorial Experiments (1937).
+    m(T) is the mean figure, over all levels of the factors outside S, with the factors in T at the given levels and the
+    rest of S at their first level. For one factor, the effect is a main effect: how far the level lies above the first
+    level on average. For two factors, the effect is an interaction: how much larger the effect of one factor is at the
+    given level of the other factor. Source: F. Yates, The Design and Analysis of Factorial Experiments (1937).
 
-    All combinations ask the same topics, and a trial draws the same numbers in all of them, so effects are differences
-    over matched trials. A trial counts if it has a value in all combinations of the effect.
+    All combinations ask the same topics and a trial draws the same random numbers in each combination, so effects are
+    differences over matched trials. A trial counts if it has a value in all combinations of the effect.
 
     `cells` are the values of each trial, by combination, and `invalid` are the numbers of trials without a valid
-    attempt. `whole` are the cells together with what was lost, which then bounds the effects; None if nothing was lost.
+    attempt. `whole` are the cells together with the lost attempts, which bound the effects; None if nothing was lost.
     All other arguments are as for `difference`. Raises ValueError if a combination is missing.
     """
     if not is_crossed(levels, cells):
-        raise ValueError("not every combination of the levels was played")
+        raise ValueError("every combination of the levels must be played")
     lost = invalid or {}
     played = whole or {at: Gain(SideWithLosses(own)) for at, own in cells.items()}
     found: dict[Effect, Difference] = {}
@@ -284,16 +275,16 @@ def _average_sides(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[
 def simultaneous_level(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
     """Return the level that single intervals need so that all of them hold together at `level`.
 
-    An arm that was chosen as the worst is so partly by chance: its own 95% interval covers the truth less often.
+    An arm that was chosen as the worst may be worst by chance, so its own 95% interval covers the truth less often.
     Intervals that are valid for all arms at once are valid for the chosen one. The largest |t| over arms is resampled
     over topics by changing the signs of the residuals of the differences (R. Y. Liu, Annals of Statistics 16 (1988),
-    1696-1708; for the largest of several, P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993,
-    2.3). All arms get the same signs, so that intervals are narrower for correlated arms than for unrelated ones. The
-    result is the level of t intervals, but any other method can be used at it.
+    1696-1708; for the maximum, P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3). All arms
+    get the same signs, which makes intervals narrower if arms are correlated. The resulting level is for t intervals,
+    but other methods can use it too.
 
-    `differences` is (T, A) for topics and arms, each from one control, without NaN. The result is at most Bonferroni's
-    1 - (1 - level)/A, and is Bonferroni's on fewer than four topics. An arm whose difference is the same on all topics
-    counts only in Bonferroni's A.
+    `differences` is (T, A), the difference of each arm from one control on each topic, without NaN. The result is at
+    most Bonferroni's 1 - (1 - level)/A, and equals Bonferroni's on fewer than four topics. An arm whose difference is
+    the same on all topics counts only in A.
     """
     each = np.asarray(differences, dtype=np.float64)
     topics, arms = each.shape

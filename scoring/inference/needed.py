@@ -22,17 +22,15 @@ _POWER = 0.8  # by convention (Cohen 1988)
 class NeededSize:
     """The numbers that would detect a difference as large as the observed one, in four of five studies.
 
-    topics: the number of topics, with the present trials of each.
-    trials: the number of trials of each topic, with the present topics.
-
-    They are infinite if no number is enough, and NaN if unknown.
+    `topics` assumes the present trials of each topic, and `trials`, the number for each topic, assumes the present
+    topics. A number is infinite if no study is large enough, and NaN if unknown.
     """
 
     topics: float
     trials: float
 
     def omit_reached(self, topics: int, trials: int) -> "NeededSize":
-        """Return a copy in which numbers that have been reached already are NaN."""
+        """Return a copy in which numbers that have already been reached are NaN."""
         return NeededSize(
             math.nan if self.topics <= topics else self.topics, math.nan if self.trials <= trials else self.trials
         )
@@ -50,13 +48,13 @@ def needed(
 ) -> NeededSize:
     """Estimate how many topics or trials would detect a true difference equal to the observed one.
 
-    `noise` and `trials` are (T, 2) as in `compare_these`, so that the part of the variance due to trials is known.
-    `alpha` is the level of the test, corrected for other pairs. `reach` and `guard` are as in `compare_like_these`.
+    `noise` and `trials` are (T, 2) as in `compare_these`, and show which part of the variance is due to trials. `alpha`
+    is the level of the test, corrected for the number of pairs. `reach` and `guard` are as in `compare_like_these`.
 
-    For topics like these, the result is the fewest topics, and the fewest trials, for which the observed difference is
-    at least `detectable_difference`, and a small enough p is possible. Without an unseen topic (`guard` none), the
-    number of topics is z²·s²/d² + z_α²/2. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6;
-    Miller 2024, eq. 9).
+    For topics like these, the result is the fewest topics, and the fewest trials, for which the observed difference
+    reaches `detectable_difference` and a small enough p is possible. Without an unseen topic (`guard` none), the number
+    of topics is z²·s²/d² + z_α²/2. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller
+    2024, eq. 9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():
@@ -92,8 +90,7 @@ def needed(
 def detectable_difference(topics: float, deviation: float, far: float, alpha: float) -> float:
     """Return the smallest difference that this number of topics detects in four of five studies.
 
-    `deviation` is the standard deviation of differences between topics, and `far` is the distance of an unseen topic, 0
-    without one.
+    `deviation` is the standard deviation of topics' differences. `far` is the distance to an unseen topic, or 0.
     """
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
     error = deviation / math.sqrt(topics)
@@ -106,7 +103,7 @@ def detectable_difference(topics: float, deviation: float, far: float, alpha: fl
 
 @lru_cache(maxsize=4096)
 def _most_weight(topics: float, alpha: float) -> float:
-    """Return the upper quantile of the unseen topic's weight. Cached, because it took a quarter of a comparison."""
+    """Return the upper quantile of the unseen topic's weight, cached because it took a quarter of a comparison."""
     return float(beta_quantile(1 - alpha / 2, UNSEEN, topics))
 
 

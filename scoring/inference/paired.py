@@ -8,8 +8,8 @@ There are two questions, which are often confused:
     these topics        would more trials of these very topics also show a difference? The units are trials within
                         topics: variances within topics are added up, with Welch and Satterthwaite's degrees of freedom.
 
-The t interval over the differences of topics is available too. It is valid if the differences are nearly normal, so
-that no kind of topic is missing and the difference does not rest on a few topics.
+A t interval over the differences of topics is also available. It is valid if the differences are nearly normal, no kind
+of topic is missing, and the difference does not rest on a few topics.
 
 A value here is a topic's contribution to a figure: its mean over trials, or its pseudo-value (`linear_values`) for a
 ratio of sums such as %recovery, so the mean over topics is the figure.
@@ -55,12 +55,12 @@ _NEVER_SEEN = 3.5  # (3.7/1.96)²: 3.7 = -log(.025)
 class PairedTest:
     """A difference between two sides.
 
-    value: the first side's figure minus the second's; NaN without any topic.
-    p: two-sided, for this difference by itself; NaN if there is no test.
-    outside: the smallest error probability at which the interval excludes 0; NaN without an interval. A verdict needs
-        both `p` and `outside` to be small.
-    least: the smallest `outside` possible with this number of units.
-    typical: the median of the topics' differences and its interval, if the mean has no interval; else None.
+    - `value`: the first side's figure minus the second's; NaN without any topic.
+    - `p`: two-sided, for this difference by itself; NaN if there is no test.
+    - `outside`: the smallest error probability at which the interval excludes 0; NaN without an interval. A verdict
+      needs both `p` and `outside` to be small.
+    - `least`: the smallest `outside` possible with this number of units.
+    - `typical`: the median of the topics' differences and its interval, if the mean has no interval; else None.
     """
 
     value: float
@@ -76,9 +76,9 @@ def linear_values(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
 
         r + e_k - mean(e),   e_k = (T - 1)·(a_k - r·b_k) / (Σ b - b_k),   r = Σ a / Σ b
 
-    They measure the effect of leaving a topic out (the jackknife); a first-order approximation would place a topic with
-    much of Σ b too near the ratio. If all b_k are 1, the pseudo-values are the a_k. They are NaN if Σ b = 0, and a
-    topic with all of Σ b gets r.
+    Pseudo-values measure the effect of leaving a topic out (the jackknife). A first-order approximation would place a
+    topic with much of Σ b too near the ratio. If all b_k are 1, the pseudo-values are the a_k. If Σ b = 0, they are
+    NaN, and a topic with all of Σ b gets r.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     whole = bottom.sum(axis=0)
@@ -156,10 +156,10 @@ def compare_these(
 ) -> PairedTest:
     """Compare two sides for these very topics.
 
-    `differences` is (T,), `noise` is (T, 2), the variance of each side's value over other trials, and `trials` is (T,
-    2). Degrees of freedom are rounded down. There is no interval and no p if a topic has a single trial on either side.
-    If the measure is bounded, a side whose trials hardly ever differ has the variance of a rare failure that was not
-    observed (`hidden_noise`). Otherwise there is no interval if the trials of a topic never differ.
+    `differences` is (T,), `noise` (T, 2) is the variance of each side's value over other trials, and `trials` (T, 2) is
+    the number of trials. Degrees of freedom are rounded down. There is no interval and no p if a topic has a single
+    trial on either side. If the measure is bounded, a side whose trials hardly ever differ has the variance of a rare
+    failure that was not observed (`hidden_noise`). If not, there is no interval if the trials of a topic never differ.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     counts = np.asarray(trials, dtype=np.float64)
@@ -193,12 +193,10 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
     """Return (..., 2) extra variance of each side for topics whose trials never differed, and its degrees of freedom.
 
     If all n trials were useful, the true share may still be 1 - 3.7/n by the exact interval, as if its standard error
-    were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. The topics of a
-    side whose trials never differed are combined; the noise of other topics is observed. The result is 0 for an
-    unbounded measure, and is meant to be added to the sum over topics of each side's noise. Degrees of freedom are at
-    least 1.
-
-    `noise` and `trials` are (..., T, 2).
+    were 1.87/n. Without this variance, a side that did not fail in a few trials would count as known exactly. The
+    topics of a side whose trials never differed are combined, and the noise of all other topics is observed. Add the
+    result to the sum over topics of each side's noise. It is 0 for an unbounded measure. Degrees of freedom are at
+    least 1. `noise` and `trials` are (..., T, 2).
     """
     own, counts = np.asarray(noise, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     still = own <= _SAME**2
@@ -210,8 +208,8 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
 def residual_variance(values: npt.ArrayLike) -> float:
     """Return V_E2, the residual variance of a two-way analysis of variance without replication.
 
-    `values` are (T, m). The effect size for a Tukey HSD test is |difference|/√V_E2 (Sakai 2018, chapter 5). NaN for T
-    or m below 2.
+    `values` are (T, m). The effect size of Tukey's HSD test is |difference|/√V_E2 (Sakai 2018, chapter 5). NaN for T or
+    m below 2.
     """
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape
@@ -229,12 +227,12 @@ def correct_intervals(found: Sequence[PairedTest]) -> list[float]:
 def decide(
     found: PairedTest, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
-    """Return the verdict and, if it is `cannot tell` for another reason than a large p, that reason, else "".
+    """Return the verdict. If it is `cannot tell` and not because of a large p, also return the reason, else "".
 
-    A winner needs both p and the interval. The p of exchanging sides tests whether the sides differ in anything, and
-    rejects equal means too often if few topics carry the difference; the interval is about the means alone, and allows
-    for topics that were not asked. `p` and `outside` are for the difference and for its interval, corrected over a
-    family of `pairs`. `least` is the smallest p possible with this number of units. `alpha` is the error probability.
+    A winner needs both p and the interval. The p of exchanging sides tests whether the sides differ at all, and rejects
+    equal means too often if few topics carry the difference. The interval is about the means alone, and allows for
+    topics that were not asked. `p` is for the difference and `outside` for its interval, both corrected over a family
+    of `pairs`. `least` is the smallest p possible with this number of units. `alpha` is the error probability.
     """
     if math.isnan(found.value):
         return "no value", ""

@@ -3,8 +3,8 @@
     topics like these   exchanging the sides of topics, and an interval with an unseen topic (`compare_like_these`)
     these topics        t over trials within topics, and its interval (`compare_these`)
 
-Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once, by the same tests as in those
-functions. The only difference is that all studies of a design share one set of exchanges and weights, which is smaller.
+Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once, as those functions do. The only
+difference is that all studies of a design share one set of exchanges and weights, which is smaller.
 """
 
 import math
@@ -33,9 +33,9 @@ _MANY = 200  # degrees of freedom
 class Power:
     """Power and interval width found by simulation; NaN if the studies allow no test or no interval.
 
-    found: the share of studies that distinguish the systems in the right direction.
-    width: the mean width of their intervals.
-    found_error, width_error: Monte Carlo standard errors.
+    - `found`: the share of studies that distinguish the systems in the right direction.
+    - `width`: the mean width of their intervals.
+    - `found_error`, `width_error`: Monte Carlo standard errors.
     """
 
     found: float
@@ -60,13 +60,13 @@ def simulate_power(
 ) -> Power:
     """Simulate `studies` studies of two systems whose true difference is `difference`, above 0.
 
-    topics: the number of topics, at least 2.
-    trials: the number of trials of each topic with each system, or one number per topic. These are dealt to topics at
-        random in every study, since it is unknown which topics vary most.
-    level: the confidence level of the intervals.
-    alpha: the level of the test, below 1 - level if several pairs are compared.
-    reach: the largest possible difference of a topic; None for the range of the values.
-    guard: what intervals for topics like these allow for.
+    - `topics`: the number of topics, at least 2.
+    - `trials`: the number of trials of each topic with each system, or one number per topic. Numbers are dealt to
+      topics at random in every study, since it is unknown which topics vary most.
+    - `level`: the confidence level of the intervals.
+    - `alpha`: the level of the test, below 1 - level if several pairs are compared.
+    - `reach`: the largest possible difference of a topic; None for the range of the values.
+    - `guard`: whether intervals for topics like these allow for a kind of topic that was not asked.
 
     Raises ValueError for a difference that does not fit in the range of values.
     """
@@ -86,7 +86,6 @@ def simulate_power(
 
 
 def check_room(components: Components, difference: float) -> None:
-    """Raise ValueError if the difference does not fit in the range of values."""
     if components.shape != "unbounded" and not (
         components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
     ):
@@ -109,7 +108,7 @@ def summarize_power(found: Bools, widths: Floats) -> Power:
 def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
     """Deal numbers of trials to the topics of every study at random, as (studies, topics, 1)."""
     if len(trials) != topics:
-        raise ValueError(f"there are {len(trials)} numbers of trials for {topics} topics")
+        raise ValueError(f"trials must be one number, or one for each of {topics} topics, not {len(trials)} numbers")
     every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))
     dealt: Trials = rng.permuted(every, axis=1)[..., None]
     return dealt
@@ -172,8 +171,8 @@ def _judge_these_topics(
 def _quantiles(degrees: Floats, level: float) -> Floats:
     """Return (n,) values of `student_quantile` for many degrees of freedom at once.
 
-    Large degrees use the series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), accurate to 8 digits.
-    Computing them exactly would take most of the simulation's time.
+    Large degrees use the series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), accurate to 8 digits,
+    because exact values would take most of the simulation's time.
     """
     different, places = np.unique(degrees, return_inverse=True)
     few = different < _MANY

@@ -1,17 +1,16 @@
 """The mean of people's scores over all items, from a judge's scores of every item and people's scores of some.
 
-With a_t the mean of people's scores in topic t, and b_t the judge's mean over all items of the topic minus the judge's
-mean over those that people judged, the figure is the mean over topics of
+In topic t let a_t be the mean of people's scores, and b_t the judge's mean over all items minus the judge's mean over
+the items that people judged. The figure is the mean over topics of
 
     a_t + λ·b_t
 
-If people judged a random part of each topic's items, b_t is 0 on average whatever the judge is like: the judge can make
-the interval shorter, and cannot bias the figure. Source: prediction-powered inference (A. N. Angelopoulos et al.,
+If people judged a random part of each topic's items, b_t is 0 on average, however good the judge is. So the judge can
+make the interval shorter, but cannot bias the figure. Source: prediction-powered inference (A. N. Angelopoulos et al.,
 Science 382 (2023), 669-674), with the power tuning of PPI++ (arXiv 2311.01453), topics as clusters.
 
-λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered if the figure would vary more
-than 1.05 times as much as the figure from people alone, or if its interval would be wider. At λ = 0 both figures are
-equal.
+λ is the slope of people's scores on the judge's within topics, in [0, 1]. λ is lowered if the figure would vary more
+than 1.05 times as much as the figure from people alone, or have a wider interval. At λ = 0 both figures are equal.
 
 The interval is made as in `score`: topics get random weights, and part of a topic that was not asked is added. A t
 interval over topics covers .92 with 45 topics if one in twenty is bad, and .75 with 15.
@@ -62,8 +61,8 @@ def bounded_mean(
 ) -> Interval:
     """Return the interval, in [0, 1], of the mean of (K,) topics.
 
-    `clusters` is (K,), None if all topics are independent. `unit` is what a topic is called. There is no interval for
-    fewer than four topics or clusters.
+    `clusters` is (K,), None if all topics are independent. `unit` is the name of a topic in notes. There is no interval
+    for fewer than four topics or clusters.
     """
     each = np.asarray(values, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
@@ -88,8 +87,7 @@ def compare_with_half(
 ) -> PairedTest:
     """Compare a mean with 1/2: its interval, and the p from exchanging sides of topics or clusters.
 
-    All arguments are as for `bounded_mean`. The mean is NaN without any topic, and there is no p on fewer than two
-    units.
+    All arguments are as for `bounded_mean`. The mean is NaN without any topic. Fewer than two units have no p.
     """
     each = np.asarray(values, dtype=np.float64)
     value = float(each.mean()) if len(each) else math.nan
@@ -101,8 +99,8 @@ def compare_with_half(
 def is_side_preferred(interval: Interval, p: float, *, level: float) -> bool:
     """Return True if one side is preferred: the corrected p is at most 1 - level, and the interval excludes 1/2.
 
-    A small p alone is not enough: the test assumes that each side loses as much in its bad topics as the other, and it
-    says nothing about topics that were not asked.
+    A small p alone is not enough, because the test assumes that both sides lose equally in their bad topics, and says
+    nothing about topics that were not asked.
     """
     return p <= 1 - level and interval.is_defined and not interval.contains(0.5)
 
@@ -136,11 +134,11 @@ class ComparedItems:
 class CorrectedMean:
     """A mean of people's scores, corrected by a judge.
 
-    value, interval: the mean in [0, 1], NaN without any topic, and its interval.
-    power: λ.
-    people, people_interval: the figure from people's items alone.
-    judge: the judge's own mean, uncorrected.
-    items, checked: the number of items, and of those that people judged.
+    - `value`, `interval`: the mean in [0, 1] and its interval; NaN without any topic.
+    - `power`: λ.
+    - `people`, `people_interval`: the figure from people's items alone.
+    - `judge`: the judge's own mean, uncorrected.
+    - `items`, `checked`: the number of items, and the number of items that people judged.
     """
 
     value: float
@@ -163,10 +161,9 @@ def corrected_mean(
     """Return the mean over topics of their weighted means, with its interval.
 
     `clusters` are the clusters of the topics, such as wordings of one question; None if all topics are independent. If
-    `tuned`, λ is chosen from the scores; otherwise it is 0, and the figure is from people alone.
-
-    There is no interval for fewer than four topics or clusters. An item without a judge's score gets the judge's mean
-    score, which does not bias the figure. Raises ValueError if people judged fewer than two items of a topic.
+    `tuned`, λ is chosen from the scores. If not, λ is 0, and the figure is from people alone. There is no interval for
+    fewer than four topics or clusters. An item without a judge's score gets the judge's mean score, which does not bias
+    the figure. Raises ValueError if people judged fewer than two items of a topic.
     """
     if any(one.checked < FEWEST_OF_PEOPLE for one in topics):
         raise ValueError("people must have judged at least two items of each topic")
@@ -220,7 +217,7 @@ def _cluster_deviations(values: Floats, clusters: Sequence[Hashable]) -> Floats:
 
 
 def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
-    """Return the largest λ up to `power` at which the figure varies at most 1.05 times as much as people's alone."""
+    """Return the largest λ up to `power` with which the figure varies at most 1.05 times as much as people's figure."""
     if len(people) < 2:
         return power
     spread, both, own = np.cov(people, beyond)[[0, 0, 1], [0, 1, 1]]

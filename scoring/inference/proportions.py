@@ -1,8 +1,8 @@
 """Intervals for k successes in n independent trials: Wilson, Jeffreys and exact (Clopper-Pearson).
 
 Each function takes `successes` from 0 to n, `n` from 0, and the confidence `level` in (0, 1). The arrays broadcast, and
-fractions are allowed, for an average over unequal parts. It returns arrays of the low and of the high end, in [0, 1],
-NaN if n is 0. Values outside these ranges raise ValueError.
+`successes` and `n` may be fractions, for averages over unequal parts. The results are arrays of the low and of the high
+end, in [0, 1], NaN if n is 0. Values outside these ranges raise ValueError.
 """
 
 import math
@@ -20,7 +20,7 @@ FEW = 4
 def wilson_ends(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return Wilson's score interval: the rates p with |k/n - p| <= z·sqrt(p(1-p)/n).
 
-    It covers its level on average over p; for p close to 0 or 1 its coverage can be a few points lower.
+    On average over p the interval covers its level. If p is close to 0 or 1, the coverage can be a few points lower.
     """
     k, n = _counts(successes, n, level)
     z = normal_quantile(0.5 + level / 2)
@@ -43,7 +43,7 @@ def jeffreys_ends(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.9
 
 
 def clopper_pearson_ends(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the exact interval, which covers at least `level` for every rate and is therefore wide."""
+    """Return the exact interval, which covers at least `level` at every rate and is therefore wide."""
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
     some, rest = np.maximum(k, _ALMOST_NONE), np.maximum(n - k, _ALMOST_NONE)

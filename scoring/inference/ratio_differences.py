@@ -1,16 +1,16 @@
 """The difference between two ratios of sums, such as %recovery: recoveries over first turns that failed.
 
-The uncertainty of a ratio depends on its denominator: a system that failed once says next to nothing about its rate of
-recovery, however often the other failed. So each side has its own interval, and the two are combined by squaring and
-adding (MOVER):
+The uncertainty of a ratio depends on its denominator: a single failure says next to nothing about a system's rate of
+recovery, however often the other system failed. So each side has its own interval, and the distances to the ends are
+squared and added (MOVER):
 
     low  = d - √((a - a_low)² + (b_high - b)²)        high = d + √((a_high - a)² + (b - b_low)²),   d = a - b
 
-For topics like these, they are the intervals of the ratios (`scoring.inference.unseen_topic`; topics without a failed
-turn are not units). For these topics, if failed turns are few, they are Clopper and Pearson's, given the number of
+For topics like these, each side's interval is that of a ratio (`scoring.inference.unseen_topic`; topics without a
+failed turn are not units). For these topics, if failed turns are few, it is Clopper and Pearson's, given the number of
 failed turns. Exchanging the pseudo-values of topics, which is exact for means, is not valid here: if one side failed in
-one topic, its pseudo-values are flat except for this topic, all differences have one sign, and 92 of 100 such studies
-would name a winner.
+one topic only, its pseudo-values are equal except in this topic. All differences then have one sign, and 92 of 100 such
+studies would name a winner.
 
 p is the smallest error probability at which the interval excludes 0.
 
@@ -38,7 +38,7 @@ _FEW_TURNS, _FEW_OF_A_KIND = 20, 5
 
 
 def mover_ends(ratios: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the low and high ends (...) for ratios[..., 0] - ratios[..., 1]. All arguments are (..., 2)."""
+    """Return the low and high ends (...) of ratios[..., 0] - ratios[..., 1]. All arguments are (..., 2)."""
     value = ratios[..., 0] - ratios[..., 1]
     down, up = ratios - lows, highs - ratios
     return value - np.hypot(down[..., 0], up[..., 1]), value + np.hypot(up[..., 0], down[..., 1])
@@ -66,8 +66,8 @@ def ratios_like_these(
 ) -> tuple[Interval, float]:
     """Return the interval and p of the difference for topics like these, NaN if there is none.
 
-    `above` and `below` are (U, 2), numerators and denominators of both sides by unit. There is no interval and no p if
-    a side has a positive denominator in fewer than four units, as in `score`.
+    `above` and `below` (U, 2) are numerators and denominators of both sides by unit. There is no interval and no p if a
+    side has a positive denominator in fewer than four units, as in `score`.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     there = (bottoms > 0).sum(axis=0)
@@ -99,7 +99,7 @@ def ratios_like_these(
 
 
 def has_few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return True (...) if a side's turns, (..., 2), are too few or too one-sided for any but the exact interval."""
+    """Return True (...) if a side's turns, (..., 2), are too few or too one-sided for all but the exact interval."""
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     few = (bottoms < _FEW_TURNS) | (np.minimum(tops, bottoms - tops) < _FEW_OF_A_KIND)
     return np.asarray(few.any(axis=-1))
@@ -108,9 +108,9 @@ def has_few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.
 def exact_ratios(above: npt.ArrayLike, below: npt.ArrayLike, *, level: float) -> tuple[Interval, float]:
     """Return the interval and p of the difference for these very topics, given the number of failed turns.
 
-    `above` and `below` are (2,) recoveries and failed turns of both sides. If a system recovers at different rates in
-    different topics, the number of recoveries varies less than a binomial one (W. Hoeffding, Annals of Mathematical
-    Statistics 27 (1956), 713-721), so the interval is conservative. Interval and p are NaN if a side has no failed
+    `above` (2,) holds the recoveries of each side, and `below` (2,) its failed turns. If a system recovers at different
+    rates in different topics, the number of recoveries varies less than a binomial number (W. Hoeffding, Annals of
+    Mathematical Statistics 27 (1956), 713-721), so the interval is conservative. Both are NaN if a side has no failed
     turn.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)

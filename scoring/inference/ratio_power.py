@@ -6,10 +6,9 @@ Some trials of a topic enter the ratio (those that need recovery), and some of t
                                     a topic together
     above ~ Binomial(below, r)      r of the topic with this system, from components of variance of yes-or-no values
 
-A study compares two different systems of the pilot, chosen anew, for the rates at which trials enter the ratio. Topics
-without such a trial drop out, and a study with fewer than four on one side finds nothing. The test is that of
-`scoring.inference.ratio_differences`, for many studies at once; for these topics it uses variances of trials around the
-ratio.
+Each study takes its rates f from two different systems of the pilot, chosen at random. Topics without a trial in the
+ratio drop out, and a study with fewer than four topics on one side finds nothing. Many studies are tested at once, as
+in `scoring.inference.ratio_differences`. For these topics, variances are computed from trials around the ratio.
 """
 
 import math
@@ -38,9 +37,9 @@ _EDGE = 1e-9  # chances of 0 and 1 have no odds
 def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
     """Return (K, m) probabilities that a trial enters the ratio, without the spread that comes from sampling trials.
 
-    `counts` and `trials` are (K, m) for K topics with m systems: trials in the ratio, and all trials, at least 2 each.
-    Shares are shrunk towards their means by Σ^½·V^-½, with V the observed covariances between systems and Σ what
-    remains of them after the variance of trials is subtracted.
+    For K topics with m systems, `counts` (K, m) are the trials in the ratio, and `trials` (K, m) all trials, at least
+    2. Shares are shrunk towards their means by Σ^½·V^-½. V is the observed covariance matrix of systems, and Σ is V
+    minus the variance due to trials.
     """
     of = np.asarray(trials, dtype=np.float64)
     shares = np.asarray(counts, dtype=np.float64) / of
@@ -73,8 +72,8 @@ def simulate_ratio_power(
 ) -> Power:
     """Simulate studies of a ratio, as `simulate_power` does for means.
 
-    `components` are the components of r as a yes-or-no value; their mean is the ratio of both systems together.
-    `coming` is (K, m), the probabilities that a trial enters the ratio, for a pilot's topics and systems.
+    `components` are the components of r as a yes-or-no value. Their mean is the ratio of both systems together.
+    `coming` (K, m) is the probability that a trial enters the ratio, for each topic and system of a pilot.
     """
     check_room(components, difference)
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
@@ -117,7 +116,7 @@ def judge_ratio_studies(above: Counts, below: Counts, *, level: float, alpha: fl
     """Return (studies,) verdicts and (studies,) widths of intervals for topics like these; False and NaN without one.
 
     The verdict is True if `ratios_like_these` gives a p of at most alpha. `above` and `below` are (studies, topics, 2).
-    All studies use the same weights: topics with a denominator of 0 have no influence on a ratio.
+    All studies use the same weights, because topics with a denominator of 0 have no influence on a ratio.
     """
     studies, topics, _ = above.shape
     there = (below > 0).sum(axis=1)

@@ -1,11 +1,11 @@
 """A bound on the number of misread answers in an audit, from a second witness that sees most faults but not all.
 
 The bound is for the answers of this audit alone. Faults are dependent: an answer misread once in a conversation is
-misread in later turns, and a fault that the witness misses is missed in all of them. So conversations are bounded
-first. If D of them have an observed fault, at most K have a fault at all, where K is the largest number for which
-observing D or fewer is not too unlikely; the faulty conversations that were not observed are assumed to be the longest.
-In conversations with an observed fault, single answers may still have been missed, and they are bounded in the same
-way.
+misread in later turns, and a fault that the witness misses is missed in all of them. So the number of faulty
+conversations is bounded first. If D conversations have an observed fault, at most K are faulty, where K is the largest
+number for which observing D or fewer is not too unlikely. The faulty conversations that were not observed are assumed
+to be the longest. In conversations with an observed fault, further faults may have been missed, and their number is
+bounded in the same way.
 """
 
 import functools
@@ -20,7 +20,7 @@ SENSITIVITY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class WitnessCounts:
-    """Numbers of answers in one conversation: witnesses agree, witnesses differ, or there is one witness only."""
+    """Numbers of answers in one conversation with two witnesses that agree or differ, and with one witness."""
 
     agree: int
     differ: int
@@ -31,9 +31,10 @@ class WitnessCounts:
 class ReadingError:
     """A bound on the number of misread answers.
 
-    compared, differ: the number of answers with two witnesses, and of those on which the witnesses differ.
-    silent: the number of answers with one witness.
-    misread: the bound for answers with two witnesses, at confidence `level`. For all answers it is misread + silent.
+    - `compared`, `differ`: the number of answers with two witnesses, and the number on which the witnesses differ.
+    - `silent`: the number of answers with one witness.
+    - `misread`: the bound for answers with two witnesses, at confidence `level`. For all answers it is misread +
+      silent.
     """
 
     compared: int
@@ -44,12 +45,12 @@ class ReadingError:
 
     @property
     def share(self) -> float:
-        """The bound as a share of the answers with two witnesses, from 0 to 1; NaN if there are none."""
+        """The bound as a share of the answers with two witnesses, from 0 to 1; NaN if there are no such answers."""
         return self.misread / self.compared if self.compared else math.nan
 
     @property
     def share_of_all(self) -> float:
-        """The bound as a share of all answers, counting those with one witness as misread; NaN if there are none."""
+        """The bound as a share of all answers, including all answers with one witness; NaN without any answer."""
         answers = self.compared + self.silent
         return (self.misread + self.silent) / answers if answers else math.nan
 

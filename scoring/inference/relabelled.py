@@ -1,13 +1,13 @@
 """A permutation test of whole users: do the users of two sides behave alike, in several measures at once?
 
 If both sides are users of one kind, it does not matter which user is called real and which simulated. Users, with all
-their dialogues, are dealt to the two sides again and again; p is the share of deals (the real one included) in which a
-measure is at least as large as observed. With strata, users are only dealt within their stratum. If users are
-independent and both sides have as many dialogues each, the test is exact for any number of users; if simulated users
-have one dialogue each and people several, it tends to be conservative.
+their dialogues, are dealt to the two sides many times. p is the share of deals, including the observed one, in which a
+measure is at least as large as observed. With strata, users are only dealt within their stratum. The test is exact for
+any number of users if users are independent and all have equally many dialogues. If simulated users have one dialogue
+each and people several, it tends to be conservative.
 
-A verdict over several measures uses the smallest of their p, compared with the smallest p of each deal: it keeps the
-level over all of them, and loses little power if they are correlated.
+A verdict over several measures compares their smallest p with the smallest p of each deal. The verdict keeps the level
+over all measures, and loses little power if measures are correlated.
 
 Source: R. A. Fisher, The Design of Experiments, 1935; P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing,
 1993, §2.3 (min-p); B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010 (including the observed deal).
@@ -33,10 +33,9 @@ _CELLS = 2**22  # of one batch of deals
 class RelabellingTest:
     """The result of the test; all NaN if every stratum has users of one side only.
 
-    p: (M,) p of each measure, NaN without a value.
-    together: the p of all measures together.
-    users: the numbers of users on each side.
-    draws: the number of deals.
+    - `p`: (M,) p of each measure, NaN without a value.
+    - `together`: the p of all measures together.
+    - `users`, `draws`: the numbers of users on each side, and of deals.
     """
 
     p: tuple[float, ...]
@@ -54,7 +53,7 @@ def compare_with_relabelled(
     strata: tuple[Sequence[str], Sequence[str]] | None = None,
     draws: int = 999,
 ) -> RelabellingTest:
-    """Run the test on the sums of K quantities by user, (n, K) and (m, K), and the strata of the users of each side."""
+    """Run the test on each user's sums of K quantities, (n, K) and (m, K), and on the strata of each side's users."""
     rows = np.concatenate([first, second])
     users = (len(first), len(second))
     names = [*strata[0], *strata[1]] if strata else [""] * len(rows)

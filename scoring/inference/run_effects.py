@@ -3,18 +3,19 @@
 All trials of one run share a day, a load and a region. This effect is assumed to be normal on the scale of log odds,
 with an unknown standard deviation τ. The runs' means have the variance
 
-    V(τ) = s² + (τ·g)²,     s² of one run's trials,     g = mean over topics of m·(1 - m)
+    V(τ) = s² + (τ·g)²,     s² from one run's trials,     g = mean over topics of m·(1 - m)
 
 with g the derivative of the mean over topics if all log odds move alike. So an effect that moves a mean of .95 by half
-a point moves one of .55 by nearly three: an audit after a change has the effect of its own level.
+a point moves a mean of .55 by nearly three points. After a change, the effect is therefore computed at the audit's own
+level.
 
-With four runs, the variance left after subtracting their trials (the method of moments) is 0 in every second case even
-if audits differ, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ up to 2 is
-weighted by its likelihood given the runs' variance, times the prior 1 / (τ + 0.1). The prior is flat in log τ if τ is
-large, so that runs that differ much lead to Student's t interval with their degrees of freedom, and flat in τ near 0.
-The figure's distribution is the mixture of normal distributions over τ, computed without random draws.
+Even if audits differ, the variance of four runs minus the variance due to trials (the method of moments) is 0 in every
+second case, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ up to 2 is weighted by
+its likelihood given the runs' variance, times the prior 1 / (τ + 0.1). The prior is flat in τ near 0 and flat in log τ
+for large τ, so that runs that differ much lead to Student's t interval with the runs' degrees of freedom. The figure's
+distribution is the mixture of normal distributions over τ, computed without random draws.
 
-Fewer than four runs hardly inform about τ: an interval would restate the prior.
+Fewer than four runs say little about τ, and an interval would restate the prior.
 
 Sources: A. Gelman, Bayesian Analysis 1 (2006), 515-533, for priors of a standard deviation with few groups; the scale
 of log odds and its slope are ours.
@@ -76,7 +77,7 @@ class RunEffects:
     runs: int
 
     def difference_distribution(self, sampling: float, slope: float, *, audits: int = 1) -> Mixture:
-        """Return the distribution of a mean of `audits` audits minus the baseline's, for an unchanged system.
+        """Return the distribution, for an unchanged system, of a mean of `audits` audits minus the baseline's mean.
 
         `sampling` is the variance of the difference from trials, and `slope` is g at the level of the audits.
         """

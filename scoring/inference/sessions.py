@@ -1,16 +1,15 @@
 """The difference between two systems whose sessions go through all topics, so that answers of a session are dependent.
 
-A session that went badly is bad on every topic. Topics and trials within topics then look like many independent
-observations but are few: with 45 topics and 5 sessions whose rates spread by 10 points, a t test over topics
-distinguishes equal systems in 26% of studies, not in 5%. So whole sessions are the units, and the variance of the
-difference is
+A session that went badly is bad on every topic. Topics and trials then look like many independent observations but are
+few: if 5 sessions with 45 topics have rates that spread by 10 points, a t test over topics distinguishes equal systems
+in 26% of studies instead of 5%. So whole sessions are the units, and the variance of the difference is
 
     these topics        the variance between sessions
     topics like these   the variance between topics, plus the variance between sessions minus the variance of single
                         answers, which the variance between topics already includes
 
 as in two-way clustering (Cameron, Gelbach and Miller 2011, J. Bus. Econ. Stat. 29, 238-249). The degrees of freedom of
-t follow from the smallest of the numbers of topics and sessions, which is conservative if these are few.
+t follow from the smaller of the numbers of topics and sessions, which is conservative if there are few.
 """
 
 import math
@@ -31,8 +30,7 @@ _METHODS: dict[Estimand, str] = {"like-these": "t, clustered by topic and sessio
 def session_variance(influence: npt.ArrayLike) -> float:
     """Return the variance of a figure over other sessions; NaN for fewer than two sessions.
 
-    `influence` is (topics, sessions), each answer's effect on the figure. It sums to 0 in each topic, and missing
-    answers are 0.
+    `influence` (topics, sessions) is each answer's effect on the figure, 0 if missing. Effects in a topic sum to 0.
     """
     sums = np.asarray(influence, dtype=np.float64).sum(axis=0)
     return len(sums) / (len(sums) - 1) * float(np.square(sums).sum()) if len(sums) > 1 else math.nan
@@ -51,15 +49,13 @@ def compare_sessions(
 ) -> PairedTest:
     """Compare as `scoring.inference.paired` does, with sessions through all topics on one side or both.
 
-    differences: (T,), one for each topic.
-    noise: (T, 2), the variance of each side's value over other trials of the topic; NaN with fewer than two.
-    shared: (2,), the `session_variance` of each side's figure.
-    sessions: (2,), the numbers of sessions; 0 for a side with a fresh session for each conversation.
-    reach: the largest possible difference.
-    clusters: (T,) cluster numbers; None if all topics are independent.
+    `differences` is (T,). `noise` (T, 2) is the variance of each side's value over other trials of the topic, NaN with
+    fewer than two. `shared` (2,) is the `session_variance` of each side's figure, and `sessions` (2,) the number of
+    sessions, 0 for a side with a fresh session for each conversation. `reach` is the largest possible difference.
+    `clusters` are (T,) cluster numbers; None if all topics are independent.
 
     There is no interval and no p if a side with sessions has fewer than four, if a topic has a single trial on either
-    side, and, for topics like these, on fewer than four topics.
+    side, or, for topics like these, on fewer than four topics.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     whole, counts = np.asarray(shared, dtype=np.float64), np.asarray(sessions, dtype=np.int64)
@@ -123,8 +119,8 @@ def needed_sessions(
     """Estimate how many sessions would detect the observed difference for these topics, as the number of trials.
 
     For topics like these there is no answer: more topics do not reduce the variance of sessions, and more sessions do
-    not reduce that of topics. `differences`, `noise`, `shared` and `sessions` are as in `compare_sessions`; `trials` is
-    (T, 2).
+    not reduce the variance of topics. `differences`, `noise`, `shared` and `sessions` are as in `compare_sessions`;
+    `trials` is (T, 2).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if estimand == "like-these" or np.isnan(own).any():

@@ -2,19 +2,19 @@
 
 An audit is settled if the interval of the difference from the baseline lies entirely inside ±`matters`, or entirely
 outside. After n more trials of each topic, the part of the interval that is due to trials is narrower; the uncertainty
-of the baseline remains. The future difference is unknown too, so it is not assumed to equal the observed one:
+of the baseline remains. The future difference need not equal the observed difference, so it has a distribution too:
 
-    mean of the system     normal around that of this audit, with the variance of trials and of audits
-    n more trials          normal around that mean, with another deviation between audits, since the hour differs
+    mean of the system     normal around the mean of this audit, with the variance of trials and of audits
+    n more trials          normal around the system's mean, with a new deviation between audits at another hour
 
-The variance between audits is known from the few runs of the baseline only, so a larger one is assumed; with fewer than
-four runs, no number is given. Further trials are another look at the same run, with the probability of a wrong *same*
-that earlier looks left over: the interval is that of the next look.
+The variance between audits is estimated from the few runs of the baseline, so a larger variance is assumed. With fewer
+than four runs, no number is given. Further trials are another look at the same run, so the interval is the next look's,
+with the probability of a wrong *same* that earlier looks have not used.
 
-The probability that n trials settle the audit is computed under two priors of the difference, and the smaller one
-counts: a flat prior, and a normal one around no difference with a standard deviation of 3 × `matters`, as most audits
-differ little. Under the flat prior alone, numbers sufficed too seldom if the difference is small;
-`tests.support.watched_years` counts how often they do.
+The probability that n trials settle the audit is computed under two priors of the difference, and the smaller
+probability counts. One prior is flat. The other is normal around no difference with a standard deviation of 3 ×
+`matters`, since most audits differ little. Under the flat prior alone, numbers sufficed too seldom if the difference is
+small; `tests.support.watched_years` counts how often they do.
 """
 
 import math
@@ -51,11 +51,11 @@ Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
 class Settling:
     """The number of trials that would settle an audit.
 
-    trials: the number of further trials of each topic; 0 if no number is likely to suffice.
-    chance: the probability that this number suffices or, if `trials` is 0, that the best number up to `most` does; NaN
-        if there is nothing to settle, or if the probability is unknown.
-    most: the largest number that was considered.
-    hindrance: the reason why there is no number.
+    - `trials`: the number of further trials of each topic; 0 if no number is likely to suffice.
+    - `chance`: the probability that `trials` suffice. If `trials` is 0, the probability for the best number up to
+      `most`; NaN if the audit is settled already or the probability is unknown.
+    - `most`: the largest number that was considered.
+    - `hindrance`: the reason why there is no number.
     """
 
     trials: int = 0
@@ -128,7 +128,7 @@ def _half_widths(baseline: Baseline, found: Difference, own: Floats, tail: float
 
 
 def _chance_to_settle(centre: Floats, spread: Floats, inside: Floats, outside: Floats, matters: float) -> Floats:
-    """Return the probability that a normal value ± `inside` lies inside ±matters, or ± `outside` beyond it."""
+    """Return the probability that a normal value ± `inside` lies in ±matters, or ± `outside` lies beyond ±matters."""
 
     def below(end: Floats) -> Floats:
         return np.array([normal_cdf(float(one)) for one in (end - centre) / spread])

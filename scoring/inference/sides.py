@@ -1,11 +1,9 @@
 """Comparison of two sides. This module chooses the method, by the design and the kind of figure.
 
-    figure             topics like these                              these topics
-    mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
-    ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
-    continued sessions t clustered by topic and session               t clustered by session
-
-Studies pass the sides and the estimand, and choose no method themselves.
+figure             topics like these                              these topics
+mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
+ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
+continued sessions t clustered by topic and session               t clustered by session
 """
 
 import math
@@ -36,9 +34,9 @@ def compare_sides(
 ) -> PairedTest:
     """Compare the figures of two columns, first minus second.
 
-    `reach` is the largest possible difference of a topic, infinite if values never come near the end of the range.
-    `guard` chooses, for topics like these, whether the interval allows for a kind of topic that was not asked. p is NaN
-    if no test is exact.
+    `reach` is the largest possible difference of a topic, infinite if values never come near the end of the range. For
+    topics like these, `guard` chooses whether the interval allows for an unseen kind of topic. p is NaN if no test is
+    exact.
     """
     sides = [first, second]
     values = aligned.values[:, sides]
@@ -110,7 +108,7 @@ def _compare_fresh(
 
 
 def combine_extremes(found: PairedTest, ends: tuple[PairedTest, PairedTest]) -> PairedTest:
-    """Combine both extremes of a difference: the hull of the intervals, and the larger p, or 1 if signs differ."""
+    """Combine the extremes of a difference: the hull of both intervals, and the larger p, or 1 if signs differ."""
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.is_defined and high.interval.is_defined):
         missing = low if not low.interval.is_defined else high

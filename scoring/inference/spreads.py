@@ -1,6 +1,6 @@
 """Intervals of the variance between topics and between trials of a topic.
 
-A variance depends on the topics that lie far out, and a few topics may include none of them. So topics get random
+A variance depends on the topics that lie far out, and a small sample may not include such topics. So topics get random
 weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a topic that was not asked is added:
 
     low     the lower quantile of the variance of the topics that were asked, with weights (W_1, …, W_K)
@@ -16,14 +16,14 @@ which is where a Pareto tail has a topic that occurs once in 40·K topics. c is 
 tails heavier than the exponential distribution's. Fewer than 45 topics do not show a tail, so there is no interval.
 
 The contribution of trials to the means of topics is subtracted within each draw. A share of the variance (the ICC)
-follows from the ends of its two parts: low / (low + high of the other), high / (high + low of the other). If the range
-has two ends, the high end is a quantile of the shares of draws, which is narrower and suffices. Without a top, each
-part has its own c: trials may have a heavy tail that topics do not have (with c = 2 in both, the share covered .75 in
-such worlds).
+follows from the ends of its two parts: its low end is low / (low + the other part's high), and its high end high /
+(high + the other part's low). If the range has two ends, the high end is a quantile of the shares of draws, which is
+narrower and suffices. If there is no top, each part has its own c, because trials may have a heavier tail than topics:
+with c = 2 in both, the share covered .75 in such simulations.
 
 docs/variance.md reports coverage and widths. Spreads of systems are in `scoring.inference.crossed_spreads`.
 
-Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index; the factors 40, 2 and 8 are our own.
+- `Sources`: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index. The factors are ours.
 """
 
 import math
@@ -59,21 +59,19 @@ class Range:
 
     @property
     def is_bounded(self) -> bool:
-        """True if the range bounds the spread of a measure."""
+        """True if the lowest and highest values are finite and values come near both."""
         return self.has_top and math.isfinite(self.bottom) and math.isfinite(self.top)
 
     def clip(self, values: Floats | float) -> Floats:
-        """Return the values, clipped to the range."""
         return np.clip(values, self.bottom, self.top)
 
     def check_values(self, values: Floats) -> None:
-        """Raise ValueError for values outside a range that has two ends."""
         if (
             self.is_bounded
             and values.size
             and (values.min() < self.bottom - _ROUNDING or values.max() > self.top + _ROUNDING)
         ):
-            raise ValueError(f"values from {values.min():g} to {values.max():g} are outside their range")
+            raise ValueError(f"values must be in their range, but go from {values.min():g} to {values.max():g}")
 
     @property
     def largest_variance(self) -> float:
@@ -93,7 +91,6 @@ class Range:
 
     @property
     def assumptions(self) -> str:
-        """The assumptions of an interval of a spread."""
         independent = "topics are independent draws"
         return independent if self.is_bounded else f"{independent}, and none is both rare and far beyond those asked"
 
@@ -107,8 +104,8 @@ def nested_ends(
 ) -> tuple[Interval, Interval, Interval]:
     """Return one system's intervals of the variance between topics, of the variance between trials, and of the ICC.
 
-    `mean`, `own` and `counts` are (topics,), the mean, variance and number of trials of each topic; `own` of a topic
-    with one trial is the mean variance of the others. `within` is the range of the values, and `level` is in (0, 1).
+    `mean`, `own` and `counts` (topics,) are the mean, variance and number of trials of each topic. A topic with one
+    trial gets the mean variance of the other topics. `within` is the range of the values, and `level` is in (0, 1).
     """
     several = counts > 1
     why = within.missing_interval_reason(int(several.sum())) or within.missing_interval_reason(len(mean))
@@ -171,13 +168,13 @@ def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]
 
 
 def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
-    """Return the low and high end of one / (one + rest), from the ends of both; NaN if those are NaN."""
+    """Return the low and high end of one / (one + rest) from the ends of `one` and `rest`; NaN if those are NaN."""
     low, high = one[0] + rest[1], one[1] + rest[0]
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 
 
 def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
-    """Return where an unseen topic may lie on the low and on the high side; None if all topics are alike."""
+    """Return the lowest and the highest position of an unseen topic; None if all topics are alike."""
     if within.is_bounded:
         return within.bottom, within.top
     middle = float(np.median(mean))
@@ -190,7 +187,7 @@ def unseen_positions(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 
 def largest_variance(mean: Floats, own: Floats, each: float, within: Range) -> float:
-    """Return the variance of an unseen topic's trials. Its tail is taken to be at least as heavy as topics'."""
+    """Return the variance of an unseen topic's trials, with a tail at least as heavy as the tail of topics."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.largest_variance * each / (each - 1)
     if within.is_bounded:
@@ -200,10 +197,10 @@ def largest_variance(mean: Floats, own: Floats, each: float, within: Range) -> f
 
 
 def distance_factor(away: Floats) -> float:
-    """Return how many times as far out as the farthest topic an unseen one lies, in [2, 8]: 40^ξ.
+    """Return the factor 40^ξ, in [2, 8], by which an unseen topic may lie further out than the farthest topic.
 
-    `away` is (topics,), the distance of each, at least 0. ξ is the mean logarithm of the farthest fifth over the next
-    topic: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 if one in ten lies far out.
+    `away` (topics,) is the distance of each topic, at least 0. ξ is the mean of the logarithm of the farthest fifth
+    divided by the next topic: 0.3 for normal topics, 0.6 for exponential topics, 0.5 to 0.9 with one outlier in ten.
     """
     falling = -np.sort(-away)
     some = math.ceil(_TAIL * len(away))
@@ -227,7 +224,7 @@ def topic_weights(topics: int, unseen: float) -> Floats:
 
 
 def make_interval(ends: tuple[float, float], within: Range) -> Interval:
-    """Return an interval unless its width is 0, if the noise of trials hides any variance between topics."""
+    """Return an interval unless its width is 0, because the noise of trials hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
     return Interval(*ends, METHOD, "topics", assumes=within.assumptions)

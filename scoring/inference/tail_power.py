@@ -1,14 +1,13 @@
 """Simulation of how wide the interval of a tail is, and how often it lies entirely on one side of a bound.
 
-The simulated interval is the one that is computed (`scoring.inference.tails.pooled_tail`). A simulated study draws
-topics of a pilot. Each of their trials draws, with probability w, one of the topic's own scores, and otherwise a score
-of any topic:
+The interval is computed by `scoring.inference.tails.pooled_tail`. A simulated study draws topics of a pilot. A trial of
+a topic draws one of the topic's own scores with probability w, and otherwise a score of any topic:
 
-    w = √(σ² / V)      V: the spread of the pilot's topic means; σ²: the part of it that is not chance within topics
+    w = √(σ² / V)      V: the spread of the pilot's topic means; σ²: the part of V that is not chance within topics
 
-So all scores together are distributed as the pilot's, whose tail is the true one, and topics differ as much as the
-pilot's, without the noise of its few trials. If only components of variance are known, the scores of a "pilot" are
-quantiles of beta distributions: of topics around the mean, and of trials around the topic.
+So scores have the distribution of the pilot's scores, whose tail is the true tail, and topics differ as in the pilot
+but without the noise of its few trials. If only components of variance are known, the scores of a "pilot" are quantiles
+of two beta distributions: of topics around the mean, and of trials around the topic.
 
 Fewer topics than `units_needed` have no interval, whatever the number of trials.
 """
@@ -44,17 +43,15 @@ class TailModel:
 
     @property
     def weighted_scores(self) -> tuple[Floats, Floats]:
-        """All scores, and weights that sum to the same for each topic."""
+        """All scores, and weights with an equal sum for each topic."""
         weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
         return np.concatenate(self.scores), np.concatenate(weights)
 
     def value(self, kind: TailKind, beta: float, worst: Worst = "low") -> float:
-        """Return the tail of all scores."""
         flat, weights = self.weighted_scores
         return cvar(flat, beta, weights, worst=worst) if kind == "cvar" else lower_quantile(flat, beta, weights)
 
     def draw(self, topics: int, trials: int, rng: np.random.Generator) -> Floats:
-        """Draw the (topics, trials) scores of a study."""
         counts = np.array([len(one) for one in self.scores])
         starts, flat = np.cumsum(counts) - counts, np.concatenate(self.scores)
         own = np.broadcast_to(rng.integers(len(counts), size=(topics, 1)), (topics, trials))
@@ -64,12 +61,12 @@ class TailModel:
 
 
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
-    """Return the model of a pilot's (topics, trials) scores. ValueError below two topics with two scores."""
+    """Return the model of a pilot's (topics, trials) scores. Raises ValueError below two topics with two scores."""
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
     several = [row for row in scores if len(row) > 1]
     if len(several) < 2:
-        raise ValueError("fewer than 2 topics have 2 trials with a score")
+        raise ValueError("at least 2 topics need 2 trials with a score")
     seen = float(np.var([row.mean() for row in several], ddof=1))
     chance = float(np.mean([row.var(ddof=1) / len(row) for row in several]))
     return TailModel(scores, math.sqrt(max(0.0, 1 - chance / seen)) if seen > _SAME**2 else 0.0, top)
@@ -101,13 +98,12 @@ def _beta_quantiles(means: Floats, share: float, places: int) -> Floats:
 class TailPower:
     """Results of a simulation; NaN if no study has an interval.
 
-    below: the share of studies whose interval lies entirely below a bound at the given distance above the true tail.
-    above: the share of studies whose interval lies entirely above a bound at that distance below the true tail.
-    error: the largest Monte Carlo standard error of either share.
-    width: the mean width of the intervals.
-    covered: the share of intervals that cover the true tail.
-    with_interval: the share of studies that have an interval.
-    note: the reason why other studies have none.
+    - `below`: the share of studies whose interval lies entirely below a bound `distance` above the true tail.
+    - `above`: the share of studies whose interval lies entirely above a bound `distance` below the true tail.
+    - `error`: the largest Monte Carlo standard error of either share.
+    - `width`: the mean width of the intervals.
+    - `covered`: the share of intervals that cover the true tail.
+    - `with_interval`, `note`: the share of studies with an interval, and why the other studies have none.
     """
 
     below: float
@@ -137,11 +133,10 @@ def simulate_tail(
 ) -> TailPower:
     """Simulate studies of one system.
 
-    beta, worst, called: as for `pooled_tail`.
-    distance: the distance of the bounds from the true tail, above 0.
-    level: the confidence level of the interval.
-    replications: the number for each interval. Fewer than for a score make its ends less stable and no wider.
-    studies: the number of studies; None for as many as take about a second.
+    `beta`, `worst` and `called` are as for `pooled_tail`, and `level` is the confidence level of the interval.
+    `distance`, above 0, separates the bounds from the true tail. `replications` is the number for each interval: fewer
+    than for a score make the ends less stable but the interval no wider. `studies` defaults to the number that takes
+    about a second.
     """
     many = studies or max(_FEWEST_STUDIES, min(_MOST_STUDIES, _WORK // (topics * trials * replications)))
     names = [f"{number:05}" for number in range(topics)]

@@ -1,25 +1,26 @@
 """The worst case of a score: quantile, CVaR, the worst value seen, probability below a threshold.
 
     Q_β         the least x with P(score <= x) >= β
-    CVaR_β      mean of the worst β of the probability mass, exactly: the last score counts with the fraction of its
-                mass that is missing; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
+    CVaR_β      mean of the worst β of the probability mass. The last score counts with the fraction of its mass that
+                is needed; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
 
-The worst scores are the lowest or the highest ones (`worst`): a low R is bad, and so is a high latency. Q_β is counted
-from the lowest either way.
+The worst scores are low or high (`worst`): a low R is bad, and so is a high latency. Q_β always counts from the lowest
+score.
 
-Pooled over topics and trials, both have the interval of `scoring.inference.unseen_topic`: topics with all their trials
-get random weights, and part of a topic that was not asked is added, in which every trial has the lowest possible score
-(for the low end) or the highest. The tail must contain four topics; it is a share β of them, or 1 - β for a quantile
-above the middle. With two, the interval of the quantile .9 of 22 topics covers .91 if one in ten is thirty times as
-slow as the others; with four, coverage was at least .93 in all worlds tried. The percentiles of a two-stage bootstrap
-(.87 to .93 for two kinds of topics) and 2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
+Pooled over topics and trials, both figures have the interval of `scoring.inference.unseen_topic`: topics with all their
+trials get random weights, and part of a topic that was not asked is added. Every trial of that topic has the lowest
+possible score (for the low end) or the highest (for the high end). The tail, a share β of the topics or 1 - β for a
+quantile above the middle, must contain four topics. With two topics in the tail, the interval of the quantile .9 of 22
+topics covers .91 if one topic in ten is thirty times as slow as the rest. With four, coverage was at least .93 in all
+simulations. The percentiles of a two-stage bootstrap (.87 to .93 for two kinds of topics) and 2·estimate - mean of the
+bootstrap ± t (.79 to .94) cover less.
 
 The mean of the highest scores of a measure without a top, such as latency, depends on a few topics. With 45 topics its
-interval covers .72 if 3% of topics are ten times as slow, and .92 for lognormal ones (σ 1.5), so it needs 150. The
-unseen topic then scores up to three times the highest: with twice that, scores with a Pareto tail of exponent 1.7 are
-covered .90.
+interval covers .72 if 3% of topics are ten times as slow, and .92 for lognormal ones (σ 1.5), so it needs 150 topics.
+The unseen topic then scores up to three times the highest score. With up to twice the highest, coverage is .90 for
+scores with a Pareto tail of exponent 1.7.
 
-Within a topic, few trials cannot show the tail at all: with 5 of them and β = .25 the estimate is .10 too high and its
+Within a topic, few trials cannot show the tail at all: with 5 trials and β = .25 the estimate is .10 too high and its
 interval never covers the true value. `within_topics` refuses fewer than 10/β trials, or 10/(1 - β) above the middle.
 """
 
@@ -55,10 +56,10 @@ _BEYOND_TOPLESS = 3.0  # times the greatest score: the largest unseen one in tha
 class Tail:
     """The tail of a score; figures are NaN for n = 0.
 
-    quantile, cvar: Q_β and CVaR_β at `beta`.
-    extreme: the worst score.
-    n, topics: the numbers of scores and of their topics.
-    undefined: the number of trials without a score (NaN), which are left out.
+    - `quantile`, `cvar`: Q_β and CVaR_β at `beta`.
+    - `extreme`: the worst score.
+    - `n`, `topics`: the numbers of scores and of their topics.
+    - `undefined`: the number of trials without a score (NaN), which are left out.
     """
 
     beta: float
@@ -103,7 +104,7 @@ def tail_share(kind: TailKind, beta: float) -> float:
 def units_needed(kind: TailKind, beta: float, *, worst: Worst = "low", top: float = 1.0) -> float:
     """Return the number of topics, or of trials of a single topic, that an interval needs.
 
-    It is infinite if no number is enough, as for the highest possible score (a quantile with β = 1).
+    The result is infinite if no number is enough, as for the highest possible score (a quantile with β = 1).
     """
     share = tail_share(kind, beta)
     needed = math.ceil(FEWEST / share - _CRUMB) if share > _CRUMB else math.inf
@@ -124,11 +125,11 @@ def pooled_tail(
 ) -> Tail:
     """Return the tail of all topics and trials together, in which bad topics count as much as bad luck.
 
-    values: (topics, trials) scores of at least 0, NaN if missing.
-    rng: one number is drawn from it.
-    top: the highest possible score; infinite if unknown, as for R and latency.
-    worst: whether CVaR is the mean of low or of high scores.
-    called: words for the lowest and the highest scores, such as ("fastest", "slowest"); None for `ENDS`.
+    - `values`: (topics, trials) scores of at least 0, NaN if missing.
+    - `rng`: the generator, from which one number is drawn.
+    - `top`: the highest possible score; infinite if unknown, as for R and latency.
+    - `worst`: whether CVaR is the mean of low or of high scores.
+    - `called`: words for the lowest and the highest scores, such as ("fastest", "slowest"); None for `ENDS`.
 
     With one topic, trials are the units of the intervals. There is no interval on fewer than `units_needed`, or if all
     scores, or both ends, are equal. A topic with an invalid trial weighs slightly less.
@@ -220,15 +221,15 @@ def within_topics(
 ) -> Tail:
     """Return the mean over topics of each topic's own Q_β, CVaR_β and worst score: bad luck, given the topic.
 
-    `kind` is the figure that will be used, and other arguments are as for `pooled_tail`. Estimates are biased, and make
-    the system look better than it is. There is no interval, since no known method covers well. Raises InputError if a
-    topic has fewer than `trials_needed` scores.
+    `kind` is the figure that will be used, and all other arguments are as for `pooled_tail`. Estimates are biased in
+    favour of the system. There is no interval, since no known method covers well. Raises InputError if a topic has
+    fewer than `trials_needed` scores.
     """
     cells = _cells(topics, values)
     needed, share = trials_needed(beta, kind), tail_share(kind, beta)
     if math.isinf(needed):
         raise InputError(
-            f"beta={beta:g} asks for the highest score of a topic, which no number of trials shows",
+            f"beta={beta:g} asks for the highest score of a topic, which no number of trials can show",
             allowed="beta below 1",
             advice="use beta=0.9, which one trial in ten exceeds",
         )
@@ -249,8 +250,8 @@ def within_topics(
             else f"take a larger share than {beta:g}"
         )
         raise InputError(
-            f"the {end} {100 * share:g}% of each topic's trials cannot be told from so few: topic {topics[row]!r} has "
-            f"{has} trial{'s' if has != 1 else ''} with a score{others}",
+            f"the {end} {100 * share:g}% of each topic's trials cannot be estimated from so few: topic {topics[row]!r} "
+            f"has {has} trial{'s' if has != 1 else ''} with a score{others}",
             allowed=f"at least {needed:g} trials with a score of each topic (10 divided by {share:g})",
             advice=f"play {needed - has:g} more, {otherwise}, or ask for the worst case over all topics and trials "
             "together",

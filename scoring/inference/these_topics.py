@@ -1,15 +1,15 @@
 """The interval of a ratio of sums for these topics: topics are fixed, and only the results of trials are random.
 
-Trials are the units, each as its difference from the others of its topic, so that a topic that always fails and one
-that never does add no variance. They get random weights, and three quarters of a trial that was not played are added,
-at the ends of the measure, as for topics like these (`scoring.inference.unseen_topic`): with a plain t, scores that are
-0 in one trial of twenty cover .64 with 4 topics of 5 trials. If every trial gave an answer of 0 or 1 and topics do not
-differ, the interval is nearly Clopper and Pearson's. It is always at least as wide as it takes to allow for one topic
-whose few trials were alike by chance.
+Trials are the units, each as its difference from its topic's mean, so topics that always or never fail add no variance.
+Trials get random weights, and three quarters of a trial that was not played are added at the ends of the measure, as
+for topics like these (`scoring.inference.unseen_topic`). With a plain t interval, coverage is .64 for 4 topics of 5
+trials and scores that are 0 in one trial of twenty. If every trial gave an answer of 0 or 1 and topics do not differ,
+the interval is nearly Clopper and Pearson's. It is always wide enough to allow for one topic whose few trials were
+alike by chance.
 
 Sources: as in that module; for trials within topics, E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998),
 193-201, whose interval uses the effective number of answers instead; W. Hoeffding, Annals of Mathematical Statistics 27
-(1956), 713-721: answers whose rates differ vary less than answers of one rate.
+(1956), 713-721: answers whose rates differ vary less than answers with equal rates.
 """
 
 import math
@@ -36,11 +36,10 @@ def these_interval(
 ) -> Interval:
     """Return the interval of Σ above / Σ below over these topics and trials like those that were played.
 
-    above, below: (topics, trials), NaN for missing trials; for a mean over topics, `below` is 1/n for each of n trials.
-    bottom, top: the lowest and highest possible ratio; infinite if unknown.
-    inflation: the factor by which dependence in time increases the variance of trials, at least 1.
-
-    There is no interval on fewer than four trials with a denominator, or if an unbounded measure never varies.
+    `above` and `below` are (topics, trials), NaN for missing trials; for a mean over topics, `below` is 1/n for each of
+    n trials. `bottom` and `top` are the lowest and highest possible ratio, infinite if unknown. `inflation` is the
+    factor, at least 1, by which dependence in time increases the variance of trials. There is no interval on fewer than
+    four trials with a denominator, or if an unbounded measure never varies.
     """
     tall, flat = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     seen = ~(np.isnan(tall) | np.isnan(flat))
@@ -74,9 +73,9 @@ def _trial_units(above: Floats, below: Floats, *, stratified: bool, inflation: f
 
     `above` and `below` are (topics, trials), NaN for missing trials. If `stratified`, a trial is its difference from
     the mean of its topic, so that differences between topics are not treated as chance; in a topic with a single trial,
-    it is the difference from the ratio over all. Otherwise units are the trials with a denominator, unchanged: for a
-    ratio over few of the trials (%recovery) the others say nothing, and which topics they come from is chance, too.
-    `inflation` multiplies the variance of trials.
+    the difference is from the ratio over all trials. If not, units are the trials with a denominator, unchanged. In a
+    ratio over few trials (%recovery) the remaining trials say nothing, and the topics of these few trials are a matter
+    of chance. `inflation` multiplies the variance of trials.
     """
     seen = ~(np.isnan(above) | np.isnan(below))
     upper, lower = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
@@ -98,9 +97,9 @@ def _single_topic(
 ) -> tuple[float, float]:
     """Return how far below and above the value an interval must reach at least.
 
-    It reaches as far as a single topic can move the value if its trials were all alike by chance. If one topic of 45
-    has a rate of .5, and its two trials do not show it, intervals from the observed variation cover .76. `above` and
-    `below` are as in `_trial_units`; `bottom` and `top` bound a topic's value unless they are infinite.
+    The interval reaches as far as a single topic can move the value if its trials were all alike by chance. If one
+    topic of 45 has a rate of .5 and its two trials do not show it, intervals from the observed variation cover .76.
+    `above` and `below` are as in `_trial_units`. `bottom` and `top` bound a topic's value unless they are infinite.
     """
     seen = ~(np.isnan(above) | np.isnan(below))
     upper, lower = (np.where(seen, side, 0.0).sum(axis=1) for side in (above, below))

@@ -1,11 +1,11 @@
 """Comparison of how often an event occurs in the turns of two sides, and its association with the outcome.
 
-The event may persist once it has begun, such as a user model that changes to another language. So only the first time
-in a conversation counts: until then each turn is a case. One side's conversations may be longer, and reach other kinds
-of turns, because its answers are worse; so turns are compared within strata that the caller names (topic, number of the
-turn, act).
+The event may persist once it has begun, such as a user model that changes to another language. So only its first
+occurrence in a conversation counts, and each turn up to that one is a case. One side's conversations may be longer, and
+reach other kinds of turns, because its answers are worse; so turns are compared within strata that the caller names
+(topic, number of the turn, act).
 
-There are two p, and the larger one counts, as each is valid where the other is not:
+There are two p, valid under different conditions, and the larger p counts:
 
     within    the exact conditional test over strata (`scoring.statistics.stratified`): valid for rare events and for
               sides of unequal lengths, if conversations of a topic are independent
@@ -14,7 +14,7 @@ There are two p, and the larger one counts, as each is valid where the other is 
 
     u_topic = Σ_strata (k - a·m/n)        k: events of the first side, a: its turns, m: events, n: turns
 
-Exchanges over fewer than six units cannot give a p of .05. Then `within` is used alone, and says nothing about other
+Exchanges over fewer than six units cannot give a p of .05. Then only `within` is used, which says nothing about other
 topics.
 """
 
@@ -36,8 +36,8 @@ _SAME = 1e-9  # values that differ only by the order of summation must compare a
 class TurnCase:
     """A turn, its conversation, and the stratum within which it is compared.
 
-    happened: whether the event happened. None if unknown; such a turn is not a case, and cases after it still count.
-    useful: the outcome of the turn, or None.
+    - `happened`: whether the event happened. None if unknown: the turn is then not a case, but later turns still count.
+    - `useful`: the outcome of the turn, or None.
     """
 
     topic: str
@@ -51,10 +51,9 @@ class TurnCase:
 class Contrast:
     """A comparison of two kinds of turns.
 
-    difference: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both kinds.
-    p: two-sided; NaN if there is no test.
-    n: the numbers of turns of both kinds, in all strata.
-    topics: the number of topics with an informative stratum.
+    - `difference`: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both kinds.
+    - `p`: two-sided; NaN if there is no test.
+    - `n`, `topics`: the numbers of turns of both kinds, in all strata, and of topics with an informative stratum.
     """
 
     difference: float
@@ -68,7 +67,7 @@ EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 def event_table(cases: Iterable[TurnCase]) -> EventTable:
-    """Count one side's events, each conversation up to its first. Turns of a conversation must be in order."""
+    """Count one side's events, each conversation up to its first event. Turns of a conversation must be in order."""
     over: set[Hashable] = set()
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:
@@ -80,7 +79,6 @@ def event_table(cases: Iterable[TurnCase]) -> EventTable:
 
 
 def join_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Add up several tables of events."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for table in tables:
         for topic, strata in table.items():
@@ -125,7 +123,7 @@ def effect_of_events(
 ) -> Contrast:
     """Compare the usefulness of turns with and without the event, within strata.
 
-    All turns of a conversation count, also those after the event began.
+    All turns of a conversation count, including those after the event began.
     """
     faulty: dict[str, dict[str, tuple[int, int]]] = {}
     others: dict[str, dict[str, tuple[int, int]]] = {}
@@ -166,11 +164,11 @@ def compare_values(
         u_topic = Σ_strata (Σ_turns of the first side x - a·mean x)     a: its turns; the mean is over both sides
         T = |Σ u_topic| / √(Σ u_topic²)                                 for each value
 
-    The sides of topics are exchanged for all values together, and the largest statistic counts (P. H. Westfall and
-    S. S. Young, Resampling-Based Multiple Testing, 1993): each p is corrected over the values, whatever their
-    dependence. Changes in a user's wording may show in any of these values, and separate tests would divide the chance
-    of a false alarm. All turns of a conversation count and may be dependent, since a topic is exchanged as a whole.
-    Only values that both sides have in a common stratum get a p.
+    The sides of topics are exchanged for all values together, and the largest statistic counts (P. H. Westfall and S.
+    S. Young, Resampling-Based Multiple Testing, 1993): each p is corrected over the values, whatever their dependence.
+    Changes in a user's wording may show in any of these values, and separate tests would need a stricter level each.
+    All turns of a conversation count and may be dependent, since a topic is exchanged as a whole. Only values that both
+    sides have in a common stratum get a p.
     """
     clusters = clusters or {}
     cells: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}

@@ -3,21 +3,22 @@
     estimate = f1/n          f1: kinds that were seen exactly once in n trials (Good 1953, Biometrika 40, 237-264)
 
 Its standard error comes from Esty's limit law (1983, Annals of Statistics 11, 905-912): the variance is (u(1 - u) +
-2·f2/n)/n, with f2 the kinds seen exactly twice. The upper end of the interval is derived from it as Wilson's is from
-the binomial variance (the largest u with |f1/n - u| <= z·sqrt(variance)), so that it does not collapse at f1 = 0. The
-lower end is the smaller of the end derived in this way and the plain one (u = f1/n in the variance): a kind seen just
-once may have been the last one, so with few such kinds the interval includes 0. f2 is increased by one, and both ends
-are moved outwards by half a trial: without these corrections the intervals cover .67 to .94 with 5 to 20 trials.
+2·f2/n)/n, with f2 the kinds seen exactly twice. The upper end of the interval is the largest u with |f1/n - u| <=
+z·sqrt(variance), as in Wilson's interval, so that the interval does not collapse at f1 = 0. The lower end is the
+smaller of the smallest such u and the plain end (u = f1/n in the variance): a kind seen just once may have been the
+last unseen kind, so with few such kinds the interval includes 0. f2 is increased by one, and both ends are moved
+outwards by half a trial: without these corrections the intervals cover .67 to .94 with 5 to 20 trials.
 
 Over several topics (`unseen_over_topics`) the question is what a trial of another topic does, and the estimate is the
-share of trials of a kind that no other topic showed: five trials of one topic that agree count as one thing seen once.
+share of trials whose kind no other topic showed: five equal trials of one topic count as one kind seen once.
 
 Known limits, which no formula cures:
-- Trials must be independent and alike. Trials of one continued session are not, nor are those of a system that changed.
-- The estimate shows how much is unseen, not how many kinds that is, nor which.
-- With one trial the estimate is 1, and with few it moves in steps of 1/n: always read it together with n.
+- Trials must be independent and alike. This excludes trials of one continued session and trials of a system that
+  changed.
+- The estimate shows how much is unseen, but not how many kinds or which kinds.
+- With one trial the estimate is 1, and with few trials it moves in steps of 1/n: always read it together with n.
 - The merge key decides what a kind is: with exact texts nearly every answer is new, and the estimate is high.
-- Averaged over samples it is too high by at most 1/n, since it estimates what n - 1 trials leave unseen.
+- On average the estimate is too high by at most 1/n, since it estimates the mass that n - 1 trials leave unseen.
 - The intervals are cautious if little is unseen and few kinds are rare; docs/calibration.md shows their coverage.
 """
 
@@ -36,10 +37,10 @@ from topics.arrays import Floats
 class UnseenMass:
     """The estimated probability of something new, as arrays of any shape (...).
 
-    estimate, low, high: the estimate and its interval, in [0, 1]; NaN for n = 0.
-    n: the number of trials.
-    once, twice: the numbers of kinds seen exactly once and twice. Over topics, `once` is the number of trials whose
-        kind no other topic showed.
+    - `estimate`, `low`, `high`: the estimate and its interval, in [0, 1]; NaN for n = 0.
+    - `n`: the number of trials.
+    - `once`, `twice`: the numbers of kinds seen exactly once and twice. Over topics, `once` is the number of trials
+      whose kind no other topic showed.
     """
 
     estimate: Floats
@@ -65,7 +66,7 @@ def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, lev
     if not 0 < level < 1:
         raise ValueError(f"level must be inside (0, 1), not {level}")
     if np.any(f1 < 0) or np.any(f2 < 0) or np.any(f1 + 2 * f2 > trials):
-        raise ValueError("numbers of kinds seen once and twice must be at least 0 and need no more than n trials")
+        raise ValueError("once and twice must be at least 0, and once + 2·twice at most n")
     z2, some = normal_quantile(0.5 + level / 2) ** 2, trials > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         found = f1 / trials

@@ -8,24 +8,25 @@ the topics get random weights, as in the Bayesian bootstrap, and three quarters 
     high    the upper quantile of   Σ W_k·x_k + W_0·top
 
 `bottom` and `top` are the lowest and the highest possible value of a topic. In a ratio of sums each topic contributes
-its numerator and its denominator, and the unseen topic is as large as the largest that was seen. If it had the mean, or
-the quadratic mean, of their denominators, %recovery would cover .81 with 45 topics of which 3% fail always and never
-recover: missing topics are not of the size of the others. For shares that are ratios of sums (`pooled`), a whole unseen
-topic is added.
+its numerator and its denominator, and the unseen topic is as large as the largest observed topic. With the mean or the
+quadratic mean of the observed denominators instead, %recovery would cover .81 with 45 topics if 3% of topics always
+fail and never recover: missing topics do not have the usual size. For shares that are ratios of sums (`pooled`), a
+whole unseen topic is added.
 
 With a whole topic this is Gaffke's bound, and Clopper and Pearson's interval if every topic has one of two values; with
 half a topic it is nearly Jeffreys'. If topics are all good or all bad, the lowest coverage over all true shares, for 4
-to 200 topics at a level of .95, is .92 with a half, .938 with three quarters and .95 with a whole. Both ends are
-weighted means with weights of at least 0, so a better answer never lowers either.
+to 200 topics at a level of .95, is .92 with half a topic, .938 with three quarters and .95 with a whole topic. Both
+ends are weighted means with weights of at least 0, so a better answer never lowers an end.
 
 If scores never come near the end of the range, as for R, the end is not a usable top. The unseen topic then lies beyond
 the best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are
-x/(1 - h) on average. The distance is twice that mean with up to 15 topics, 1.5 times with many, for a tail 30% heavier
-than it looks: 2/(1 - 1.3·h) times the best topic. It is at least `smallest_reach` times, 1 + 4/sqrt(K): 3 for 4
-topics and 1.6 for 45, and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from
-the sqrt(K) best topics. With `smallest_reach` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5,
-.87 with 200 at 2; means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md
-shows what they cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
+x/(1 - h) on average. The distance is twice that mean with up to 15 topics, and 1.5 times that mean with many. To allow
+for a tail 30% heavier than observed, it is 2/(1 - 1.3·h) times the best topic, with h from the sqrt(K) best topics. The
+factor is at least `smallest_reach`, 1 + 4/sqrt(K), which is 3 for 4 topics and 1.6 for 45. It is at most 8·(1 + 16/K),
+since a few lognormal topics would otherwise give no usable interval. With `smallest_reach` alone, means of lognormal
+levels cover .82 with 4 topics at a σ of 1.5, and .87 with 200 at 2; means of Pareto levels with an index of 1.5 cover
+.86. The numbers are our own; docs/calibration.md shows what they cover. The interval does not allow for a kind of topic
+rarer than 4/K that lies further out, because no data show it.
 
 Sources: D. B. Rubin, Annals of Statistics 9 (1981), 130-134; N. Gaffke, Three test statistics for a nonparametric
 one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.
@@ -67,8 +68,8 @@ def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float
 def append_unseen_topic(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
     """Return the (K + 1, 2·C + D) values to be weighted: numerators for the low and the high end, then denominators.
 
-    `above` and `below` are (K, C), and `bottom` and `top` are ratios of the unseen topic. D is 1 if all columns have
-    equal denominators, else C.
+    `above` and `below` are (K, C), and `bottom` and `top` ratios of the unseen topic. D is 1 for equal denominators,
+    else C.
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
@@ -81,7 +82,7 @@ def append_unseen_topic(above: Floats, below: Floats, bottom: npt.ArrayLike, top
 def interval_ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
     """Return (C,) low and high ends of intervals at this level.
 
-    `low` and `high` are (C, B) weighted means, with the unseen topic at the bottom and at the top.
+    `low` and `high` (C, B) are weighted means, with the unseen topic at the bottom and at the top.
     """
     tail = (1 - level) / 2
     return _quantile(low, tail), _quantile(high, 1 - tail)
@@ -94,7 +95,7 @@ def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
 
 
 def _quantile(rows: Floats, share: float) -> Floats:
-    """Return (C,) quantiles of (C, B) numbers, equal to those of `np.quantile`, in half the time."""
+    """Return (C,) quantiles of (C, B) numbers. The values equal `np.quantile`, in half the time."""
     place = (rows.shape[1] - 1) * share
     at = int(place)
     after, part = min(at + 1, rows.shape[1] - 1), place - at
@@ -105,19 +106,13 @@ def _quantile(rows: Floats, share: float) -> Floats:
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
-    """Return the (C, B) sums of (rows, C) values with (rows, B) weights.
-
-    BLAS is not used, since its last bits vary with the number of threads.
-    """
+    """Return the (C, B) sums of (rows, C) values with (rows, B) weights. BLAS sums would vary with the threads."""
     found: Floats = np.einsum("kc,kb->cb", values, weights)
     return found
 
 
 def highest_low_end(units: int, level: float) -> float:
-    """Return the highest possible low end of a share, in (0, 1), for `units` topics that all went well.
-
-    It is Clopper-Pearson's or Wilson's low end, whichever is lower.
-    """
+    """Return the lower of Clopper-Pearson's and Wilson's low end of a share, for `units` topics that all went well."""
     z = normal_quantile(0.5 + level / 2)
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 
@@ -130,9 +125,9 @@ def smallest_reach(units: int) -> float:
 def unseen_distance(values: Floats) -> Floats:
     """Return (C,) distances from 0 that an unseen topic may have, for a measure without a top.
 
-    `values` is (K, C), K >= 2. The distance is at least `smallest_reach` times that of the best topic. Hill's estimate
-    uses the best sqrt(K) topics, at least two, relative to the next one or, if that one scores 0, to the smallest above
-    0.
+    `values` is (K, C), K >= 2. The distance is at least `smallest_reach` times the best topic's. Hill's estimate
+    compares the best sqrt(K) topics, at least two, with the next topic or, if it scores 0, with the smallest score
+    above 0.
     """
     size = np.abs(values)
     units = len(size)
@@ -158,8 +153,8 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
     """Return the low and high end of a share for which every topic gave one answer.
 
     The weights of the useful answers sum to a beta variable, so no draws are needed. `useful` and `answers` are counts,
-    answers > 0. For 4 to 225 answers it covers at least .938 at every rate; Wilson's interval, 5% shorter at a rate of
-    .5, covers .84 to .93.
+    answers > 0. For 4 to 225 answers the interval covers at least .938 at every rate. Wilson's interval is 5% shorter
+    at a rate of .5, but covers .84 to .93.
     """
     tail, rest = (1 - level) / 2, answers - useful
     low = float(beta_quantile(tail, useful, rest + UNSEEN)) if useful > 0 else 0.0
@@ -171,7 +166,7 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = False) -> tuple[Floats, Floats]:
     """Return (C,) low and (C,) high ends, in [0, 1], of the intervals of C shares.
 
-    `above` and `below` are (K, C), useful answers and answers by topic, below > 0; with below = 1, topics have equal
+    `above` and `below` (K, C) are useful answers and answers by topic, below > 0. With below = 1, topics have equal
     weight. Use `pooled` for ratios of sums, to which topics contribute unequal parts. Weights depend on K alone, and
     the order of topics does not matter. More useful answers never lower an end.
     """
@@ -198,8 +193,8 @@ def drawn_ratios(
 ) -> tuple[float, float]:
     """Return the low and high end of a ratio of sums over (K,) units, below > 0.
 
-    The weights depend on the number of units alone. `bottom` and `top` are finite ratios of the unseen unit, which is
-    `unseen` times as large as the largest one.
+    The weights depend on the number of units alone. `bottom` and `top` are finite ratios of the unseen unit, whose size
+    is `unseen` times the largest unit's size.
     """
     order = np.lexsort((above, below))
     sides = append_unseen_topic(above[order][:, None], below[order][:, None], bottom, top)
@@ -212,8 +207,8 @@ def drawn_ratios(
 def fixed_weights(units: int, unseen: float) -> Floats:
     """Return (units + 1, draws) unnormalised weights, with the unseen topic last.
 
-    They depend on the arguments alone. `unseen` is the size of the unseen topic, in topics; with 0, its weight is 0.
-    There are 1,000 to 5,000 draws, fewer with more topics.
+    The weights depend on the arguments alone. `unseen` is the size of the unseen topic, in topics; 0 gives it no
+    weight. There are 1,000 to 5,000 draws, fewer with more topics.
     """
     size = max(1000, min(_DRAWS, _AT_ONCE // units)) // 2
     half = drawn_weights(generator(0, "unseen topic", str(units)), units, size, unseen)

@@ -2,25 +2,25 @@
 
     watching → alarm → changed → perhaps back → watching, with evidence at zero
 
-Accumulated evidence is about the past: after a repair it stays above its limit for several audits, and would call a
-system *changed* although its own interval does not show it. So a confirmed change closes its evidence. From then on the
-interval of each audit decides how far from the baseline the figure is:
+Accumulated evidence is about the past. After a repair it stays above its limit for several audits, and would call a
+system *changed* although the audit's own interval shows no change. So evidence ends once a change is confirmed. From
+then on the interval of each audit decides how far from the baseline the figure is:
 
     excludes 0 on the side of the change       still changed
     includes 0, or lies beyond it, and
     excludes half of the change                perhaps back; the second one, at another hour: back
     includes 0 and half of the change          undecided
 
-After an audit that included 0, one that excludes it leads to *changed* only if all audits since then together exclude
-0.
+Once an audit has included 0, a later audit that excludes 0 leads to *changed* only if all audits since then together
+exclude 0.
 
 The size of the change is the mean of the audits since the alarm that excluded 0. If one audit is too small to
-distinguish 0 from half of it, the audits since the last one that excluded 0 are taken together.
+distinguish 0 from half of that size, all audits since 0 was last excluded are taken together.
 
-During a change, evidence is collected for a second change further away: beyond the level since the change, with an
-allowance for its uncertainty. A second change raises an alarm and is confirmed like the first.
+During a change, evidence is collected for a second change further away, beyond the level since the change and an
+allowance for the uncertainty of that level. A second change raises an alarm and is confirmed like the first.
 
-Once back, the watch begins again: its evidence is zero, and the false-alarm probability counts from there.
+When the figure is back, the watch begins again: evidence is zero, and the false-alarm probability counts anew.
 """
 
 import math
@@ -44,12 +44,12 @@ Around = Callable[[float, float, int], tuple[float, float]]
 class AuditResult:
     """The result of one audit for a figure.
 
-    at: time in seconds.
-    value, low, high: the difference from the baseline, and its interval.
-    own: the variance of the audit's mean due to its trials.
-    evidence: (2, λ) against the limits of the time; None if none was collected.
-    confirms: whether the audit lies beyond these limits by itself, for a drop and for a rise.
-    declared: whether it was recorded as changed before states existed.
+    - `at`: time in seconds.
+    - `value`, `low`, `high`: the difference from the baseline, and its interval.
+    - `own`: the variance of the audit's mean due to its trials.
+    - `evidence`: (2, λ) against the limits of that time; None if no evidence was collected.
+    - `confirms`: whether the audit by itself lies beyond these limits, for a drop and for a rise.
+    - `declared`: whether it was recorded as changed before states existed.
     """
 
     at: float
@@ -62,7 +62,7 @@ class AuditResult:
     declared: bool = False
 
     def excludes_level(self, level: float, side: Side) -> bool:
-        """Return True if the whole interval is nearer to the baseline than `level`, or beyond the baseline."""
+        """Return True if the whole interval is closer to the baseline than `level`, or beyond the baseline."""
         return self.low > level if side == 0 else self.high < level
 
     def excludes_baseline(self, side: Side) -> bool:
@@ -74,21 +74,18 @@ class AuditResult:
 class WatchState:
     """The state of a watched figure. Times are NaN for events that never happened.
 
-    name: one of the states of this module.
-    side: the side of the alarm or the change.
-    raised: when the last alarm was raised; NaN once its evidence is gone. In *changed* it is the alarm for a second
-        change.
-    since, confirmed: when the alarm of the change was raised, and when another audit confirmed it.
-    times: the number of changes confirmed since the baseline was last reached.
-    near, is_near: when the first audit was perhaps back, and whether the last audit was.
-    back, ended: when the figure was back for the last time, and when the alarm of the change before that was raised.
-    levels: the evidence for a drop and for a rise, as a share of the threshold.
-    joined: if the last audit was near the baseline, the difference, low, high and number of the audits taken together.
-    kept: the accumulated evidence.
-    audits: (value, variance) of the audits that determine the size of the change.
-    stretch: (value, variance) of the audits since the last one that excluded 0.
-    later: (value, variance) of the audits since a second alarm was raised.
-    gathered: (value, variance) of the audits since there has been evidence on this side.
+    - `name`, `side`: the state, and the side of the alarm or the change.
+    - `raised`: when the last alarm was raised; NaN once its evidence is gone. In *changed*, of a second alarm.
+    - `since`, `confirmed`: when the alarm of the change was raised, and when a later audit confirmed the change.
+    - `times`: the number of changes confirmed since the baseline was last reached.
+    - `near`, `is_near`: when the first audit was perhaps back, and whether the last audit was.
+    - `back`, `ended`: when the figure was last back, and when the alarm of the change before that was raised.
+    - `levels`: the evidence for a drop and for a rise, as a share of the threshold.
+    - `joined`: if the last audit was near the baseline, the difference, low, high and number of audits taken together.
+    - `kept`: the accumulated evidence.
+
+    The other fields hold (value, variance) pairs of audits. `audits` determine the size of the change, `stretch` follow
+    the last audit that excluded 0, `later` follow a second alarm, and `gathered` are behind the evidence on this side.
     """
 
     name: State = "watching"
@@ -111,16 +108,14 @@ class WatchState:
 
     @property
     def is_changed(self) -> bool:
-        """True if a confirmed change has not ended."""
         return self.name in ("changed", "perhaps back")
 
     @property
     def awaits_confirmation(self) -> bool:
-        """True if an alarm waits for confirmation."""
         return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
 
     def update_mean(self, value: float, own: float) -> tuple[float, float, int]:
-        """Return the mean of the audits behind the evidence and one more, its variance, and the number of audits."""
+        """Return the mean over the audits behind the evidence and a further audit, its variance, and their number."""
         values, variances = zip(*self.gathered, (value, own), strict=True)
         return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
 
@@ -138,7 +133,7 @@ class WatchState:
 def new_limits(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
     """Return the limits for a second change, beyond the level since the first; None if there is no change.
 
-    On the other side the limit is infinite.
+    The limit on the opposite side is infinite.
     """
     if not state.is_changed:
         return None
@@ -153,10 +148,10 @@ def new_limits(state: WatchState, baseline: Baseline, *, matters: float) -> Limi
 def advance(
     state: WatchState, seen: AuditResult, around: Around, *, looks: int, share: float = 1.0, apart: float = 0.0
 ) -> WatchState:
-    """Return the state after one more audit.
+    """Return the state after a further audit.
 
-    `looks` and `share` are as in `scoring.inference.drift.levels`. An audit can confirm another one if at least `apart`
-    seconds lie between them.
+    `looks` and `share` are as in `scoring.inference.drift.evidence_shares`. An audit can confirm an earlier audit if at
+    least `apart` seconds lie between the two.
     """
     kept = state.kept if seen.evidence is None else update_evidence(state.kept, seen.evidence)
     drop, rise = evidence_levels(kept, looks=looks, share=share).tolist()

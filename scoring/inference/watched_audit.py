@@ -1,6 +1,6 @@
-"""The judgment of one audit of a watched figure: its distance from the baseline, the new state, and its verdict.
+"""The judgment of one audit of a watched figure: its distance from the baseline, the new state, and the verdict.
 
-Every verdict follows from the state and from this audit's own interval, so that the two never contradict each other.
+Every verdict follows from the state and from the audit's own interval, so the two never contradict each other.
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,9 @@ Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perha
 class JudgingRules:
     """Settings for judging the audits of a watched figure.
 
-    matters: the smallest difference that matters.
-    level: the confidence level of printed intervals.
-    looks, share: settings of the evidence (see `scoring.inference.drift.levels`).
-    apart: the number of seconds before an audit can confirm another.
+    `matters` is the smallest difference that matters, and `level` the confidence level of printed intervals. For
+    `looks` and `share` see `scoring.inference.drift.evidence_shares`. An audit can confirm an earlier audit after
+    `apart` seconds.
     """
 
     matters: float
@@ -48,11 +47,11 @@ class JudgingRules:
 class Judged:
     """A judged audit.
 
-    difference: the audit minus the baseline.
-    seen: the audit's result, for the history.
-    before, state: the state of the watch before and after.
-    together: the mean difference of this audit and those behind the evidence, its two ends, and the number of audits.
-        This is what confirmed a change if this audit alone includes 0.
+    - `difference`: the audit minus the baseline.
+    - `seen`: the audit's result, for the history.
+    - `before`, `state`: the state of the watch before and after.
+    - `together`: the mean difference of this audit and the audits behind the evidence, both ends of its interval, and
+      the number of audits. If this audit alone includes 0, these audits together confirmed the change.
     """
 
     difference: Difference
@@ -63,7 +62,7 @@ class Judged:
 
     @property
     def rests_on_several(self) -> bool:
-        """True if a change is confirmed although this audit excludes 0 only together with those before it."""
+        """True if the change is confirmed only by this audit together with earlier audits, not by this audit alone."""
         return self.state.is_change_visible and not self.seen.excludes_baseline(self.state.side)
 
     @property
@@ -73,7 +72,6 @@ class Judged:
         return "same" if self.difference.same and self.state.name == "watching" else "cannot tell"
 
     def word(self, matters: float) -> Word:
-        """Return the word for this audit. `matters` is the smallest difference that matters."""
         return audit_word(
             self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.awaits_confirmation
         )
@@ -82,7 +80,7 @@ class Judged:
 def audit_word(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
-    """Return the word for an audit with this verdict, from the states and the difference.
+    """Return the word for an audit from its verdict, the states and the difference.
 
     `alarm` is True if an alarm waits for confirmation.
     """

@@ -6,14 +6,14 @@ turn that it would still have had). Each transition is a share over topics and t
     a → o, a → x    turns that got this label / turns that were asked after `a` and answered
     a → -           conversations that ended badly after `a` / their number plus that of turns asked after `a`
 
-A turn that was not asked (`·`) is in neither: it says nothing about the system that the protocol was completed, or
-reached its last turn. So the label of the next answer is separate from whether there is a next answer:
+A turn that was not asked (`·`) counts in neither part of the ratio, because neither the last turn of a protocol nor its
+early completion says anything about the system. So the label of the next answer is separate from its existence:
 
     %useful 1   = P(start → o)
     %recovery   = (1 - P(x → -))·P(x → o), both of step 2, if the first turn always took place
 
-The unit is the topic, a transition is the ratio of the sums, and the intervals are those of %recovery
-(`scoring.measures.usefulness.share`). A reply without a label is in no transition.
+Topics are the units, and a transition is a ratio of sums over topics. Intervals are computed as for %recovery
+(`scoring.measures.usefulness.share`). A reply without a label counts in no transition.
 """
 
 from collections.abc import Iterable, Sequence
@@ -53,7 +53,10 @@ _AMONG = {USEFUL: _ANSWERED, NOT_USEFUL: _ANSWERED, MISSING: (*_ANSWERED, _CODES
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The probability `share` of the transition source → target at turn `step`, from 1; None for all turns together."""
+    """The probability `share` of a transition source → target at turn `step`.
+
+    Turns start at 1. `step` is None for all turns together.
+    """
 
     source: str
     target: str
@@ -64,7 +67,7 @@ class Transition:
 def label_codes(rows: Iterable[Sequence[str]]) -> Labels:
     """Return the (conversations, turns) label codes of rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`.
 
-    Rows have equal lengths. Raises ValueError for labels other than those of `scoring.measures.usefulness.labels`.
+    Rows have equal lengths. Raises ValueError for labels that `scoring.measures.usefulness.labels` never returns.
     """
     listed = [[_CODES.get(label, -2) for label in row] for row in rows]
     found = np.array(listed, dtype=np.int8).reshape(len(listed), -1)
@@ -86,13 +89,11 @@ def chain(
 ) -> tuple[Transition, ...]:
     """Estimate every transition of `TRANSITIONS`, with its interval.
 
-    labels: (topics, trials, turns) codes, `ABSENT` for a missing trial.
-    invalid: (topics, trials) bool, trials that never became valid, for the bounds `worst` and `best`.
-    step: estimate only transitions to this turn.
-    only: a source and a target, to estimate a single transition.
-    design: how topics and trials depend on each other. If there is one topic, its trials are the units.
-
-    A transition is NaN with n = 0 if no turn followed its source.
+    `labels` are (topics, trials, turns) codes, `ABSENT` for a missing trial. `invalid` (topics, trials) is True for
+    trials that never became valid, which count in the bounds `worst` and `best`. `step` limits the result to
+    transitions to this turn, and `only`, a source and a target, to a single transition. `design` states how topics and
+    trials depend on each other. If there is one topic, the trials are the units. Without a turn after its source, a
+    transition is NaN with n = 0.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]
@@ -131,7 +132,7 @@ def chain(
 
 
 def count_transitions(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Count how often each of `TRANSITIONS` was taken, as (topics, turns, 9), by the turn that it leads to."""
+    """Count how often each of `TRANSITIONS` was taken, as (topics, turns, 9), by the turn of the target."""
     grid = _grid(labels, topics)
     counts = np.zeros((len(topics), grid.shape[2], len(TRANSITIONS)), dtype=np.int64)
     for at in range(1, grid.shape[2] + 1):
@@ -159,7 +160,7 @@ def _has_left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
-    """P(fails next) after a failure and after a useful answer, over topics, and the test of their difference.
+    """The probability of a failure after a failure and after a useful answer, and the test of their difference.
 
     The test's `middle` is the p-value for "failures follow failures within conversations".
     """
@@ -181,14 +182,13 @@ def persistence(
     product of hypergeometric distributions is still valid: given a turn's labels, each way to deal the next turn's
     labels is equally likely, whatever came before.
 
-    Only turns that were asked and answered count. A breakdown is the protocol's decision on the answer before it, and
-    would count that failure twice. The test finds association within conversations, whatever its cause: it cannot
-    distinguish a failure that leads to the next from conversations that are worse than others of their topic
-    throughout.
+    Only turns that were asked and answered count. A breakdown is the protocol's reaction to a failure that is already
+    counted. The test finds association within conversations, whatever its cause: failures may lead to further failures,
+    or some conversations may be worse than the rest of their topic throughout.
 
     `labels` are (topics, trials, turns) codes as for `chain`, and `topics` are names. `design` is the design of the
-    intervals of the two shares. Trials of one topic must be independent. Conversations of a continued session are, as
-    long as it has each topic once. The test is NaN with n = 0 if no topic has both kinds of trials.
+    intervals of the two shares. Trials of one topic must be independent, which also holds for continued sessions that
+    ask each topic once. The test is NaN with n = 0 if no topic has both kinds of trials.
     """
     grid = np.asarray(labels)
     if grid.ndim != 3 or len(grid) != len(topics):

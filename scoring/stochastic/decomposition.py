@@ -1,22 +1,22 @@
 """The contribution of each branch to a score, and the turns at which the variance of a score is settled.
 
 Contributions. A score's expectation is a sum over paths, so it is a sum over branches. A node's contribution is the sum
-of P(π)·score(π) over the paths through it; the contributions of its children and of the paths that end at it add up to
-it. `effect` is how much the expectation changes when a conversation takes the branch.
+of P(π)·score(π) over the paths through the node, so it is a sum over the node's children and the paths that end at the
+node. `effect` is how much the expectation changes when a conversation takes the branch.
 
-Spread. Let F_t be the information after t turns: the node reached, or the end of the conversation before that. By the
-law of total variance
+Spread. Let F_t be the information after t turns: the node reached, or an earlier end of the conversation. By the law of
+total variance
 
     Var(score) = Σ_t E[Var(E[score|F_t] | F_{t-1})] + E[Var(score|F_D)]
 
-The t-th term is the part of the variance that turn t settles; the last one, `rest`, is the variance left between
-conversations on the very same path (0 if the score is a function of the path). For a conversation that stops, its end
-is settled at the turn it did not take.
+The t-th term is the part of the variance that turn t settles. The last term, `rest`, is the variance between
+conversations on the same path, which is 0 if the score is a function of the path. If a conversation stops, the stop
+counts as part of the turn that was not taken.
 
-From trials, the plain formula overstates what early turns settle: a node with one trial seems to have no spread inside.
-The `corrected` estimate divides by n_v - 1 in each node and assumes that nodes with one trial vary inside as much as
-the others of that turn. It is unbiased if each node of positive probability has at least two trials; `alone` is the
-share of trials for which it rests on that assumption. If that is all of them, the result is NaN.
+From trials, the plain formula overstates what early turns settle: at a node with one trial, scores seem not to vary.
+The `corrected` estimate divides by n_v - 1 in each node and assumes that scores at a node with one trial vary as much
+as at the turn's nodes with several trials. The estimate is unbiased if each node of positive probability has at least
+two trials. `alone` is the share of trials that need the assumption. If all trials need it, the result is NaN.
 """
 
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ Estimate = Literal["exact", "corrected", "plain"]
 class Contributions:
     """The contributions of N nodes to an expected score, (N,) each.
 
-    mass: the probability of passing through the node.
-    mean: the expectation given that; NaN for mass 0.
-    contribution: mass·mean; the root's is the whole expectation.
-    effect: mean minus the parent's mean; NaN at the root.
+    - `mass`: the probability of passing through the node.
+    - `mean`: the expected score of conversations that pass through the node; NaN for mass 0.
+    - `contribution`: mass·mean. The root's contribution is the expected score of all conversations.
+    - `effect`: mean minus the parent's mean; NaN at the root.
     """
 
     mass: Floats
@@ -53,15 +53,15 @@ class Contributions:
 class Spread:
     """The variance of a score, split by the turns that settle it.
 
-    total: the variance of the score; NaN for fewer than two trials.
-    settled: (D,) the parts that turns 1 to D settle. A corrected part can be below 0 by chance.
-    shares: settled/total; NaN if the total is 0.
-    rest: the part between conversations on the same path.
-    undecided: the variance that cannot be attributed to turns, because from some turn on no two trials share a node.
-        From there on `settled` and `rest` are NaN; without NaN, settled.sum() + rest + undecided = total.
-    alone: (D,) the share of trials that are alone at their node after the turn.
-    n: the number of paths or trials.
-    estimate: `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
+    - `total`: the variance of the score; NaN for fewer than two trials.
+    - `settled`: (D,) the parts that turns 1 to D settle. A corrected part can be below 0 by chance.
+    - `shares`: settled/total; NaN if the total is 0.
+    - `rest`: the part between conversations on the same path.
+    - `undecided`: the variance that cannot be attributed to turns, because from some turn on no two trials share a
+      node. From that turn on `settled` and `rest` are NaN. All other parts sum to `total`.
+    - `alone`: (D,) the share of trials whose node after the turn has no other trial.
+    - `n`: the number of paths or trials.
+    - `estimate`: `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
     """
 
     total: float
@@ -79,8 +79,8 @@ def contributions(
 ) -> Contributions:
     """Compute the contribution of each node to the expected score.
 
-    `parent` is (N,). `ends` are the (n,) nodes at which paths end, and `values` their (n,) finite scores. `weights` are
-    the (n,) probabilities of paths, None for equal ones.
+    `parent` is (N,). `ends` are the (n,) nodes at which paths end, and `values` are the finite scores of these paths.
+    `weights` are the (n,) probabilities of paths; None means equal probabilities.
     """
     nodes, where, given = _paths(parent, ends, values)
     share = weights_of(weights, len(given))
@@ -95,7 +95,7 @@ def contributions(
 
 
 def pooled_contributions(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> Floats:
-    """Return each turn's own part ρ(v)·Num(v) / Σ ρ·Den of the pooled reading, (N,); NaN if all Den are 0."""
+    """Return (N,) the contribution ρ(v)·Num(v) / Σ ρ·Den of each turn to the pooled reading; NaN if all Den are 0."""
     top, bottom, share = (np.asarray(part, dtype=np.float64) for part in (numerators, denominators, reach))
     whole = float((share * bottom).sum())
     parts: Floats = share * top / whole if whole > 0 else np.full(share.shape, np.nan)
@@ -112,9 +112,8 @@ def spread(
 ) -> Spread:
     """Split the variance of a score by the turns that settle it.
 
-    `parent` is (N,). `ends` are the (n,) nodes at which paths end, and `values` their (n,) finite scores. `weights` are
-    (n,) known probabilities, for an exact result; without them, paths are trials, and the estimate is corrected unless
-    `plain`.
+    `parent`, `ends`, `values` and `weights` are as for `contributions`. With weights the result is exact. Without
+    weights each path is a trial, and the estimate is corrected unless `plain`.
     """
     nodes, where, given = _paths(parent, ends, values)
     known = weights is not None
@@ -168,7 +167,7 @@ def _paths(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
     nodes, where, given = check_parents(parent), np.asarray(ends, dtype=np.intp), np.asarray(values, dtype=np.float64)
     if where.ndim != 1 or where.shape != given.shape or not np.all(np.isfinite(given)):
-        raise ValueError("each path needs an end node and a finite score; leave out undefined scores and count them")
+        raise ValueError("each path needs an end node and a finite score; leave out paths without a score")
     if len(where) and (where.min() < 0 or where.max() >= len(nodes)):
-        raise ValueError(f"paths end at nodes 0 to {len(nodes) - 1}")
+        raise ValueError(f"the end nodes of paths must be in 0 to {len(nodes) - 1}")
     return nodes, where, given

@@ -2,14 +2,14 @@
 
     (a) expected    Σ_π P(π)·WAN(π): what one user gets on average. This is the main figure.
     (b) pooled      Σ_π P(π)·Num(π) / Σ_π P(π)·Den(π) = Σ ρ·NW·S / Σ ρ·NW: nuggets of all branches together, each with
-                    its probability, as in [SWAN]; long or nugget-rich conversations weigh more.
+                    its probability, as in [SWAN]; long conversations and those with many nuggets weigh more
 
 They differ by (b) - (a) = Cov_P(WAN, Den) / E[Den]. A measure with a fixed normaliser (R, U-measure, M-measure) has one
 denominator for all paths, so the covariance is 0 and the two readings agree: `mean` computes both.
 
-Group fairness has a third reading, (c): DistrSim of the distribution that all branches achieve together. If half the
-users see only one group and half only the other, (c) is perfect while nobody was treated fairly. `FairnessReadings` has
-all three, and no function returns the third alone.
+Group fairness has a third reading, (c): DistrSim of the distribution that all branches achieve together. If each user
+sees one of two groups only, and half of the users see either group, (c) is perfect although no user was treated fairly.
+So `FairnessReadings` has all three readings, and no function returns (c) alone.
 """
 
 import math
@@ -27,9 +27,9 @@ from topics.arrays import Floats
 class RatioReadings:
     """Both readings of a ratio measure such as WAN, in the range of the measure; NaN for n = 0.
 
-    expected, pooled: readings (a) and (b). The expectation is conditional on paths with Den > 0.
-    covariance: Cov_P(WAN, Den)/E[Den] = pooled - expected.
-    defined, n: the probability and the number of paths with Den > 0.
+    - `expected`, `pooled`: readings (a) and (b). The expectation is conditional on paths with Den > 0.
+    - `covariance`: Cov_P(WAN, Den)/E[Den] = pooled - expected.
+    - `defined`, `n`: the probability and the number of paths with Den > 0.
     """
 
     expected: float
@@ -43,12 +43,12 @@ class RatioReadings:
 class FairnessReadings:
     """The three readings of GF for one attribute set, each in [0, 1].
 
-    expected: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC].
-    pooled: (b) the mean of DistrSim over turns, weighted by their probabilities; NaN without any turn.
-    of_pooled_distribution: (c) DistrSim of `achieved`, which overstates fairness; NaN without any turn.
-    achieved: (C,) the mean membership over the relevant nuggets of all branches, weighted by their probabilities.
-    without: the probability of the paths on which no turn counts.
-    paths, turns: the numbers of paths and of turns.
+    - `expected`: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC].
+    - `pooled`: (b) the mean of DistrSim over turns, weighted by their probabilities; NaN without any turn.
+    - `of_pooled_distribution`: (c) DistrSim of `achieved`, which overstates fairness; NaN without any turn.
+    - `achieved`: (C,) the mean membership over the relevant nuggets of all branches, weighted by probability.
+    - `without`: the probability of the paths on which no turn counts.
+    - `paths`, `turns`: the numbers of paths and of turns.
     """
 
     expected: float
@@ -63,7 +63,7 @@ class FairnessReadings:
 def mean(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Return Σ P(π)·value(π) of (n,) finite values with a fixed normaliser, for which both readings are equal.
 
-    The result is NaN for n = 0. `weights` are (n,), None for even ones.
+    The result is NaN for n = 0. `weights` are (n,); None means equal weights.
     """
     given = _finite("values", values)
     return float((given * weights_of(weights, len(given))).sum()) if len(given) else math.nan
@@ -74,12 +74,12 @@ def ratio(
 ) -> RatioReadings:
     """Compute both readings of a measure Num(π)/Den(π), for example WAN with Num = Σ NW·S and Den = Σ NW.
 
-    `numerators` and `denominators` are (n,), finite, denominators at least 0. A path with Den = 0 has no value and adds
-    nothing to the pooled reading. `weights` are (n,), scaled to sum 1; None for even ones.
+    `numerators` and `denominators` are (n,) and finite, and denominators are at least 0. A path with Den = 0 has no
+    value and adds nothing to the pooled reading. `weights` (n,) are scaled to sum to 1; None means equal weights.
     """
     top, bottom = _finite("numerators", numerators), _finite("denominators", denominators)
     if top.shape != bottom.shape or np.any(bottom < 0) or np.any(top[bottom == 0] != 0):
-        raise ValueError("each path needs a numerator and a denominator of at least 0, and 0/0 if it is undefined")
+        raise ValueError("each path needs a numerator and a denominator of at least 0, both 0 if undefined")
     share = weights_of(weights, len(top))
     seen = (bottom > 0) & (share > 0)
     defined = float(share[seen].sum())
@@ -94,7 +94,7 @@ def ratio(
 
 
 def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
-    """Return `ratio(...).pooled` as Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns; NaN for 0 below."""
+    """Return `ratio(...).pooled` as Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns; NaN if all Den are 0."""
     share = _finite("reach", reach)
     bottom = float((share * _finite("denominators", denominators)).sum())
     return float((share * _finite("numerators", numerators)).sum()) / bottom if bottom > 0 else math.nan
@@ -111,18 +111,16 @@ def fairness(
     weights: npt.ArrayLike | None = None,
     turn_weights: npt.ArrayLike | None = None,
 ) -> FairnessReadings:
-    """Compute all readings of GF from the turns with a relevant nugget.
+    """Compute all readings of GF from the m turns with a relevant nugget; all are NaN if there are no paths.
 
-    path: (m,) the path of each turn, from 0. A turn that several paths share is given once for each of them; its
-        weights then add up to ρ of its node.
-    achieved: (m, C) the mean membership of the turn's relevant nuggets.
-    nuggets: (m,) the numbers of relevant nuggets, above 0.
-    gold: (C,) the target distribution.
-    paths: n, the number of paths, including those without such a turn.
-    weights: (n,) path weights, scaled to sum 1; None for even ones.
-    turn_weights: (m,) PW(S) of each turn, at least 0; None for 1.
-
-    All readings are NaN for n = 0.
+    - `path`: (m,) the path of each turn, from 0. A turn that several paths share is repeated for each of these paths,
+      so the weights of the repetitions sum to ρ of its node.
+    - `achieved`: (m, C) the mean membership of the turn's relevant nuggets.
+    - `nuggets`: (m,) the numbers of relevant nuggets, above 0.
+    - `gold`: (C,) the target distribution.
+    - `paths`: n, the number of paths, including those without a relevant nugget.
+    - `weights`: (n,) path weights, scaled to sum to 1; None means equal weights.
+    - `turn_weights`: (m,) PW(S) of each turn, at least 0; None means 1 for every turn.
     """
     where, rows = np.asarray(path, dtype=np.intp), np.asarray(achieved, dtype=np.float64)
     counts, target = _finite("nuggets", nuggets), np.asarray(gold, dtype=np.float64)
@@ -131,7 +129,7 @@ def fairness(
         raise ValueError("each turn needs a path, a distribution over the gold's groups, a count and a weight")
     if len(where) and (where.min() < 0 or where.max() >= paths or np.any(counts <= 0) or np.any(heavy < 0)):
         raise ValueError(
-            f"turns must belong to paths 0 to {paths - 1}, with at least one nugget and weights of at least 0"
+            f"turns must belong to paths 0 to {paths - 1}, and have at least one nugget and weights of at least 0"
         )
     share = weights_of(weights, paths)
     if not paths:
@@ -159,9 +157,7 @@ def fairness(
 def _finite(name: str, values: npt.ArrayLike) -> Floats:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not np.all(np.isfinite(found)):
-        raise ValueError(
-            f"{name} must be a one-dimensional array of finite numbers; leave out undefined paths and count them"
-        )
+        raise ValueError(f"{name} must be a one-dimensional array of finite numbers; leave out undefined paths")
     return found
 
 
@@ -169,9 +165,9 @@ def _finite(name: str, values: npt.ArrayLike) -> Floats:
 class SwanReadings:
     """Both readings of SWAN.
 
-    expected, pooled: the two readings, in [0, 1]; NaN if no criterion is defined on any path.
-    criteria: both readings of each WAN^c, with the probability that it is defined.
-    defined, n: the probability and the number of paths on which any criterion of positive weight is defined.
+    - `expected`, `pooled`: the two readings, in [0, 1]; NaN if no criterion is defined on any path.
+    - `criteria`: both readings of each WAN^c, and the probability that WAN^c is defined.
+    - `defined`, `n`: the probability and the number of paths on which any criterion of positive weight is defined.
     """
 
     expected: float
@@ -184,8 +180,8 @@ class SwanReadings:
 def path_scores(numerators: npt.ArrayLike, denominators: npt.ArrayLike, criterion_weights: npt.ArrayLike) -> Floats:
     """Return the (n,) SWAN of each path, for decompositions and tails; NaN if no weighted criterion is defined.
 
-    `numerators` and `denominators` are (n, C) parts of WAN^c, 0/0 if undefined. `criterion_weights` are (C,) CW, at
-    least 0.
+    `numerators` and `denominators` are the (n, C) parts of WAN^c, both 0 if undefined. `criterion_weights` are (C,) CW,
+    at least 0.
     """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
@@ -213,9 +209,10 @@ def swan_readings(
         (a) expected    Σ_π P(π)·SWAN(π), where SWAN(π) is the weighted mean of the WAN^c that are defined on π
         (b) pooled      the weighted mean over criteria of the pooled WAN^c, each from the nuggets of all branches
 
-    A criterion that is undefined on some paths (no nugget of its kind) enters (a) only on the others. So (a) is certain
-    to be the weighted mean of the expected WAN^c, the `criteria` of the result, only if every criterion is defined on
-    every path. All arguments are as for `path_scores`, with (n,) path weights, None for even ones.
+    A path without a nugget of some criterion leaves this criterion undefined, and (a) then averages the remaining
+    criteria on that path. So (a) need not equal the weighted mean of the expected WAN^c (the `criteria` of the result)
+    unless every criterion is defined on every path. `weights` are (n,) path weights; None means equal weights. All
+    other arguments are as for `path_scores`.
     """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)

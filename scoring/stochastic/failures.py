@@ -1,9 +1,9 @@
 """Failure rates: P(score < threshold), P(breakdown), each with the interval of %useful.
 
-If something happened in none of n trials, or in all, the interval is the exact one (Clopper-Pearson), because there is
-no spread for another. To exclude a rate, use the one-sided bound 1 - .05^(1/n): 59 trials without the event exclude 5%,
-58 do not. It is below the upper end of the interval, which is two-sided. The units are topics, since trials of one
-topic are alike, and trials if there is one topic.
+If an event happened in none or in all of n trials, the rate has no spread, so the interval is exact (Clopper-Pearson).
+To exclude a rate, use the one-sided bound 1 - .05^(1/n): 59 trials without the event exclude 5%, but 58 do not. This
+bound is below the upper end of the two-sided interval. Topics are the units, because trials of one topic are alike. If
+there is one topic, trials are the units.
 """
 
 import math
@@ -24,11 +24,11 @@ from topics.counting import pluralize
 class Rate:
     """The rate of a bad event.
 
-    share: the rate with the interval of %useful, or with the exact interval over the units if the event happened never
-        or always. Its `worst` and `best` are the rates had all invalid trials failed, or none of them.
-    highest: if the event never happened, the one-sided upper bound 1 - (1 - level)^(1/units), else NaN.
-    units, unit: the number and the name of the independent units: topics, clusters, or trials within one topic or of
-        these topics; "" if there are none.
+    - `share`: the rate with the interval of %useful. If the event happened never or always, the interval is exact, over
+      the units. `worst` is the rate if all invalid trials had failed, and `best` the rate if none had failed.
+    - `highest`: the one-sided upper bound 1 - (1 - level)^(1/units) if the event never happened, else NaN.
+    - `units`, `unit`: the number and the name of the independent units: topics, clusters, or trials within one topic or
+      of these topics; "" if there are none.
     """
 
     share: Share
@@ -73,8 +73,8 @@ def rate_of(
 ) -> Rate:
     """Estimate the rate of an event such as a breakdown: the mean over topics of each topic's rate, as for %useful.
 
-    `happened` is (topics, trials), 1.0, 0.0, or NaN for a missing trial. `invalid` is (topics, trials), True for trials
-    that never became valid.
+    `happened` (topics, trials) is 1.0, 0.0, or NaN for a missing trial. `invalid` is True for trials that never became
+    valid.
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):

@@ -1,32 +1,32 @@
 """Permutation tests of the differences between two systems, at each node of a tree and over whole conversations.
 
-    whole_tree_test  do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The
-                test is exact for all trees, and the mean divergence of the draws is the divergence by chance alone
-    node_tests  do the sides differ at this node, given that they came here? The ways in which conversations went on
-                from the node are dealt anew to the sides within each topic
+    whole_tree_test    do the two trees differ at all? Whole trials are dealt anew to the sides within each topic. The
+                       test is exact for all trees, and the mean divergence of the draws is that of chance alone
+    node_tests         do the sides differ at this node, given that both came to it? The ways in which conversations
+                       went on from the node are dealt anew to the sides within each topic
 
-A node's statistic is the largest |z| of its ways to go on, z of Cochran, Mantel and Haenszel over topics as strata:
+A node's statistic is the largest |z| over its ways to go on. Each z is Cochran, Mantel and Haenszel's, with topics as
+strata:
 
     z = Σ_k (x_k - n_k·c_k/m_k) / √ Σ_k n_k·(m_k - n_k)·c_k·(m_k - c_k) / (m_k²·(m_k - 1))
 
-Of the m_k trials of topic k that came to the node, n_k are of the second side, c_k took the way, and x_k are of the
-second side and took it. The margins n, m and c stay as observed. What trials do at a node does not depend on earlier
-turns, given that they came there; so under a node's null hypothesis its draws are valid whatever happened at other
-nodes, and the draws of different nodes are independent. The largest statistic over nodes in a draw (single-step maxT:
-P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3) then keeps the probability of naming a
-single wrong node near the level, whichever nodes do differ.
+Of the m_k trials of topic k that came to the node, n_k are of the second side, c_k took the way, and x_k did both. The
+margins n, m and c stay as observed. Given that trials came to a node, their next step does not depend on earlier turns.
+So under a node's null hypothesis the node's draws are valid whatever happened at other nodes, and draws of different
+nodes are independent. The largest statistic over nodes in a draw (single-step maxT: P. H. Westfall and S. S. Young,
+Resampling-Based Multiple Testing, 1993, 2.3) then keeps the probability of naming any wrong node near the level.
 
-Nodes are not tested by dealing whole conversations: if the sides part early, later nodes would be filled evenly from
-both, as they never were. In simulations with sides of which 95% part at the first turn, that named a wrong later node
-in 7 to 13% of runs at a level of 5% (tests/benchmarks/parting.py).
+Nodes are not tested by dealing whole conversations: if the sides part early, the deals would send equal parts of both
+sides to later nodes, unlike the data. In simulations in which 95% of trials part at the first turn, such a test named a
+wrong later node in 7 to 13% of runs at a level of 5% (tests/benchmarks/parting.py).
 
-Nodes that could not reach the level even with the most extreme of their draws are removed from the family first, since
-each test in the family makes the correction stronger (R. E. Tarone, Biometrics 46 (1990), 515-522): with K nodes in the
-family, those whose most extreme value is more frequent than level/K. All draws, with the observed one, count alike in
-that, and margins are the same in all. If a node's trials can be dealt in few ways, all of them are enumerated with
-their probabilities. Whether the node could reach the level is then independent of draws. If the whole family is
-enumerated, so are all p: nodes are independent, so the probability that none reaches z is a product over nodes. All p
-are for these topics, and assume that trials of a topic are independent.
+Each test in the family makes the correction stronger, so nodes that cannot reach the level even with their most extreme
+draw are removed from the family first (R. E. Tarone, Biometrics 46 (1990), 515-522). With K nodes in the family, a node
+is removed if its most extreme value is more frequent than level/K among all draws, including the observed one. If a
+node's trials can be dealt in few ways, all ways are enumerated with their probabilities, and its removal does not
+depend on random draws. If all nodes of the family are enumerated, every p is exact: nodes are independent, so the
+probability that no node reaches z is a product over nodes. All p are for these topics, and assume that trials of a
+topic are independent.
 """
 
 from __future__ import annotations
@@ -55,14 +55,12 @@ ENUMERATED = 20_000
 class NodeTests:
     """The tests of the N nodes of a tree.
 
-    p: (N,) corrected for the family; NaN for nodes outside it.
-    z: (N,) the largest |z| of a node, at least 0; NaN if no topic is informative, because only one side came there or
-        all trials went on alike.
-    family: the number of nodes tested.
-    out: the number of nodes that could not have reached the level.
-    topics: the number of topics used.
-    draws: the number of draws for each node.
-    critical: the value that z must exceed for a p of at most the level; NaN without a family.
+    - `p`: (N,) corrected for the family; NaN for nodes outside the family.
+    - `z`: (N,) the largest |z| of a node, at least 0; NaN if in every topic only one side came there or all trials went
+      on alike.
+    - `family`, `out`: the numbers of nodes that were tested, and of nodes that could not have reached the level.
+    - `topics`, `draws`: the number of topics used, and of draws for each node.
+    - `critical`: the value that z must exceed for a p of at most the level; NaN if no node was tested.
     """
 
     p: Floats
@@ -91,13 +89,13 @@ def node_tests(
 ) -> NodeTests:
     """Test the difference between two systems at each node. Topics with one trial on either side are left out.
 
-    `draws` is at least 1. If a node's trials can be dealt in at most `enumerated` ways, all of them are used: p is then
-    exact, and the same for every seed. Raises InputError if no topic is left, or if no node could reach `level` with
-    this number of draws.
+    `draws` is at least 1. If a node's trials can be dealt in at most `enumerated` ways, all ways are used: p is then
+    exact, and does not depend on the seed. Raises InputError if no topic is left, or if no node could reach `level`
+    with this number of draws.
     """
     if draws < 1 or not 1 / (draws + 1) <= level < 1:
         raise InputError(
-            f"{draws} draws give no p below {1 / (max(draws, 0) + 1):.2g}, so none can reach {level}",
+            f"{draws} draws give no p below {1 / (max(draws, 0) + 1):.2g}, so no p can reach {level}",
             allowed=f"at least {int(np.ceil(1 / level - 1 - _SAME))} draws" if 0 < level < 1 else "a level from 0 to 1",
         )
     several = (both.trials > 1).any(axis=0)
@@ -158,7 +156,7 @@ class _AllDeals:
 
     @classmethod
     def enumerate_deals(cls, came: Counts, took: Counts, most: int) -> _AllDeals | None:
-        """Deal a node's trials in every way; None if there are more than `most`, or no informative topic."""
+        """Deal a node's trials in every way; None if there are more than `most` ways, or if no topic is informative."""
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)
         if not telling or _ways_to_deal([(c[topic], int(n[topic])) for topic in telling], most) > most:
@@ -206,7 +204,7 @@ def _ways_to_deal(topics: Sequence[tuple[Counts, int]], most: int) -> int:
 
 
 def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
-    """Return the (A, W) ways to draw `side` trials from counts, and their (A,) hypergeometric probabilities."""
+    """Return the (A, W) ways to draw `side` trials from counts, and the (A,) hypergeometric probability of each."""
     limits = counts.tolist()
     rest = [sum(limits[place + 1 :]) for place in range(len(limits))]
     partial: list[tuple[int, ...]] = [()]
@@ -222,7 +220,7 @@ def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
 
 
 def _dealt_statistics(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
-    """Return a node's (1 + draws,) statistics, observed first, from (2, K) trials; None if none is informative."""
+    """Return a node's (1 + draws,) statistics, observed first, from (2, K) trials; None if no topic is informative."""
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
     telling = _informative(m, n, c)
     if not telling:
@@ -273,7 +271,7 @@ def whole_tree_test(
 
 
 def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
-    """Return divergences, (A,), of all ways to deal (K, E) counts to sides of (2, K) trials, and probabilities."""
+    """Return (A,) divergences of all ways to deal (K, E) counts to sides of (2, K) trials, and the probabilities."""
     topics, ends = counts.shape
     sides, chances = np.zeros((2, 1, ends)), np.ones(1)
     for topic in range(topics):

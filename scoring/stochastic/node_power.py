@@ -6,15 +6,15 @@ The model of topics comes from a pilot's tree. At each node the probabilities of
 
 with m_v the pilot's shares, averaged over topics with equal weight, and the concentration c_v that makes the pilot's
 counts most likely. Counts of a topic follow the compound multinomial distribution (J. E. Mosimann, Biometrika 49
-(1962), 65-82), so whole conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). A
-single Dirichlet distribution of whole conversations would make every topic go one way at a node that few conversations
-reach. The c of a node with little data in the pilot is shrunk towards the c of all nodes together: log c_v is normal
-around its log, with a standard deviation of 1.
+(1962), 65-82), so whole conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). With a
+single Dirichlet distribution of whole conversations, every topic would go one way at a node that few conversations
+reach. The c of a node with little data is shrunk towards the c fitted to all nodes together: log c_v is normal around
+the log of that c, with a standard deviation of 1.
 
-In a simulated study both sides have the same probabilities, except for one way at one node: its odds are multiplied by
-the same number for every topic on the second side, so that its share of all trials that come there changes as wanted. z
-of that node is computed for many studies at once. The critical value of z depends on all nodes that are tested, so it
-is taken from the test itself, run in some of the studies.
+In a simulated study both sides have the same probabilities, except for one way at one node: on the second side the odds
+of this way are multiplied by one factor for all topics, chosen to give the way its wanted share of the trials at the
+node. The node's z is computed for many studies at once. The critical value of z depends on all nodes that are tested,
+so it comes from the test itself, which is run in some of the studies.
 """
 
 import math
@@ -45,12 +45,12 @@ _SAME = 1e-9  # values that differ only by rounding must rank as equal on every 
 class NodeModel:
     """The model of topics, and the change to be found.
 
-    tree: the tree of the pilot.
-    nodes, ways, titles: (J,) arrays as in `BothSides`.
-    share: (J,) the share of each way among trials that come to its node, in (0, 1].
-    alike: (N,) the concentration c of each node.
-    way: the index in J of the way whose share becomes `changed`.
-    shift: the change of the log odds of every topic that leads to `changed`.
+    - `tree`: the tree of the pilot.
+    - `nodes`, `ways`, `titles`: (J,) arrays as in `BothSides`.
+    - `share`: (J,) the share of each way among trials that come to its node, in (0, 1].
+    - `alike`: (N,) the concentration c of each node.
+    - `way`: the index in J of the way whose share becomes `changed`.
+    - `shift`: the amount added to the log odds of every topic to reach `changed`.
     """
 
     tree: ConversationTree
@@ -80,7 +80,7 @@ class NodeModel:
 
     @property
     def spread(self) -> float:
-        """The standard deviation between topics of the way's share, before it changes."""
+        """The standard deviation between topics of the way's share before the change."""
         share = float(self.share[self.way])
         return math.sqrt(share * (1 - share) / (1 + float(self.alike[self.nodes[self.way]])))
 
@@ -114,11 +114,11 @@ class NodeModel:
 
 @dataclass(frozen=True, slots=True)
 class NodePower:
-    """The power found by simulation; NaN if there is no test, since no node could reach the level.
+    """The power found by simulation; NaN if no node could reach the level, so that there is no test.
 
-    found: the share of studies that name the node, with its Monte Carlo standard error.
-    come: the mean number of a system's trials that come to the node.
-    critical: the mean value that z must exceed.
+    - `found`: the share of studies that name the node, and the Monte Carlo standard error of this share.
+    - `come`: the mean number of a system's trials that come to the node.
+    - `critical`: the mean value that z must exceed.
     """
 
     found: float
@@ -142,14 +142,14 @@ def node_model(
 ) -> NodeModel:
     """Fit the model to a pilot.
 
-    ended: (C, E) trials that come to each end; there is one row for each pair of a topic and a system with a trial.
-    through: (C, N) trials that pass through each node or end there.
-    system: (C,) system of each row, from 0. Systems may go different ways, and their mean is simulated.
-    branch: the way on from `node` whose share changes; the node itself for the end called `end` there.
-    changed: the share of that way afterwards, in (0, 1).
-    ends: the E ends; None for one at each node.
+    - `ended`: (C, E) trials that come to each end, with one row for each pair of a topic and a system with a trial.
+    - `through`: (C, N) trials that pass through each node or end there.
+    - `system`: (C,) the system of each row, from 0. Systems may go different ways, and their mean is simulated.
+    - `branch`: the way on from `node` whose share changes; `node` itself for its end called `end`.
+    - `changed`: the changed share of that way, in (0, 1).
+    - `ends`: the E ends; None if each node has one end.
 
-    Raises ValueError if no trial went that way, or if all that came to the node did.
+    Raises ValueError if no trial went that way, or if all trials that came to the node did.
     """
     known = ends or plain_ends(len(tree))
     stopped, passed, own = (np.asarray(given, dtype=np.int64) for given in (ended, through, system))
@@ -166,7 +166,7 @@ def node_model(
     places = np.flatnonzero((nodes == node) & (ways == branch)).tolist()
     way = next((place for place in places if titles[place] == end), -1)
     if way < 0 or not 0 < share[way] < 1:
-        raise ValueError("the share of this way cannot change: no trial took it, or all that came to the node did")
+        raise ValueError("the share of this way cannot change unless some trials at the node took it and some did not")
     laws = rng.beta(alike[node] * share[way], alike[node] * (1 - share[way]), size=_LAWS)
     return NodeModel(tree, nodes, ways, share, alike, way, changed, _shift(laws, changed), titles)
 
@@ -214,13 +214,12 @@ def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
 def node_power(
     model: NodeModel, topics: int, trials: int, rng: np.random.Generator, *, alpha: float = 0.05, studies: int = 1000
 ) -> NodePower:
-    """Simulate the power of a study with this number of topics, and of trials of each topic with either system.
+    """Simulate the power of a study with these numbers of topics, and of trials per topic and system.
 
-    `alpha` is the level of the test, and z is computed for `studies` studies. The test itself is run in fewer, as many
-    as about a second allows: the rate at which it disagrees with z corrects the power, because z of few trials has few
-    values. If z nearly always or nearly never reaches its critical value, a few runs are enough.
-
-    Raises InputError if the draws of the test cannot reach alpha.
+    `alpha` is the level of the test. `studies` studies are simulated and their z computed. The test itself takes
+    longer, so it is run in as many of these studies as about a second allows, or in fewer if z nearly always or nearly
+    never reaches the critical value. The z of few trials has few values, so the power is corrected by the rate at which
+    the test disagrees with z. Raises InputError if the draws of the test cannot reach alpha.
     """
     come = topics * trials * model.share_of_visits
     none = NodePower(math.nan, math.nan, come, math.nan)

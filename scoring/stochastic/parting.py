@@ -6,13 +6,13 @@ if only one side took a branch. By the chain rule of the divergence it is a sum 
 
     JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
 
-where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and the ends there; ends of
-different kinds are different ways (see `Ends`). So a node's share is the part of the whole difference that arises
-there, among those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory, 2006, Theorem
-2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
+where ρ(v) is the probability of coming to v. The ways to go on from v are its branches and the kinds of ends at v (see
+`Ends`). So a node's share is the part of the whole difference that arises at this node among the conversations that
+reach it (T. M. Cover and J. A. Thomas, Elements of Information Theory, 2006, Theorem 2.5.3; J. Lin, IEEE Trans. Inf.
+Theory 37 (1991), 145-151).
 
-Only topics that both sides have are used, and all of them have equal weight on either side, however many trials they
-have. The divergence of counts is too large by chance; `scoring.stochastic.node_permutation` computes by how much.
+Only topics that both sides have are used, with equal weight on either side, whatever their numbers of trials. The
+divergence of counts is too large by chance; `scoring.stochastic.node_permutation` computes by how much.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _ALIKE = 1e-12  # shares that differ by less differ by rounding only
 class Ends:
     """The E ends of conversations in a tree, sorted by node and then by name. Each way of ending is a separate end.
 
-    A breakdown and a satisfied user look alike in a tree of turns, since nothing follows either of them. To a reader
-    they are different outcomes, so comparisons of how conversations go on keep them apart (T. Sakai, GFRC, 2023,
-    section 7, and SWAN, 2023, section 3, draw them so). A node at which no trial ends has one end without a name.
+    In a tree of turns a breakdown and a satisfied user look alike, since no turn follows. Their outcomes are different,
+    so comparisons of how conversations go on distinguish the two (as T. Sakai does in GFRC, 2023, section 7, and SWAN,
+    2023, section 3). A node at which no trial ends has one end without a name.
 
     `node` is (E,) the node of each end. `name` is (E,) the way of ending, "" if unknown. `at` is (n,) the index of each
-    trial's end, -1 for a trial that does not count; it is (0,) if trials are only counted.
+    trial's end, -1 for a trial that does not count. `at` is empty if trials are only counted.
     """
 
     node: Indices
@@ -54,7 +54,7 @@ class Ends:
     at: Indices
 
     def count(self, column: npt.ArrayLike, columns: int) -> Counts:
-        """Count the trials that come to each end, as (columns, E). `column` is (n,) each trial's column, from 0."""
+        """Count the trials that come to each end, as (columns, E). `column` (n,) is each trial's column, from 0."""
         found = np.zeros((columns, len(self.node)), dtype=np.int64)
         np.add.at(found, (np.asarray(column, dtype=np.intp), self.at), 1)
         return found
@@ -73,7 +73,7 @@ def plain_ends(size: int) -> Ends:
 def find_ends(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
     """Find the ends of n trials in a tree of `size` nodes, from their (n,) last nodes and (n,) ways of ending.
 
-    If there are no names, or if any name is "", every node has one end: ends are distinguished for all trials or none.
+    Ends are distinguished for all trials or for none: without names, or if any name is "", every node has one end.
     """
     places = np.asarray(nodes, dtype=np.intp)
     if not names or "" in names:
@@ -90,7 +90,8 @@ def find_ends(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> End
 def visits_by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
     """Count how many trials of each topic pass through each node, as (N, T).
 
-    `size` is (N,), the sizes of subtrees in pre-order. `ends` and `topics` are (n,), one for each trial.
+    `size` (N,) holds the sizes of subtrees in pre-order, `ends` (n,) the end of each trial, and `topics` (n,) its
+    topic.
     """
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
@@ -106,7 +107,7 @@ def varies_within_topic(below: Counts) -> npt.NDArray[np.bool_]:
 
 
 def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Floats]:
-    """Return (J,) low and high ends of shares pooled over (J, T) topics; one with 0 in `below` is not a unit."""
+    """Return (J,) low and high ends of shares pooled over (J, T) topics. Topics with 0 in `below` are not units."""
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
     different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones
@@ -134,9 +135,8 @@ def visits_of_one_topic(branches: Counts, parent: npt.ArrayLike, size: int) -> C
 def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts, level: float) -> UnseenMass:
     """Estimate the probability that a trial of another topic is of a kind not seen so far.
 
-    `own` is (J, T), the trials of each topic whose kind no other topic showed, and `trials` is (J, T), all trials.
-    `once` and `twice` are (J,), the numbers of kinds seen in exactly one and two trials, used if each topic has one
-    trial.
+    `own` (J, T) counts the trials of each topic whose kind no other topic showed, and `trials` (J, T) counts all
+    trials. `once` and `twice` (J,) count the kinds seen in exactly one and two trials, for topics with one trial each.
     """
     plain = unseen_mass(once, twice, trials.sum(axis=1), level)
     several = varies_within_topic(trials)
@@ -153,12 +153,12 @@ def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts,
 class BothSides:
     """The trials of two systems, side 0 and side 1, in one tree of N nodes, over the K topics that both have.
 
-    names: the names of the systems.
-    topics: K names, sorted.
-    ended: (2, K, E) trials that come to each end.
-    through: (2, K, N) trials that pass through each node or end there.
-    alone: topics that only one side has, which are left out.
-    ends: the E ends; None for one at each node.
+    - `names`: the names of the systems.
+    - `topics`: K names, sorted.
+    - `ended`: (2, K, E) trials that come to each end.
+    - `through`: (2, K, N) trials that pass through each node or end there.
+    - `alone`: topics that only one side has, which are left out.
+    - `ends`: the E ends; None if each node has one end.
     """
 
     tree: ConversationTree
@@ -180,20 +180,16 @@ class BothSides:
         alone: tuple[str, ...] = (),
         how: Sequence[str] = (),
     ) -> BothSides:
-        """Count trials given in the order of `tree.ends`.
+        """Count trials given in the order of `tree.ends`. Raises ValueError if a side has no trial of a topic.
 
-        side: (n,) 0 or 1; -1 leaves the trial out.
-        topic: (n,) index in `topics`.
-        how: (n,) the name of each trial's end. Without names, or with "" for a trial that counts, a node has a single
-            end.
-
-        Raises ValueError if a side has no trial of a topic.
+        `side` (n,) is 0 or 1, or -1 to leave a trial out. `topic` (n,) holds indices in `topics`, and `how` (n,) the
+        name of each trial's end. Without names, or if a trial that counts has the name "", each node has a single end.
         """
         sides, places = np.asarray(side, dtype=np.int64), np.asarray(topic, dtype=np.int64)
         count, size, chosen = len(topics), len(tree), sides >= 0
         column = (sides * count + places)[chosen]
         if not count or np.bincount(column, minlength=2 * count).min() < 1:
-            raise ValueError("each side needs a trial of each topic, and there must be a topic")
+            raise ValueError("there must be at least one topic, and each side needs a trial of each topic")
         through = visits_by_topic(tree.size, tree.ends[chosen], column).T.reshape(2, count, size)
         ends = find_ends(size, tree.ends[chosen], [one for one, used in zip(how, chosen.tolist()) if used])
         ended = ends.count(column, 2 * count).reshape(2, count, len(ends.node))
@@ -208,7 +204,7 @@ class BothSides:
 
     @cached_property
     def nodes(self) -> Indices:
-        """The node of each way to go on, (J,): of all branches in order, then of the ends that any trial came to."""
+        """The node of each way to go on, (J,), with all branches in order before the ends that any trial came to."""
         return np.concatenate([self.tree.parent[1:].astype(np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
@@ -245,15 +241,14 @@ class BothSides:
 class DivergenceParts:
     """The divergence of two sides and its parts, over the N nodes of their tree.
 
-    divergence: the divergence of whole paths, in bits, in [0, 1].
-    n: (2,) numbers of trials.
-    term: (N,) the node's part of the divergence, in bits.
-    share: (N,) term/divergence; NaN if the divergence is 0.
-    arrivals: (2, N) trials that came to the node.
-    branch: (N,) the way on whose share differs most, the node itself for an end; -1 if no trial of one side came.
-    end: (N,) the name of that end; "" for a branch, and if it is unknown.
-    taken: (2, N) trials that took that way.
-    portion: (2, N) their share of those that came, with equal weight for topics; NaN if none came.
+    - `divergence`: the divergence of whole paths, in bits, in [0, 1].
+    - `n`: (2,) numbers of trials.
+    - `term`, `share`: (N,) the node's part of the divergence, in bits, and as a share; NaN if the divergence is 0.
+    - `arrivals`: (2, N) trials that came to the node.
+    - `branch`: (N,) the way on whose share differs most; the node itself for an end, -1 if one side is absent.
+    - `end`: (N,) the name of that end; "" for a branch or an unknown end.
+    - `taken`: (2, N) trials that took that way.
+    - `portion`: (2, N) the share of arrivals that took that way, with equal weight for topics; NaN if no trial came.
     """
 
     divergence: float
@@ -269,7 +264,7 @@ class DivergenceParts:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two conversations on one topic that parted at a node, by their trial numbers on either side."""
+    """Two conversations on one topic that parted at a node, given by the trial number on each side."""
 
     topic: str
     first: int
@@ -281,13 +276,13 @@ def both_sides(
 ) -> BothSides:
     """Count the trials of systems `first` and `second` in a tree that contains both.
 
-    `how` are the names of the ends of trials (`recordings.conversations.endings.end_name`), "" or left out if unknown;
-    None for those of the tree. If any trial that counts has an unknown end, each node has a single end. Raises
-    InputError if the systems have no topic in common, or if answers were merged by their exact words.
+    `how` holds the names of the ends of trials (`recordings.conversations.endings.end_name`), and defaults to the names
+    in the tree. An unknown name is "" or missing, and if any trial that counts has an unknown end, each node has a
+    single end. Raises InputError without a common topic, or if answers were merged by their exact words.
     """
     if any(key.speaker == "system" and key.name == "exact" for key in tree.keys):
         raise InputError(
-            "merged by exact words, nearly every conversation is a separate path: any two systems part at once",
+            "systems cannot be compared in a tree merged by exact words: nearly every path has one trial",
             allowed="a key that different conversations share, such as label, act or entities",
             advice="merge by label, or by user=KEY,system=KEY",
         )
@@ -320,7 +315,6 @@ def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) ->
 
 
 def split_divergence(both: BothSides) -> DivergenceParts:
-    """Split the divergence of the two sides by node."""
     size = len(both.tree)
     per_trial = 1 / (both.trials * len(both.topics))
     reach, onward, ends = (
@@ -364,9 +358,10 @@ def split_divergence(both: BothSides) -> DivergenceParts:
 def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
     """Find pairs of conversations, of different topics, that show how the sides differ at a node.
 
-    Both conversations came to the node. The one on the side with the larger share of `branch` took it, and the other
-    did not. `branch` is the node itself for the end called `end`, or for any end if that is "". Topics that differ most
-    come first, each with its first trials. Returns at most the given number of pairs, possibly none.
+    Both conversations came to the node. On the side with the larger share of `branch` the conversation took this
+    branch, and on the other side it did not. `branch` is the node itself for the end called `end`, or for any end if
+    `end` is "". The topics whose shares differ most come first, each with its first trials. Returns at most the given
+    number of pairs, possibly none.
     """
     ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
     ways = [way for way in ways if end in ("", both.titles[way])]

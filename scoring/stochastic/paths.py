@@ -1,4 +1,4 @@
-"""Conversations as weighted paths. Every stochastic score is an average over these.
+"""Conversations as weighted paths. Every stochastic score is an average over paths.
 
 With repeated trials, each trial is a path of weight 1/n. If the probabilities are known (a parrot, a simulated user
 over recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
@@ -23,19 +23,19 @@ def check_parents(parent: npt.ArrayLike) -> Indices:
         raise ValueError("parent must be a one-dimensional array of integers with at least the root")
     found = nodes.astype(np.intp)
     if found[0] != -1 or np.any(found[1:] < 0) or np.any(found >= np.arange(len(found))):
-        raise ValueError("node 0 must be the one root (-1), and every parent must precede its children")
+        raise ValueError("node 0 must be the only root (-1), and every parent must precede its children")
     return found
 
 
 def accumulate_along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False) -> Floats:
     """Return the (N,) sum, or product, of `values` over the path from the root to each node, both included.
 
-    `values` are (N,), for example the words of each turn. The product of edge probabilities, with 1 at the root, is the
-    probability of reaching a node.
+    `values` are (N,), such as the words of each turn. The product of edge probabilities is the probability of reaching
+    a node if the root has the value 1.
     """
     nodes, given = check_parents(parent), np.asarray(values, dtype=np.float64)
     if given.shape != nodes.shape:
-        raise ValueError(f"there are {len(nodes)} nodes and values of shape {given.shape}")
+        raise ValueError(f"values must be ({len(nodes)},), one for each node, not {given.shape}")
     return _double_stretches(nodes, given.copy(), np.multiply if product else np.add)
 
 
@@ -43,7 +43,7 @@ def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
     """Return the sum of (N, ...) values over each node and all nodes below it."""
     nodes, total = check_parents(parent), np.array(values, dtype=np.float64)
     if total.shape[:1] != nodes.shape:
-        raise ValueError(f"there are {len(nodes)} nodes and values of shape {total.shape}")
+        raise ValueError(f"values must have a row for each of {len(nodes)} nodes, not the shape {total.shape}")
     for level in reversed(list(levels(depths(nodes.astype(np.int32))))):  # the deepest first
         np.add.at(total, nodes[level], total[level])
     return total
@@ -52,7 +52,7 @@ def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
 def _double_stretches(nodes: Indices, values: Floats, combine: np.ufunc) -> Floats:
     """Combine values along paths, doubling the length of stretches in each round: N nodes in a chain take log N rounds.
 
-    The root is excluded from every stretch until the end; otherwise it would be counted once in each round.
+    The root joins at the end only, since it would otherwise be counted once in each round.
     """
     ahead = nodes.copy()
     while True:
@@ -70,7 +70,7 @@ _ROUNDING = 1e-9  # tolerance for the sum of the probabilities at a node
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedPaths:
-    """Paths as the (n,) nodes at which they end and their (n,) probabilities, which sum to 1 if n >= 1."""
+    """Paths as the (n,) nodes at which they end, and (n,) probabilities, which sum to 1 if n >= 1."""
 
     ends: npt.NDArray[np.intp]
     weights: Floats
@@ -83,9 +83,9 @@ def equal_paths(ends: npt.ArrayLike) -> WeightedPaths:
 
 
 def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> WeightedPaths:
-    """Return every path of positive probability in a tree of known probabilities, by the node it ends at.
+    """Return every path of positive probability in a tree of known probabilities, by its end node.
 
-    `parent` is (N,). `probability` is (N,), the probability of each node given its parent, and 1 for the root. Raises
+    `parent` is (N,). `probability` (N,) is the probability of each node given its parent, 1 for the root. Raises
     ValueError, naming the node, for values that are not probabilities or that sum to more than 1.
     """
     stops = stop_probabilities(parent, probability)
@@ -103,19 +103,19 @@ def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Flo
     """Return (N,) q(v) = 1 - sum of p(w|v) over the children w. A remainder below 1e-9 is rounding and becomes 0."""
     nodes, chances = check_parents(parent), _probabilities(probability)
     if chances.shape != nodes.shape:
-        raise ValueError(f"there are {len(nodes)} nodes and {chances.size} probabilities")
+        raise ValueError(f"{len(nodes)} nodes need as many probabilities, not {chances.size}")
     if chances[0] != 1:
         raise ValueError(f"the root is always reached: its probability is 1, not {chances[0]:g}")
     rest = 1.0 - np.bincount(nodes[1:], weights=chances[1:], minlength=len(nodes))
     if np.any(rest < -_ROUNDING):
         node = int(np.argmin(rest))
-        raise ValueError(f"node {node}: the probabilities of what follows sum to {1 - rest[node]:.10g}, over 1")
+        raise ValueError(f"node {node}: probabilities of children must sum to at most 1, not {1 - rest[node]:.10g}")
     stops: Floats = np.where(rest < _ROUNDING, 0.0, rest)
     return stops
 
 
 def weights_of(weights: npt.ArrayLike | None, n: int) -> Floats:
-    """Return (n,) weights that sum to 1: even without `weights`, else scaled. ValueError for invalid weights."""
+    """Return (n,) weights that sum to 1. None means equal weights. Raises ValueError for invalid weights."""
     if weights is None:
         return np.full(n, 1.0 / n) if n else np.empty(0)
     given = np.asarray(weights, dtype=np.float64)

@@ -4,12 +4,12 @@
                 or the exact one for fewer than four trials
     stop        trials that ended at the node / trials that came through it, with the interval of edges
     unseen      probability that the next trial goes on from here in a new way: branches seen once / n
-                (`scoring.inference.unseen`); stopping is not a branch, and has its own probability
+                (`scoring.inference.unseen`); stopping is not a branch and has its own probability
 
-At each node the edge probabilities and the stop probability sum to 1: they give no share to unseen ways, so the unseen
-mass is always shown with them. Within one topic the trials are independent. Over several topics they are not: if topics
-have several trials at a node, the unit of all intervals there is the topic (`scoring.stochastic.parting`), and a way
-counts as seen once if only one topic showed it.
+At each node the edge probabilities and the stop probability sum to 1 and leave no share to unseen ways, so the unseen
+mass is always shown as well. Trials are independent within one topic, but not over several topics: if topics have
+several trials at a node, topics are the units of all intervals there (`scoring.stochastic.parting`), and a way counts
+as seen once if only one topic showed it.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _INTERVALS = {"wilson": wilson_ends, "jeffreys": jeffreys_ends}
 
 
 class CountedTree(Protocol):
-    """The part of `recordings.trees.tree.ConversationTree` that is used here. That class describes the arrays."""
+    """The arrays of `recordings.trees.tree.ConversationTree` that are used here."""
 
     @property
     def parent(self) -> npt.NDArray[np.int32]: ...
@@ -50,14 +50,14 @@ class CountedTree(Protocol):
 class Transitions:
     """Transition probabilities over the N nodes of a tree, in [0, 1], NaN if nothing was observed.
 
-    n: (N,) trials that the edge into the node is estimated from: the visits of its parent, or all trials for the root.
-    probability, low, high: (N,) estimate and interval of that edge. The root has probability 1 and no interval (NaN).
-    reach: (N,) the product of the probabilities from the root.
-    stop, stop_low, stop_high: (N,) estimate and interval of stopping, from the node's own visits.
-    branches: (N,) the number of different children.
-    unseen: (N,) the mass beyond them; its n is the node's own visits.
-    level, interval: the level and the name of the intervals, if trials are independent.
-    over_topics: True if topics are the unit of any interval.
+    - `n`: (N,) trials behind the edge into the node: the visits of its parent, or all trials for the root.
+    - `probability`, `low`, `high`: (N,) estimate and interval of that edge; 1 and NaN for the root.
+    - `reach`: (N,) the product of the probabilities from the root.
+    - `stop`, `stop_low`, `stop_high`: (N,) estimate and interval of stopping, from the node's own visits.
+    - `branches`: (N,) the number of different children.
+    - `unseen`: (N,) the mass of unseen branches, with the node's own visits as its n.
+    - `level`, `interval`: the level and the name of the intervals, if trials are independent.
+    - `over_topics`: True if topics are the unit of any interval.
     """
 
     n: Counts
@@ -86,17 +86,17 @@ def transitions(
 ) -> Transitions:
     """Estimate all transition probabilities of a tree.
 
-    level: the confidence level, from .5 to .9999.
-    topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`, or the cluster for topics in clusters;
-        None if all trials are of one topic.
-    sessions: (n,) the session of each trial, from 0, if sessions go through all topics. Distances over topics and over
-        sessions are then squared and added.
-    withheld: compute no intervals of shares, because there are too few units.
+    - `level`: the confidence level, from .5 to .9999.
+    - `topics`: (n,) the topic of each trial, from 0, in the order of `tree.ends`, or the topic's cluster; None if all
+      trials are of one topic.
+    - `sessions`: (n,) the session of each trial, from 0, if sessions go through all topics. The distances of the ends
+      over topics and over sessions are then squared and added.
+    - `withheld`: compute no intervals of shares, because there are too few units.
 
     Raises InputError for a level out of range or an unknown interval, and ValueError for impossible counts.
     """
     if interval not in _INTERVALS:
-        raise InputError(f"there is no interval {interval!r}", allowed=", ".join(_INTERVALS))
+        raise InputError(f"there is no kind of interval called {interval!r}", allowed=", ".join(_INTERVALS))
     if not 0.5 <= level <= 0.9999:
         raise InputError(
             f"{level} is not a level of confidence", allowed="a number from 0.5 to 0.9999, for example 0.95"
@@ -168,7 +168,7 @@ def transitions(
 class EndShares:
     """Shares of the E ends that any trial came to.
 
-    `k` of the `n` trials at the node ended so, and `low` and `high` are the ends of the share's interval.
+    `k` of the `n` trials at the node came to the end, and `low` and `high` bound this share.
     """
 
     ends: Ends
@@ -189,9 +189,8 @@ def end_shares(
 ) -> EndShares:
     """Estimate how often conversations end in each way at a node.
 
-    The shares of a node's ends sum to the probability of stopping there, and a single end has the figures of stopping.
-    `names` are (n,), how each trial ended, in the order of `tree.ends`. `found` are the transitions of the tree. All
-    other arguments are as for `transitions`.
+    The shares of a node's ends sum to the probability of stopping there. `names` (n,) state how each trial ended, in
+    the order of `tree.ends`, and `found` are the transitions of the tree. All other arguments are as for `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
     every = parting.find_ends(len(visits), places, names)
@@ -207,7 +206,6 @@ def end_shares(
         spans = np.searchsorted(places[order], [ends.node[several], ends.node[several] + size[ends.node[several]]]).T
 
         def counted(units: npt.ArrayLike) -> tuple[Counts, Counts]:
-            """Count the trials of each unit that ended so and those that came to the node, as (several, units)."""
             own = np.asarray(units, dtype=np.int64)
             count = int(own.max()) + 1
             came = np.array([np.bincount(own[order[start:stop]], minlength=count) for start, stop in spans])
@@ -253,7 +251,7 @@ class _Bounds(Protocol):
 
 
 def _bounds(interval: _Bounds, k: Counts, n: Counts, level: float) -> tuple[Floats, Floats]:
-    """Return the low and high ends. Each pair of counts is computed once, since large trees repeat them."""
+    """Return the low and high ends. Equal pairs of counts, common in large trees, are computed once."""
     width = int(n.max(initial=0)) + 1
     pairs, back = np.unique(k * width + n, return_inverse=True)
     taken, of = pairs // width, pairs % width

@@ -35,7 +35,7 @@ def test_no_other_allocation_of_as_many_has_a_clearly_smaller_variance() -> None
 
 
 def test_too_few_trials_for_the_floor_are_refused() -> None:
-    with pytest.raises(ValueError, match="5 trials are too few for 2 of each of 3 topics"):
+    with pytest.raises(ValueError, match="5 trials are too few: each of the 3 topics needs 2"):
         neyman_allocation([1.0, 1.0, 1.0], 5, 2)
 
 
@@ -101,7 +101,7 @@ def test_trials_that_never_differ_or_topics_that_are_alike_leave_equal_trials() 
 
 def test_a_pilot_of_single_trials_is_refused() -> None:
     for kind in (Chances, Spreads):
-        with pytest.raises(ValueError, match="no topic has two trials"):
+        with pytest.raises(ValueError, match="at least one topic needs two trials"):
             kind.from_cells(np.array([[[1.0, np.nan], [0.0, np.nan]]]))
 
 

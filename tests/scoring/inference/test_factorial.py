@@ -110,7 +110,7 @@ def test_factors_of_three_levels_have_an_effect_for_each_but_the_first() -> None
     assert is_crossed(levels, dict.fromkeys(product(*levels.values())))
     assert not is_crossed(levels, {("x", "p"): 0})
     assert not is_crossed({"a": ("x",)}, {("x",): 0})
-    with pytest.raises(ValueError, match="not every combination"):
+    with pytest.raises(ValueError, match="every combination of the levels must be played"):
         factorial_effects([], levels, {}, np.random.default_rng(1), level=0.95, reach=1.0)
 
 

@@ -159,7 +159,7 @@ def test_topics_with_one_trial_do_not_count_as_topics_that_show_how_trials_vary(
 
 
 def test_values_beyond_the_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="outside their range"):
+    with pytest.raises(ValueError, match="must be in their range"):
         within_system([[1.5, 0.5]] * 5, level=0.95, within=SHARES)
 
 

@@ -385,7 +385,7 @@ def test_within_topics_a_quantile_above_the_middle_needs_ten_trials_above_it() -
     values = world(rng(2), 3, 199)
     with pytest.raises(InputError) as refused:
         within_topics(names(3), values, 0.95, kind="quantile", worst="high", called=("fastest", "slowest"))
-    assert "the slowest 5% of each topic's trials cannot be told from so few" in str(refused.value)
+    assert "the slowest 5% of each topic's trials cannot be estimated from so few" in str(refused.value)
     assert "play 1 more, take a share nearer to 0.5 than 0.95" in str(refused.value)
     whole = within_topics(names(3), world(rng(2), 3, 200), 0.95, kind="quantile")
     assert whole.quantile == pytest.approx(np.mean([lower_quantile(row, 0.95) for row in world(rng(2), 3, 200)]))
@@ -485,7 +485,7 @@ def test_an_invalid_trial_is_no_breakdown_and_bounds_the_rate_both_ways() -> Non
 
 
 def test_what_is_no_event_is_refused() -> None:
-    with pytest.raises(ValueError, match="a 1, a 0 or NaN"):
+    with pytest.raises(ValueError, match="of 1, 0 or NaN"):
         rate_of(["a"], [[0.5]])
     with pytest.raises(ValueError, match="2 topics"):
         pooled_tail(["a", "b"], [[0.5]], 0.5, rng())

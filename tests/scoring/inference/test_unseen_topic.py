@@ -161,7 +161,7 @@ def test_a_measure_without_a_top_has_room_above_the_best_that_was_seen() -> None
 
 
 def test_scores_beyond_their_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="outside their range"):
+    with pytest.raises(ValueError, match="must be from bottom to top"):
         Resampler(np.random.default_rng(0)).means(names(4), np.full((4, 1, 1), -0.1))
 
 

@@ -252,15 +252,15 @@ def test_without_paths_there_is_no_value() -> None:
 @pytest.mark.parametrize(
     ("parent", "probability", "message"),
     [
-        ([-1, 0, 0], [1, 0.7, 0.4], "node 0: the probabilities of what follows sum to 1.1"),
+        ([-1, 0, 0], [1, 0.7, 0.4], "node 0: probabilities of children must sum to at most 1, not 1.1"),
         ([-1, 0], [1, 1.5], "node 1: 1.5 is not a probability"),
         ([-1, 0], [1, math.nan], "node 1: nan is not a probability"),
         ([-1, 0], [0.9, 1], "the root is always reached"),
-        ([0, 0], [1, 1], "one root"),
+        ([0, 0], [1, 1], "only root"),
         ([-1, 2, 0], [1, 1, 1], "precede its children"),
-        ([-1, -1], [1, 1], "one root"),
+        ([-1, -1], [1, 1], "only root"),
         ([], [], "at least the root"),
-        ([-1, 0], [1], "2 nodes and 1 probabilities"),
+        ([-1, 0], [1], "2 nodes need as many probabilities, not 1"),
     ],
 )
 def test_what_is_no_tree_of_probabilities_is_refused(parent: list[int], probability: list[float], message: str) -> None:
@@ -272,12 +272,12 @@ def test_what_is_no_tree_of_probabilities_is_refused(parent: list[int], probabil
     ("call", "message"),
     [
         (lambda: ratio([1.0], [math.inf]), "finite"),
-        (lambda: ratio([1.0], [0.0]), "0/0"),
+        (lambda: ratio([1.0], [0.0]), "both 0 if undefined"),
         (lambda: ratio([1.0, 2.0], [1.0]), "each path"),
         (lambda: mean([1.0, 2.0], [1.0]), "2 finite numbers"),
         (lambda: mean([1.0], [-1.0]), "1 finite numbers"),
         (lambda: mean([1.0], [0.0]), "not all 0"),
-        (lambda: mean([math.nan]), "count them"),
+        (lambda: mean([math.nan]), "leave out undefined"),
         (lambda: fairness([2], [[1, 0]], [1], [0.5, 0.5], jsd, paths=2), "paths 0 to 1"),
         (lambda: fairness([0], [[1, 0]], [0], [0.5, 0.5], jsd, paths=1), "at least one nugget"),
         (lambda: fairness([0], [[1, 0, 0]], [1], [0.5, 0.5], jsd, paths=1), "gold's groups"),
