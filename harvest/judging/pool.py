@@ -1,12 +1,8 @@
 """The pool of several runs: each entity of a topic once, and each text that people are asked about once.
 
-    pooled_entities(runs)         every entity that a system named, by topic
-    pooled_words(runs, schema)    every text within turns that a criterion asks about, by topic and criterion
-    spread(words)                 judgments copied to other occurrences of the same text, as layers
-
 For each topic and criterion, people are asked only once about the same text, whichever system said it. The context
-does not matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space are
-the same.
+does not matter: “it was made in 1985” is the same claim in every answer. Texts that differ only in white space
+count as the same text. Judgments are copied to all other occurrences of the text, as layers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,8 +81,8 @@ class PooledJudgment:
 
 @dataclass(frozen=True, slots=True)
 class PooledText:
-    """A text that a criterion asks about on a topic. `said` has the judgments, keyed by the person and the index of
-    the occurrence in `where`. `covered` has the indices of the occurrences that anybody scored or marked *n/a*,
+    """A text that a criterion asks about on a topic. `said` has the judgments by index of the occurrence in
+    `where`, and by person. `covered` has the indices of the occurrences that anybody scored or marked *n/a*,
     including copied judgments."""
 
     topic: str
@@ -141,8 +137,7 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
 
 
 def criteria_on_text(schema: Schema) -> list[Criterion]:
-    """Return the criteria that people judge by the text of a nugget alone. Other criteria need the nugget's
-    context."""
+    """Return the criteria that people judge by the text of a nugget alone, without its context."""
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
 
 

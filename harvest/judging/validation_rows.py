@@ -20,8 +20,7 @@ from topics.identity import content_hash
 
 
 def topic_split(topic: str) -> str:
-    """Return `dev` or `test`, equally likely. The result depends only on the topic's name, so it is the same in
-    every run."""
+    """Return `dev` or `test`, equally likely. Only the topic's name decides, so the result is equal in every run."""
     return "dev" if int(content_hash("harvest-split", topic, size=1), 16) < 128 else "test"
 
 

@@ -29,8 +29,8 @@ from topics.identity import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about a passage. `key` is a hash of the messages, so the same passage after the same text is the
-    same question. `about` is the first passage with this key."""
+    """One question about a passage. `key` is a hash of the messages, so questions about the same passage after the
+    same text have the same key. `about` is the first passage with this key."""
 
     key: str
     passage: Passage

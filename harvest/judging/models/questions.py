@@ -200,8 +200,7 @@ def combine_verdicts(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgmen
 
 
 def _majority(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
-    """Return the most frequent verdict in one order, "tie" if several verdicts are equally frequent, or "" if there
-    is none."""
+    """Return the most frequent verdict in one order, "tie" if there are several, or "" if there is none."""
     counts = Counter(
         _VERDICT_SIDES[str(one.value)][swapped]
         for asked, one in zip(thing.asked, verdicts, strict=True)

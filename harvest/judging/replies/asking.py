@@ -1,10 +1,9 @@
-"""Questions to a model. Each is asked only once, several at a time, and the replies are stored in a folder of the
-run.
+"""Questions to a model, which are asked only once, several at a time. Replies are stored in a folder of the run.
 
-Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, one JSON
-object on each line. A reply is on disk before the next question is asked. If a command is killed, its last line may
-be incomplete; that question then counts as not asked. Files are never changed. Each command parses the stored
-replies anew, but scores are read from the layer that the command writes.
+Each command writes its replies to a new file, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, with one
+JSON object on each line. A reply is on disk before the next question is asked. If a command is killed, the last
+line of its file may be incomplete; the question of this line then counts as not asked. Files are never changed.
+Each command parses the stored replies anew, but scores are read from the layer that the command writes.
 """
 
 from __future__ import annotations
@@ -139,8 +138,8 @@ _MOST_FAILURES = 10
 
 
 class Question(Protocol):
-    """A question to a model. `key` is a hash of its messages. `about` is the first thing that the question was
-    asked about."""
+    """A question to a model. `key` is a hash of its messages, and `about` the first thing that the question is
+    about."""
 
     @property
     def key(self) -> str: ...

@@ -1,5 +1,4 @@
-"""The guard of the page, which accepts only known requests to its own address, from its own page, with a valid
-link.
+"""The guard of the page. It accepts only known requests to its own address, from its own page, with a valid link.
 
 The guard is plain ASGI around the whole application, so that it sees every kind of connection. Addresses are
 compared with a fixed list, never with each other: a name that a foreign DNS server resolves to 127.0.0.1 is not on

@@ -1,5 +1,4 @@
-"""The questions on the page: rows of a sheet with their conversations, but without anything that reveals the
-system.
+"""The questions on the page: rows of a sheet with their conversations. Nothing in a question reveals the system.
 
 Trials with the same text up to a turn share a node of the conversation tree. People are asked only once about a
 node, and the answer applies to all its trials.

@@ -1,11 +1,7 @@
 """Annotation sheets: tables for people to fill in, with one row for each thing and criterion.
 
-counts(…)                        the number of rows by criterion
-sheet_rows(…)                    rows without scores, so that people do not see the opinions of others
-sample_rows(rows, count, rng)    a sample of the rows in which every topic has its share
-write_sheet(rows, path)          a `.csv` or `.jsonl` file, by the extension of the path
-
-`harvest.judging.sheets.filled_sheet` reads the filled-in sheets.
+Rows have no scores, so that people do not see the opinions of others. `harvest.judging.sheets.filled_sheet` reads
+the filled-in sheets.
 """
 
 from __future__ import annotations
@@ -169,5 +165,6 @@ def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
 
 
 def write_sheet(rows: Iterable[Row], path: str | PathLike[str], columns: Sequence[str] = COLUMNS) -> int:
-    """Write the rows and return their number. Raises the errors of `sheet_file.write_rows`."""
+    """Write the rows to a `.csv` or `.jsonl` file and return their number. Raises the errors of
+    `sheet_file.write_rows`."""
     return write_rows(rows, columns, path)

@@ -33,8 +33,7 @@ def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
 
 @dataclass(frozen=True, slots=True)
 class ImportChanges:
-    """How an import differs from its author's earlier judgments. `noted` counts judgments in which only the note is
-    new."""
+    """How an import differs from its author's earlier judgments. `noted` counts judgments with only a new note."""
 
     new: int
     changed: int

@@ -23,7 +23,7 @@ from topics.identity import generator
 def assess_run(
     run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""
 ) -> list[Assessed]:
-    """Return the finished conversations with their items. Nuggets come from layers if `kept`, and are otherwise
+    """Return the finished conversations with their items. If `kept`, nuggets come from layers; otherwise, they are
     new."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)

@@ -36,10 +36,12 @@ class FilledSheet:
 def read_sheet(
     path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema, *, reasons: bool = False
 ) -> FilledSheet:
-    """Read a filled-in sheet. With `reasons`, every value needs a note. Raises InputError, with file, line and
-    column, for the first faulty row: an invalid value; an unknown criterion or one that people may not score; a
-    conversation, an item or a text that is not in the recording; or a repeated row. Also raises InputError if no
-    row has a value."""
+    """Read a filled-in sheet. With `reasons`, every value needs a note.
+
+    Raises InputError, with file, line and column, for the first faulty row. A row is faulty if its value is
+    invalid, its criterion is unknown or not for people to score, its conversation, item or text is not in the
+    recording, or an earlier row scored the same item. Also raises InputError if no row has a value.
+    """
     by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
     keys = [one.conversation.key for one in assessed]
     named_sets = {(escape_text(key.system), escape_text(key.topic)): key for key in keys}

@@ -1,10 +1,8 @@
 """The files of annotation sheets, `.csv` or `.jsonl`, written for spreadsheets and read back from them.
 
-write_rows(rows, columns, path)   writes a sheet; a CSV begins with a byte order mark, or Excel would misread accents
-read_rows(path, …)                reads its rows, each cell with its position
-
 Spreadsheets execute a cell that begins with `=`, and change a cell that looks like a number, a date or a truth
-value. Such text is written with an apostrophe before it, which is removed when the sheet is read.
+value. Such text is written with an apostrophe before it, which is removed when the sheet is read. A CSV file begins
+with a byte order mark, because Excel would otherwise misread accents.
 """
 
 import re

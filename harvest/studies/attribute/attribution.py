@@ -108,9 +108,8 @@ class Coverage:
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
     """The attribution of one system's changes. `each` has the shares by measure and turn. `coverage` and `reading`
-    have one item for the earlier audit and one for the later audit. `other_users` is true if any input to the
-    users' turns changed. `cut_short` describes the losses in each audit; it is () if losses cannot explain any
-    difference."""
+    are pairs: the earlier audit, then the later audit. `other_users` is true if any input to the users' turns
+    changed. `cut_short` describes the losses in each audit; it is () if losses cannot explain any difference."""
 
     system: str
     each: Mapping[Key, Attribution]
@@ -228,7 +227,8 @@ class _Study:
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
     ) -> dict[Key, Side]:
         """Return the values of one audit's trials by measure and topic. Each trial has four values: as recorded,
-        decided again by the audit's own rules, read again, and decided by the rules of the other audit."""
+        after the audit's own rules decided again, after the page was read again, and after the rules of the
+        other audit decided."""
         recorded = tuple(one for one in side.finished if one.key.system == name)
         decided = tuple(decide_again(one, own, side.topics) for one in recorded)
         kept = [one for one in recorded if (one.trial_id, one.attempt) not in reading.refused]

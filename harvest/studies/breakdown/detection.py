@@ -1,6 +1,7 @@
 """Train the breakdown detector on annotated dialogues, cross-validate it, and measure its calibration.
 
-Cross-validation holds out whole dialogues or whole systems, so that a detector never saw the turns it predicts.
+Cross-validation holds out whole dialogues or whole systems, so that no detector is tested on dialogues or systems
+from its training data.
 """
 
 from collections.abc import Sequence

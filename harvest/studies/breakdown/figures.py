@@ -53,8 +53,7 @@ def predictor_form(
     notes: Sequence[str],
     seed: int,
 ) -> StudyForm:
-    """Return the printable form of an evaluation of predictors. `study` is its name, and `tables` its printed
-    tables."""
+    """Return the printable form of an evaluation of predictors. `study` is its name."""
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:

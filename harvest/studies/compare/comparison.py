@@ -91,14 +91,14 @@ def compare_runs(
     scored: ScoreTable | None = None,
     judges: Judges | None = None,
 ) -> Comparison:
-    """Compare systems over the topics that all of them tried in the same wording.
+    """Compare systems over the topics that all systems tried in the same wording.
 
     `systems` are compared in the given order; () means all systems of the runs. `measures` () means the measures
     that `harvest score` shows by default. `by_type` repeats the comparison for each type of topic. With
     `guard="unseen"`, intervals for topics like these allow for a kind of topic that was not sampled.
-    `across_scoring` scores every run with the first audit's settings, even if the audits differ, and `changes`
-    override the audits' scoring settings. `scored` may have scores of these runs under the audits' settings, which
-    are then reused. `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
+    `across_scoring` scores every run with the first audit's settings, even if the audits differ. `changes` override
+    the audits' scoring settings. If `scored` has scores of these runs under the audits' settings, they are reused.
+    `judges` selects whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, for a measure that has no value for a single topic, and for runs
     that cannot be compared.
@@ -241,7 +241,7 @@ def _part_systems(
 
 
 def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested systems; () means all systems that have a valid conversation. In the latter case, arms
+    """Return the requested systems; () means all systems that have a valid conversation. If all are returned, arms
     come before their controls, which gives differences the signs of `harvest robustness`."""
     material = gathered.material
     silent = silent_systems(material.systems, material.finished)

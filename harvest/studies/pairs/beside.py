@@ -39,10 +39,11 @@ Span = tuple[int, int]
 class WordDifferences:
     """The differences between two texts.
 
-    `left` has the spans [start, end), in characters, that occur only in the left text, and `right` those that occur
-    only in the right text. White space is ignored. `common` is 2M / (a + b) for texts of a and b words with M
-    matching words in the same order (Ratcliff and Obershelp, as in `difflib`). It is in [0, 1], or NaN if the texts
-    are both empty or too long to compare. Texts that are too long have no spans, and `compared` is false.
+    `left` has the spans [start, end), in characters, that occur only in the left text, and `right` the spans that
+    occur only in the right text. White space is ignored. `common` is 2M / (a + b) for texts of a and b words with M
+    matching words in the same order (Ratcliff and Obershelp, as in `difflib`). It is in [0, 1], or NaN if both
+    texts are empty. Texts that are too long are not compared: `compared` is false, there are no spans, and `common`
+    is NaN.
     """
 
     left: tuple[Span, ...]

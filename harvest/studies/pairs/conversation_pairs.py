@@ -47,9 +47,11 @@ class ConversationPair:
 @dataclass(frozen=True, slots=True)
 class LabelDifference:
     """How often the labels of one turn differ, over the `n` trials in which both sides have a label for the turn.
-    `by_labels` counts trials by their pair of differing labels. `within` shows the variation of one system by
-    chance: for each side, the share of pairs of its trials on one topic whose labels differ, in [0, 1] over all
-    topics. The share is NaN if no topic has two labelled trials."""
+
+    `by_labels` counts trials by their pair of differing labels. `within` has, for each side, how often the labels
+    of two trials on one topic differ, as a share in [0, 1] over all topics. It shows how much one system varies by
+    chance, and is NaN if no topic has two labelled trials.
+    """
 
     turn: int
     n: int

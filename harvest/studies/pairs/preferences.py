@@ -1,8 +1,8 @@
 """Estimate preferences between systems from completed sheets of blind pairs.
 
 A judgment counts 1 if the first system is preferred, 1/2 for a tie, and 0 otherwise. Judgments are averaged within
-a pair, then pairs within a topic, and then topics. The estimate is therefore about topics like these, and a person
-who judges more has no more weight. The interval and the test treat topics of one cluster as one unit. Unsure
+a pair, then pairs within a topic, and then topics. People who judge more pairs therefore have no more weight. The
+interval is for topics like these. The interval and the test treat topics of one cluster as one unit. Unsure
 judgments are only counted.
 """
 
@@ -32,11 +32,11 @@ class Preferred:
     """A preference between two systems.
 
     `value` is the preference for `first`, in [0, 1]: 1/2 means no preference, and NaN means no judgments.
-    `by_topic` has the value of each topic. `p` is two-sided, from exchanging the systems within topics;
-    `p_corrected` is corrected over all pairs of systems (Holm). `told` is true if one system is significantly
-    preferred: `p_corrected` is small enough, and the interval excludes 1/2. `judged`, `pairs`, `topics` and
-    `clusters` count the judgments and units behind the value; a topic without a cluster counts as a cluster. `wins`
-    are judgments for `first`, and `losses` judgments against `first`.
+    `by_topic` has the value of each topic. `p` is two-sided, from exchanging the systems within topics.
+    `p_corrected` is corrected over all pairs of systems (Holm). `told` is true if `p_corrected` is small enough and
+    the interval excludes 1/2. `judged`, `pairs`, `topics` and `clusters` count the judgments and units behind the
+    value. A topic without a cluster counts as a cluster. `wins` are judgments for `first`, and `losses` judgments
+    against `first`.
     """
 
     first: str

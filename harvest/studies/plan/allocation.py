@@ -78,8 +78,7 @@ class Spending:
 
     @property
     def usual(self) -> int:
-        """The most frequent number of trials of a topic. If several numbers are equally frequent, the largest is
-        returned."""
+        """The most frequent number of trials of a topic. Among equally frequent numbers, the largest is used."""
         counts = Counter(one.trials for one in self.topics)
         return max(counts, key=lambda trials: (counts[trials], trials))
 

@@ -55,8 +55,8 @@ class DifferenceModel:
 
     `difference` is the difference to be detected, in the measure's own units. `pairs` is the number of pairs of
     systems that share alpha. `sources` has the origin of each component: `pilot`, `stated`, `assumed` or `follows`.
-    `upper_interaction` is the upper 80% limit of the pilot's variance of systems × topics, or NaN. `coming` is, for
-    %recovery, the share of trials that need recovery, of shape (topics, systems), and None for other measures.
+    `upper_interaction` is the upper 80% limit of the pilot's variance of systems × topics, or NaN. `coming` is the
+    share of trials that need recovery, of shape (topics, systems); for measures except %recovery, it is None.
     """
 
     basis: Basis
@@ -111,10 +111,10 @@ class DifferenceModel:
         return self._power(changed, mix, "like-these")
 
     def beyond(self, own: Mix) -> Mapping[str, float]:
-        """Extrapolate the numbers of topics and of trials that would have the wanted power. `topics` and `trials`
-        apply to topics like these: `topics` with the audit's number of trials, and `trials` with the audit's
-        number of topics. `trials_of_these` is the number of trials of each topic of the audit, for these topics
-        only. Numbers that cannot be reached are infinite."""
+        """Extrapolate the numbers of topics and of trials that would have the wanted power. `topics` assumes the
+        audit's number of trials, and `trials` assumes the audit's number of topics; both numbers are for topics
+        like these. `trials_of_these` is the number of trials of each topic of the audit, for these topics only.
+        Numbers that cannot be reached are infinite."""
         topics, both, within = len(own), self.components.both, self.components.within
         if self.coming is not None:
             # In a ratio, trials and topics count by how many of their turns enter it.
@@ -140,8 +140,8 @@ class DifferenceModel:
         }
 
     def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
-        """Return the cheapest design with the wanted power, or None. If the estimand is these topics, and the grid
-        has designs with the audit's number of topics, only such designs are considered."""
+        """Return the cheapest design with the wanted power, or None. For these topics only, designs must have the
+        audit's number of topics if the grid has such designs."""
         own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
         return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
 

@@ -43,8 +43,8 @@ class Basis:
 
     @property
     def observed(self) -> tuple[float, float] | None:
-        """The mean number of user turns of a pilot conversation, and the mean seconds of answering; None without a
-        pilot. The seconds are 0 if no times were recorded."""
+        """The mean number of user turns of a pilot conversation, and the mean seconds of answering. Returns None
+        without a pilot. The seconds are 0 if no times were recorded."""
         if self.material is None:
             return None
         spoken = [one for one in self.material.finished if one.turns]

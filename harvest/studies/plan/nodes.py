@@ -1,8 +1,8 @@
 """Plan the topics and trials that identify a turn at which two systems differ: the power for one branch of a tree.
 
 The pilot's conversations are merged into a tree by label, as in `harvest compare`. The tree shows how each topic
-behaves at each turn. The share of one branch is then changed, and for each design of a grid, studies with the test
-of turns are simulated.
+behaves at each turn. Two systems with different shares of one branch are then simulated for each design of a grid,
+and the test of turns is applied.
 """
 
 import math
@@ -202,8 +202,7 @@ def plan_node(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan[BranchModel]:
-    """Plan a study in which `harvest compare` identifies the turn where one of two systems takes a branch more
-    often.
+    """Plan a study in which `harvest compare` finds the turn where one system takes a branch more often.
 
     `run` is the pilot. `path` has turns as `harvest compare` prints them; its last turn is the branch, or `end` for
     conversations that stop. `detect` is the difference between the two systems' shares of the branch, in points.
@@ -277,8 +276,8 @@ class _Pilot:
     ends: Ends
 
     def share(self, took: Counts, node: int, system: int | None = None) -> float:
-        """Return the share of trials at a node that `took` a branch, with equal weights of topics; NaN without
-        trials."""
+        """Return the share of trials at a node that `took` a branch, with topics weighted equally; NaN if no trial
+        came."""
         rows = slice(None) if system is None else self.system == system
         trials = self.through[rows, 0]
         came = float((self.through[rows, node] / trials).sum())

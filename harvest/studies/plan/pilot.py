@@ -63,10 +63,9 @@ class Pilot:
     """Components of variance estimated from a pilot run.
 
     `mean` is the mean over topics and systems. `topic`, `both` and `trial` are the variances of topics, of systems
-    × topics, and of trials. With one system, `both` is NaN, because `topic` includes this variance.
-    `upper_interaction` is the upper 80% limit of `both`. `systems` is the number of systems with a value. `coming`
-    is, for %recovery, the share of trials that need recovery, of shape (topics, systems), and None for other
-    measures.
+    × topics, and of trials. With one system, `both` is NaN and part of `topic`. `upper_interaction` is the upper
+    80% limit of `both`. `systems` is the number of systems with a value. `coming` is the share of trials that need
+    recovery, of shape (topics, systems); for measures except %recovery, it is None.
     """
 
     mean: float
@@ -119,8 +118,8 @@ def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> 
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Return values of shape (topics, trials), NaN where missing, for each system with a value, and notes, which
-    also cover lost trials."""
+    """Return, for each system with a value, its values of shape (topics, trials), with NaN for missing trials. Also
+    returns notes, such as notes on lost trials."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
     shares = measure.declaration in trial_values.SHARES
@@ -270,10 +269,12 @@ def refuse_difference(components: Components, difference: float, key: Key) -> No
 
 
 def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:
-    """Return the share of trials that need recovery, of shape (topics, systems), or None for measures except
-    %recovery. Without a pilot, the shares are drawn around `failing`, with the assumed part of the variance
-    between topics. Raises InputError if `failing` is stated where it does not apply, is missing where it is
-    needed, or is not a percentage."""
+    """Return the share of trials that need recovery, (topics, systems), or None for measures except %recovery.
+
+    Without a pilot, the shares are drawn around `failing`, with the assumed part of the variance between topics.
+    Raises InputError if `failing` is stated for another measure or with a pilot, if it is needed but not stated,
+    and if it is not a percentage.
+    """
     share = stated.get("failing")
     if declaration is not RECOVERY or pilot is not None:
         if share is not None:

@@ -1,8 +1,8 @@
 """Plan the topics and trials for a tail of a score, such as CVaR(R).
 
 `harvest score` gives a tail an interval and, if the audit sets a threshold, checks the interval against a bound.
-Systems are not compared by their tails. For each design of a grid, this interval is simulated. The results are the
-width of the interval, and how often the interval shows on which side of a bound the tail lies.
+Systems are not compared by their tails. For each design of a grid, studies are simulated to find the width of this
+interval, and how often the interval shows on which side of a bound the tail lies.
 """
 
 import math
@@ -207,7 +207,7 @@ def _with_intervals(powers: TailPowers) -> list[TailPower]:
 
 
 def smallest_power(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
-    """Return the smallest value over systems that have an interval in most studies; NaN if there are none."""
+    """Return the smallest value over systems that have an interval in most studies, or NaN if there are none."""
     return min((take(one) for one in _with_intervals(powers)), default=math.nan)
 
 

@@ -37,8 +37,7 @@ class Found(Protocol):
 
 
 def which_helps(topics: Found, trials: Found) -> str:
-    """Return `topics` or `trials`, whichever gives more power when doubled, or `either` if the powers are too
-    close."""
+    """Return `topics` or `trials`, whichever gives more power when doubled, or `either` if they are too close."""
     far = topics.found - trials.found
     if math.isnan(far):
         return "trials" if math.isnan(topics.found) and not math.isnan(trials.found) else "either"
@@ -48,8 +47,7 @@ def which_helps(topics: Found, trials: Found) -> str:
 
 
 def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
-    """Describe the cheapest design. `finds` is a verb phrase such as `names it`, and `shares` a text with its
-    powers."""
+    """Describe the cheapest design. `finds` is a verb phrase such as `names it`, and `shares` a text on its powers."""
     cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
     return (
         f"{design} is the cheapest design below that {finds} in 4 studies of 5 ({shares}; "

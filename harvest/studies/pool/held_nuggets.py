@@ -1,9 +1,8 @@
 """Nugget recall of conversations, computed as in AutoNuggetizer (arXiv 2504.15068), in four readings.
 
-strict    only supported nuggets count
-partial   a partially supported nugget counts half
-all       over every nugget of the topic
-vital     over vital nuggets only; undefined, not 0, if the topic has none
+A reading combines `strict` or `partial` with `all` or `vital`. With `strict`, only supported nuggets count; with
+`partial`, a partially supported nugget counts half. With `all`, recall is over every nugget of the topic. With
+`vital`, it is over vital nuggets only, and is undefined, not 0, if the topic has no vital nugget.
 """
 
 import math

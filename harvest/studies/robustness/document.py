@@ -89,8 +89,8 @@ def _tables(
 def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
-    """Yield each arm's figure and its difference from the control, the spread over arms, and what each arm changed.
-    `system` has the form `system, arm`. `other` names the control; in the last rows, it names the second system."""
+    """Yield each arm's figure, its difference from the control, the spread over arms, and what each arm changed.
+    `system` has the form `system, arm`. `other` names the control or, in the last rows, the second system."""
     for one in found:
         for measure in one.measures:
             yield from _measure_rows(one, measure)

@@ -45,9 +45,12 @@ class FactorEffects:
 
 @dataclass(frozen=True, slots=True)
 class FactorStudy:
-    """All effects of a run's factors. `levels` has the levels of each factor; the first one is the reference.
-    `family` is the number of effects in the correction of p, and `level` is the confidence level of intervals.
-    `left_out` explains systems and pairs without effects."""
+    """All effects of a run's factors.
+
+    `levels` has the levels of each factor, starting with the reference. `family` is the number of effects in the
+    correction of p, and `level` is the confidence level of intervals. `left_out` explains systems and pairs without
+    effects.
+    """
 
     levels: Levels
     effects: tuple[FactorEffects, ...]

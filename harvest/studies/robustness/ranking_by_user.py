@@ -27,9 +27,9 @@ class RankedPair:
     `found` is the comparison, with interactions corrected over all pairs, arms and measures (Holm). The chance of
     error is shared by all `pairs` of systems. `good` is the good end of the measure. `estimand` is whether the
     preferences of arms hold for topics like these or only for these topics. `first` has the arms in which the first
-    system is better, starting with the clearest, and `second` the arms in which the second system is better; both
-    are () unless each system is better in some arm. If neither end of the measure is good, the higher value counts
-    as better.
+    system is better, and `second` the arms in which the second system is better; both start with the clearest arm.
+    Unless each system is better in some arm, both are (). If neither end of the measure is good, the higher value
+    counts as better.
     """
 
     key: Key
@@ -44,8 +44,7 @@ class RankedPair:
 
     @property
     def depends(self) -> Depends:
-        """`which` if the better system depends on the user, `how much` if only the difference depends on the user,
-        or ""."""
+        """`which` if the better system depends on the user, `how much` if only the difference does, otherwise ""."""
         if self.first:
             return "which"
         return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""

@@ -140,8 +140,7 @@ def ranking_entries(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
 
 
 def ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Iterator[LongRow]:
-    """Yield the difference between systems in each arm, for both estimands, and its distance from the control's
-    difference."""
+    """Yield the difference between systems in each arm, for both estimands, and its distance from the control."""
     for one in pairs:
         name, turn = one.key
         common: dict[str, Any] = {"study": "robustness", "run": run, "trials": trials, "measure": name, "turn": turn}

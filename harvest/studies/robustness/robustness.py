@@ -40,8 +40,8 @@ _ROUNDING = 1e-12  # rounding: sums in another order must compare as equal on ev
 @dataclass(frozen=True, slots=True)
 class OpeningChange:
     """How much an arm changed the users' first turns. `openings` is the number of matched openings, and `other` the
-    number of openings whose text is not that of the control. `words` is the mean share of words that differ, in
-    [0, 1]; it is NaN without openings."""
+    number of openings with a different text than in the control. `words` is the mean share of words that differ,
+    in [0, 1], or NaN without openings."""
 
     openings: int
     other: int
@@ -65,15 +65,14 @@ class MeasureOverArms:
     """One measure in every arm of a system.
 
     `figures` has each arm's figure as in `harvest score` (NaN without a value), and `topics` its number of topics.
-    `differences` has each arm's difference from the control, computed, like the compared figures, over matched
-    trials; p is corrected over all arms and measures (Holm). `spread` is the variance component of arms over topics
-    like these, without chance. Unless some arm is found to differ, its interval starts at 0, so that both results
-    agree.
+    `differences` has each arm's difference from the control, with both figures computed over matched trials; p is
+    corrected over all arms and measures (Holm). `spread` is the variance component of arms over topics like these,
+    without the part due to chance. Unless some arm is found to differ, the interval of `spread` starts at 0.
 
     `worst` is the arm farthest below the control (above the control, if low is good) over matched trials. If no arm
-    is below the control, `worst` is the control. If no arm differs or has a value, it is "". `apart` is the worst
-    arm's difference from the control, and `interval` allows for having chosen the worst arm. Both are undefined if
-    the control is the worst, and if sessions continue from topic to topic.
+    is below the control, `worst` is the control. If no arm differs or has a value, `worst` is "". `apart` is the
+    worst arm's difference from the control, and `interval` allows for having chosen the worst arm. Both are
+    undefined if the control is the worst, and if sessions continue from topic to topic.
     """
 
     key: Key
@@ -91,8 +90,7 @@ class MeasureOverArms:
         return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
-        """Return true if trials are missing, so that an arm's difference is not the difference of the printed
-        figures."""
+        """Return true if missing trials make an arm's difference differ from the printed figures."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
             abs(one.other - self.figures[arm]) > _ROUNDING or abs(one.base - self.figures[control]) > _ROUNDING
@@ -261,7 +259,7 @@ def _compare_in_measure(
 def _spread_of_arms(
     measure: Measure, cells: Mapping[str, Mapping[Trial, Cell]], topics: Sequence[str], settings: Settings
 ) -> Component:
-    """Return the variance component of arms. It is undefined for a ratio of sums, as in `harvest variance`."""
+    """Return the variance component of arms. For a ratio of sums, it is undefined, as in `harvest variance`."""
     if measure.declaration is RECOVERY:
         return Component(math.nan, no_interval("a ratio over all conversations is no mean over trials"))
     trials = sorted({trial for own in cells.values() for _, trial in own})

@@ -3,8 +3,8 @@
 Two runs of one assistant can differ because the assistant changed, or because its answers were read differently.
 Recordings have the versions of Harvest that read pages, whether pages were read again later, hashes of the files
 that a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the
-rules that gave labels. Equal versions do not prove that pages were read alike, nor do different versions prove that
-pages were read differently. For stored pages, `harvest reread` shows whether they were.
+rules that gave labels. Equal versions do not prove that pages were read alike. Different versions do not prove that
+pages were read differently; for stored pages, `harvest reread` shows any differences.
 """
 
 import json
@@ -78,7 +78,7 @@ class Reading:
 
 
 def reading_of(run: Run) -> Reading:
-    """Return how the answers of `run` were read, as far as this is recorded."""
+    """Return how the answers of `run` were read, as far as the run records it."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread":
         return Reading(harvest_versions(run))
@@ -88,8 +88,7 @@ def reading_of(run: Run) -> Reading:
 
 
 def reread_sentence(run: Run) -> str:
-    """Say which parts of the answers in `run` changed when the pages were read again. Returns "" if nothing
-    changed."""
+    """Say which parts of the answers in `run` changed when pages were read again. Returns "" if nothing changed."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread" or not source.get("changed"):
         return ""
@@ -158,8 +157,7 @@ def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[s
 
 
 def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield kinds of rules with different versions. Rules get a new version if they could label some answer
-    differently."""
+    """Yield kinds of rules with different versions. A new version could label some answer differently."""
     versions: dict[str, dict[str, list[str]]] = {}
     for name, run in named.items():
         own: dict[str, set[str]] = {}
@@ -249,8 +247,7 @@ def in_words(changes: Sequence[Change]) -> str:
 
 
 def by_value(by_run: Mapping[str, Json]) -> str:
-    """Group runs by value, as in `5 in january and march, 3 in february`. Long values are cut near their first
-    difference."""
+    """Group runs by value, as in `5 in january, 3 in february`. Long values are cut near their first difference."""
     names: dict[str, list[str]] = {}
     for name, value in by_run.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -287,8 +287,7 @@ def _gold_contrasts(
     topics: set[str],
     layers_of: Callable[[Run], Sequence[Layer]],
 ) -> Iterator[Contrast]:
-    """Yield differences in gold. All runs share one table with the entries of every run; newer judgments replace
-    older ones."""
+    """Yield differences in gold. All runs share one table with the entries of every run, where newer judgments win."""
     tables = {name: gold_table(layers_of(run), known.get(name)) for name, run in named.items()}
     entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
     counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
@@ -309,8 +308,7 @@ def _gold_contrasts(
 
 
 def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
-    """Yield differences in who judged. Judgments by rules do not count, because the rules are applied again to all
-    runs."""
+    """Yield differences in who judged, without rules, because rules are applied again to all runs."""
     authors = {
         name: sorted({f"{one.kind}:{one.author}" for one in layers_of(run) if one.kind in ("human", "model")})
         for name, run in named.items()
@@ -332,8 +330,7 @@ def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> li
 
 
 def none_valid(systems: Sequence[str], run: str = "") -> str:
-    """Return a clause saying that these systems have no valid trial. With several runs, `run` names the systems'
-    run."""
+    """Return a clause saying that these systems have no valid trial, in `run` if it is given."""
     return f"no trial of {' and '.join(systems)}{f' in {run}' if run else ''} is valid"
 
 

@@ -1,4 +1,4 @@
-"""Descriptions of the runs behind a study's figures, by which readers can find them again."""
+"""Descriptions of the runs behind a study's figures, so that readers can find the runs again."""
 
 from collections.abc import Sequence
 

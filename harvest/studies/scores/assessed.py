@@ -89,10 +89,10 @@ def assess_material(
 def score_assessed(
     material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
 ) -> tuple[ScoreTable, Assessed | str | None]:
-    """Score the default measures and, if anything was judged, SWAN. Returns the table with the assessment. If SWAN
-    cannot be scored, the reason takes the place of the assessment; without judgments, None does. `seed` is for
-    the bootstrap; `schema` and `judges` are as in `score_material`. Figures over single trials have no
-    intervals."""
+    """Score the default measures and, if anything was judged, SWAN. Returns the table and the assessment. If SWAN
+    cannot be scored, the reason is returned instead of the assessment; if nothing was judged, None is returned
+    instead. `seed` is for the bootstrap. `schema` and `judges` are as in `score_material`. Figures over single
+    trials have no intervals."""
     try:
         assessed = assess_material(material, schema, judges)
         if assessed is not None:

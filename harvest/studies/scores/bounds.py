@@ -118,8 +118,7 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
 
 
 def share_terms(terms: Sequence[Term]) -> list[Term]:
-    """Return the terms that are shares over conversations, because the effect of losses is computed only for
-    shares."""
+    """Return the terms that are shares over conversations. The effect of losses is computed only for shares."""
     return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
 
 
@@ -164,10 +163,13 @@ def checked_bounds(
     speaking_of: Callable[[Estimand], ScoreTable] | None = None,
     lost: Callable[[ScoreRow, Estimand], LostBounds] | None = None,
 ) -> tuple[CheckedBound, ...]:
-    """Check every threshold against the figures to which it applies. `schema` is the schema of SWAN, by default the
-    shipped schema. `speaking_of` returns a table with intervals for another estimand; it is called at most once
-    for each estimand that a threshold asks for. `lost` returns the range of a figure if lost trials are counted,
-    which must also meet the bound. None means that nothing was lost."""
+    """Check every threshold against the figures to which it applies.
+
+    `schema` is the schema of SWAN, by default the shipped schema. `speaking_of` returns a table with intervals for
+    another estimand; it is called at most once for each estimand that a threshold asks for. `lost` returns the
+    range of a figure if lost trials are counted, and this range must also meet the bound. If `lost` is None,
+    nothing was lost.
+    """
     found: list[CheckedBound] = []
     tables = {table.settings.estimand: table}
     for bound in thresholds:

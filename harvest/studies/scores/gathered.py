@@ -154,8 +154,7 @@ class Gathered:
         )
 
     def _systems(self) -> tuple[str, ...]:
-        """Return the systems in the order of the audits. Several runs' recordings of one system are next to each
-        other."""
+        """Return the systems in the order of the audits. Recordings of one system are next to each other."""
         recorded: dict[str, dict[str, None]] = {}
         for names in self.names:
             for system, name in names.items():
@@ -207,8 +206,8 @@ def recorded_design(run: Run, systems: Collection[str]) -> Design:
 
 
 def _continued_systems(run: Run) -> frozenset[str]:
-    """Return the systems whose sessions continue from topic to topic. Imported runs do not declare this; a system
-    then counts as continued if some conversation is not the first of its session."""
+    """Return the systems whose sessions continue from topic to topic. In imported runs, this is not declared; a
+    system then counts as continued if some conversation is not the first of its session."""
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }

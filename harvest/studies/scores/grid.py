@@ -91,7 +91,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
 
 
 def topics_by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
-    """Group topics by the name of their type, in the order in which types first occur. A grid summarises all topics
+    """Group topics by the name of their type. Types are in the order of their first topics. A grid has all topics
     of a type, even if types alternate in the file."""
     found: dict[str, list[Topic]] = {}
     for topic in topics:
@@ -115,8 +115,7 @@ def legend(material: Material) -> str:
 
 
 def last_turn_asked(material: Material) -> int:
-    """Return the number of the last turn that was asked, or should have been asked, in any conversation; at least
-    1."""
+    """Return the number of the last turn, at least 1, that was or should have been asked in any conversation."""
     turns = max(material.turns.values(), default=1)
     ways = {own[:turns] for own in material.labels.values()}
     return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)

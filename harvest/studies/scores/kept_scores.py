@@ -119,8 +119,8 @@ class _Score:
 
 
 def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
-    """Return the dialogues of a run with their stored scores of `measure`, NaN if a dialogue has none. Raises
-    InputError if the run has no stored scores of this measure."""
+    """Return the dialogues of a run with their stored scores of `measure`. The score is NaN if a dialogue has none.
+    Raises InputError if the run has no stored scores of this measure."""
     if not run.is_dir():
         raise InputError(
             f"--measure {measure} reads the stored scores of a run, but this is a file",

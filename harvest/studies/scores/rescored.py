@@ -99,9 +99,9 @@ def _verb(several: Sized) -> str:
 
 
 class _RecomputedScores:
-    """Recomputed figures, to be compared with the figures in a file. Usually, both have the same order, so that
-    only a few rows are in memory at a time. `measures` has the measures seen so far, and `notes` the notes of
-    the table."""
+    """Recomputed figures, to be compared with the figures in a file. Usually, the recomputed rows and the file have
+    the same order, so that only a few rows are in memory at a time. `measures` has the measures seen so far, and
+    `notes` the notes of the table."""
 
     def __init__(self, table: ScoreTable) -> None:
         self.notes = table.notes

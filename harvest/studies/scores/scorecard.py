@@ -80,8 +80,7 @@ class Material:
 
     @cached_property
     def labels(self) -> Mapping[TrialKey, tuple[str, ...]]:
-        """The labels of each finished conversation, for all turns of the conversation and all that its protocol
-        allows."""
+        """The labels of each finished conversation, for all turns that it had or that its protocol allows."""
         most = self.turns
         return {
             one.key: labels(one, max(most.get((one.key.system, one.key.topic), 0), len(one.turns)))
@@ -120,7 +119,7 @@ class Material:
 
     @cached_property
     def user_card(self) -> UserCard:
-        """The behaviour of users whose turns a model words; without such users, the card has no systems."""
+        """The behaviour of users whose turns a model words. Without such users, the card has no systems."""
         if not self.worded:
             return UserCard()
         names = [topic.id for topic in self.topics.topics]
@@ -141,13 +140,13 @@ class Material:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """A sentence about systems without a valid conversation, which no study includes; () if there are none."""
+        """A sentence about systems without a valid conversation, which no study includes, or () if there are none."""
         names = silent_systems(self.systems, self.finished)
         return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
-        """A sentence about topics with nearly the same question but no common cluster; () if there are none."""
+        """A sentence about topics with nearly the same question but no common cluster, or () if there are none."""
         note = nearly_same_note(self.topics.topics)
         return (note,) if note else ()
 
@@ -164,10 +163,13 @@ def score_material(
     judges: Precedence | None = None,
     trial_intervals: bool = True,
 ) -> ScoreTable:
-    """Score the gathered material. `changes` override the audit's settings, and `gold` replaces the gold of the
-    runs. `measures` are computed in addition to the default measures or, with `only`, instead of these. `schema`
-    is the schema of SWAN, by default the shipped schema. `judges` selects whose judgments count. With
-    `trial_intervals`, figures over the topics of a single trial have intervals, too."""
+    """Score the gathered material.
+
+    `changes` override the audit's settings, and `gold` replaces the gold of the runs. `measures` are computed in
+    addition to the default measures; with `only`, they replace the default measures. `schema` is the schema of
+    SWAN, by default the shipped schema. `judges` selects whose judgments count. With `trial_intervals`, figures
+    over the topics of a single trial have intervals, too.
+    """
     truth = material.gold if gold is None else gold
     if measures and judges is not None:
         refuse_unknown(judges, material.layers)
@@ -250,8 +252,7 @@ class Judges:
 
 
 def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
-    """Raise InputError for a judge without judgments. A misspelt name would otherwise look as if nothing had been
-    judged."""
+    """Raise InputError for a judge without judgments, which may be a misspelt name."""
     known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
     judges = judges or Precedence()
     for kind, author in judges.entries:

@@ -1,5 +1,4 @@
-"""The selection effect of repeating lost trials: where attempts were lost, and how much this can change the
-figures.
+"""The selection effect of repeating lost trials: where attempts were lost, and how much figures can change.
 
 Whether an attempt is valid should not depend on the system's answers. It does depend on the answers if some answers
 lead to a state of the protocol in which the user cannot speak, because each trial is then repeated until it avoids
@@ -37,8 +36,9 @@ Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The bounds of a system's overall share. `value` is the share as scored. `useless` is the share if lost turns
-    count as useless, and `useful` the share if they count as useful. For `P(M, below=…)` and `breakdown`, the
-    lost trial counts as a case in only one of the two. `turn` is the turn of %useful, or None."""
+    count as useless, and `useful` the share if lost turns count as useful. For `P(M, below=…)` and `breakdown`,
+    one of these shares counts lost trials as cases, and the other does not. `turn` is the turn of %useful, or
+    None."""
 
     system: str
     measure: str

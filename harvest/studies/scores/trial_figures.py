@@ -1,8 +1,8 @@
 """The values of single trials behind figures that are watched over time, in [0, 1].
 
 Figures that weight trials equally within a topic, and topics equally (such as %useful, ave%useful and GF), have
-values by topic. %recovery is a ratio over all conversations that failed first. Its values are for these
-conversations only and are all under the name `""`, so that their mean is the figure that `harvest score` prints.
+values by topic. %recovery is a ratio over all conversations that failed first. It has values only for such
+conversations, all under the name `""`, so that their mean is the figure that `harvest score` prints.
 """
 
 import math
@@ -41,9 +41,9 @@ class Figure:
 
 
 def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
-    """Return the figures that `terms` request. Without terms, these are ave%useful if `gated`, and otherwise all
-    measures that `harvest score` shows by default. Raises InputError for a measure that has no value of a single
-    trial in [0, 1]."""
+    """Return the figures that `terms` request. If there are no terms, the default is ave%useful if `gated`, and
+    otherwise all measures that `harvest score` shows by default. Raises InputError for a measure that has no
+    value of a single trial in [0, 1]."""
     if not terms and gated:
         terms = [Term(MEAN_USEFUL.name)]
     schema, found = load_schema(SHIPPED), list[Figure]()

@@ -101,8 +101,8 @@ def measure_values(
     judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
     """Return each system's cells of measures of single conversations, and notes on the judgments used. If `judges`
-    is None, judgments by people and then by rules count, with the shipped schema. Raises InputError if a measure
-    would depend on which of several equally ranked judgments is used."""
+    is None, judgments by people and then by rules count, with the shipped schema. Raises InputError if several
+    judgments of one item have the same precedence and a measure depends on the choice."""
 
     @cache
     def judged() -> Judged:

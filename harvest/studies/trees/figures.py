@@ -53,7 +53,7 @@ class TreeFigures:
         return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
     def _score_columns(self) -> tuple[str, ...]:
-        """Return, for each node, its mean score such as ` .4721 n=75` in columns of equal width; "" without scores."""
+        """Return, for each node, its mean score such as ` .4721 n=75` in columns of equal width, or ""."""
         if self.scores is None:
             return ("",) * len(self.tree)
         columns = [column for column in (self.scores.means(), self.scores.partial()) if any(column)]
@@ -82,7 +82,7 @@ class TreeFigures:
         return tuple(found)
 
     def captions(self) -> tuple[str, ...]:
-        """Return, for each node, a short label for the edge to this node in a diagram, with the mean score and its
+        """Return, for each node, a short label for the edge to the node in a diagram, with the mean score and
         measure."""
         measure = self.scores.measure if self.scores is not None else ""
         laid = (" ".join(one.split()) for one in self._score_columns())
@@ -92,8 +92,7 @@ class TreeFigures:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """Return, for each node, its mean score such as `mean .4721 n=75` for its box in a diagram; () without
-        scores."""
+        """Return, for each node, its mean score such as `mean .4721 n=75` for its box in a diagram, or ()."""
         if self.scores is None:
             return ()
         pairs = zip(self.scores.means(), self.scores.partial(), strict=True)
@@ -122,9 +121,11 @@ class TreeFigures:
 
     def unseen(self) -> tuple[str, ...]:
         """Return, for each node, the estimated probability that the next trial does something new there, as text.
-        Only nodes at which trials diverged have an estimate: nodes with several branches, or with one branch and
-        an ending. The text is "" at leaves, after a single trial, and at nodes with one branch, whose interval
-        gives the same information."""
+
+        Only nodes at which trials diverged have an estimate: nodes with several branches, or with one branch and an
+        ending. The text is "" at leaves, after a single trial, and at nodes with only one branch. For the latter,
+        the interval of the branch gives the same information.
+        """
         mass = self.found.unseen
         said = []
         for node in range(len(self.tree)):

@@ -4,7 +4,7 @@ Commands and audits name the merge keys:
 
 exact                       both sides by their text
 label                       user turns by protocol state, answers by label; topics are pooled
-act                         both sides by their acts: recorded acts of users, otherwise dialogue acts by rules
+act                         both sides by acts: user turns by recorded acts if known, otherwise by acts from rules
 entities                    user turns by protocol state, answers by the set of entities they name
 user=KEY,system=KEY         one key for each side: exact, state, act, entities; label for the system
 """
@@ -124,7 +124,7 @@ def _tried_words(attempts: Sequence[Attempt]) -> str:
 
 
 def act_sources(conversations: Iterable[Conversation], merge: str) -> list[str]:
-    """If both kinds occur, say which user turns were merged by recorded acts and which by acts from rules."""
+    """If there are both, say which user turns were merged by recorded acts, and which by acts from rules."""
     sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
     if merge != "act" and sides.get("user") != "act":
         return []

@@ -245,9 +245,9 @@ _MOST = 4  # each draw uses some tens of megabytes
 
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
-    """Return an executor with a thread for each core, for numpy code, which releases Python's lock. Each task must
-    bring its own random generator, so that results do not depend on the order of completion. If the block ends
-    early, tasks that have not begun are cancelled."""
+    """Return an executor with a thread for each core, for numpy code, which releases the global interpreter lock.
+    Each task must bring its own random generator, so that results do not depend on the order of completion. If
+    the block ends early, tasks that have not begun are cancelled."""
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(min(known or 1, _MOST), thread_name_prefix="cores")
     try:

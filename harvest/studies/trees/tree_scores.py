@@ -1,5 +1,4 @@
-"""Scores of a tree's trials: the mean on each branch, and the turn by which the variance of the score is
-determined."""
+"""Scores of a tree's trials: the mean on each branch, and the part of the variance that each turn determines."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,8 +47,7 @@ class TreeScores:
     level: float
 
     def means(self) -> tuple[str, ...]:
-        """Return, for each node, the mean score of the trials that pass through the node, or "" if no trial has a
-        value."""
+        """Return, for each node, the mean score of the trials that pass through it, or "" if no trial has a value."""
         return tuple("" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist())
 
     def partial(self) -> tuple[str, ...]:
@@ -99,7 +97,7 @@ class TreeScores:
         return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
 
     def _settling_turns(self) -> list[tuple[str, str]]:
-        """Return the turns, such as `U1` or `S1`, that determine part of the variance, each with its part."""
+        """Return the turns, such as `U1` or `S1`, that determine part of the variance, each with its share."""
         depth = depths(self.tree.parent)
         counts = {"user": 0, "system": 0}
         found = []
@@ -156,7 +154,7 @@ def _interval(
 
 @dataclass(frozen=True, slots=True)
 class TrialScores:
-    """The values of a measure by trial, NaN where undefined. `notes` are sentences about whose judgments were used."""
+    """The values of a measure by trial, NaN if undefined. `notes` are sentences about whose judgments were used."""
 
     values: Mapping[TrialKey, float]
     notes: tuple[str, ...] = ()

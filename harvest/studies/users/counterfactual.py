@@ -49,8 +49,7 @@ PLAYED_BY = "scripted"
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """An act of the other user that the played users never do. `where` names a conversation and the number of its
-    turn."""
+    """An act of the other user that the played users never do. `where` names a conversation and a turn."""
 
     act: str
     probability: float
@@ -85,7 +84,7 @@ class FigureWithOther:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """A run's figures with another user. `users` has, for each system, the shares of the users that it met.
+    """A run's figures with another user. `users` has, for each system, the shares of the users that the system met.
     `unseen` has, for some systems, an act of the other user that was never played."""
 
     run: Run
@@ -107,7 +106,7 @@ def counterfactual(
 ) -> Counterfactual:
     """Estimate the figures that every system of the run would have with the user `other`.
 
-    `other` is a member of the run's population, one of its arms, or a YAML file of users. `measures` must have a
+    `other` is a member of the run's population, an arm of the run, or a YAML file of users. `measures` must have a
     bounded range and a value for every conversation; () means ave%useful. Raises InputError for an unknown user,
     for a user that cannot list its choices, for unsuitable measures, and for conversations that the recorded users
     cannot have had.

@@ -239,7 +239,7 @@ def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
     """Count acts. A decision after an unknown answer counts for every answer. A separate row for unknown answers
-    could reveal ends, because often only the last turn of a recording has no answer."""
+    could predict the end of a dialogue, because often only the last turn of a recording has no answer."""
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
     )
@@ -284,8 +284,7 @@ def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], ac
 
 
 def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
-    """Return fitted stop models by name, or {} if no decision was observed. two-alpha is omitted if no answer has a
-    label."""
+    """Return fitted stop models by name, or {} if no decision was observed. Without labels, two-alpha is omitted."""
     stays = stays_of(dialogues)
     if not stays:
         return {}

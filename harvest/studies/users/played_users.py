@@ -48,8 +48,8 @@ class Candidates:
     """The compared candidates and the choice.
 
     `held_out` has the figures of each candidate. The first candidate is the default; gains are relative to this
-    default. `chosen` is the candidate with the fewest bits among those whose gain has an interval above 0. If there
-    is none, `chosen` is the default. `left_out` has the reason for each candidate without figures.
+    default. `chosen` is the candidate with the fewest bits among the candidates whose gain has an interval above 0.
+    Without such candidates, `chosen` is the default. `left_out` has the reason for each candidate without figures.
 
     `hidden-states, person known` is not a candidate. It has the bits of the user with hidden states if each
     dialogue of a person is predicted from the person's earlier dialogues. In a played conversation, the person is
@@ -125,7 +125,7 @@ def candidates(
 
 
 def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
-    """Return -log2 of the probability of the acts, with a new person in each dialogue; inf if the probability is 0."""
+    """Return -log2 of the probability of the acts, inf if it is 0. Each dialogue has a new person."""
     total = 0.0
     for one in dialogues:
         state, seen = user.start(_SCENARIO, Streams(0)), None

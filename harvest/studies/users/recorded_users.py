@@ -19,8 +19,8 @@ from topics.suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class MetUsers:
-    """The users that a system met. `shares` has the share of each user, with sum 1; unless the run has a
-    population, there is only one user. `group` is the group of the users, or ""."""
+    """The users that a system met. `shares` has the share of each user, with sum 1. There is only one user unless
+    the run has a population. `group` is the group of the users, or ""."""
 
     shares: Mapping[str, float]
     group: str = ""
@@ -42,8 +42,7 @@ class RecordedUsers:
         return tuple(name for name in self.changes if name)
 
     def build(self, name: str) -> EnumerableUser:
-        """Build the named user as in the run. Raises InputError if the user can no longer be built or cannot list
-        its choices."""
+        """Build the named user as in the run. Raises InputError for users that cannot be built or list no choices."""
         changes = self.changes[name]
         built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")

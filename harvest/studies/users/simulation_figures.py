@@ -124,8 +124,7 @@ def behaviour_verdict(found: Realism) -> str:
 
 
 def scores_verdict(p: float, floor: NoiseFloor) -> str:
-    """Combine the permutation test (is there a difference?) and the floor (is the difference large?) in one
-    verdict."""
+    """Combine the permutation test (is there a difference?) and the floor (is the difference large?)."""
     if math.isnan(p):
         return "no conclusion is possible"
     if p > _ALPHA:

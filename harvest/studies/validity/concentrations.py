@@ -3,11 +3,12 @@
 An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. If losses depend on
 the system's answers, the remaining trials are a selection, and no figure of the system can be trusted.
 
-States are compared with each other. Because a state that leads to itself gives no evidence, labels and lengths are
-compared, too: how often attempts that were to continue are lost after answers of one kind, and after all other
-answers. Only the first attempt of a trial counts. Answers are compared within topic and turn, because topics and
-late turns may lose more after any answer. Lengths are also compared within labels. Topics with many answers of a
-label are compared with topics with few such answers, because a system may always answer a topic in the same way.
+States are compared with each other. A state that leads to itself gives no evidence, so labels and lengths are
+compared, too. The compared shares are how often attempts that were to continue are lost after answers of one kind,
+and after all other answers. Only the first attempt of a trial counts. Answers are compared within topic and turn,
+because topics and late turns may lose more after any answer. Lengths are also compared within labels. Topics with
+many answers of a label are compared with topics with few such answers, because a system may always answer a topic
+in the same way.
 
 A baseline stores how often attempts were lost, by topic, turn and preceding label (`loss_table`), so that a change
 of losses in a later audit is not mistaken for a change of the system.
@@ -76,8 +77,7 @@ class Concentration:
 
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
-    """Return each trial's first attempt with an answer, if this attempt was lost. A trial's attempts must be in
-    order."""
+    """Return each trial's first attempt with an answer, if it was lost. A trial's attempts must be in order."""
     return {key: one for key, one in _first_attempts(conversations).items() if _is_lost(one)}
 
 
@@ -153,8 +153,7 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
 
 
 def _reached_states(conversation: Conversation) -> Iterator[tuple[str, bool]]:
-    """Yield each state that an attempt reached, and whether the attempt was lost there; "" is the opening turn's
-    state."""
+    """Yield each state that an attempt reached ("" for the opening turn), and whether the attempt was lost there."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
     if not _is_lost(conversation):
         yield from ((place, False) for place in places)
@@ -236,9 +235,9 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
 def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
-    """Return the number of lost answers of one kind, the number of all answers of this kind, the same two numbers
-    for all other answers, and p. Unless `by_label`, answers are compared within labels, which often differ in
-    length."""
+    """Return four counts and p. The counts are the lost answers and all answers of one kind, and the lost answers
+    and all answers of all other kinds. Unless `by_label`, answers are compared within labels, which often differ
+    in length."""
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:

@@ -1,7 +1,7 @@
 """Sentences about answers in a different language than the user's turn.
 
-Such an answer is not necessarily worse, but judges and rules look for words that are not in it. Only reports have
-these sentences, because loading the language detector takes longer than scoring a small run.
+Such an answer is not necessarily worse, but judges and rules may not find words in it that they look for. Only
+reports have these sentences, because loading the language detector takes longer than scoring a small run.
 """
 
 from collections import Counter

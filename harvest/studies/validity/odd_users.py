@@ -85,7 +85,7 @@ def parse_refused(mark: str) -> Mapping[str, int]:
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """How often users left after answers of one label. `answers` counts the answers after which users could choose
-    to leave, and `left` the answers after which they did."""
+    to leave, and `left` the answers after which users left."""
 
     left: int = 0
     answers: int = 0

@@ -51,9 +51,9 @@ class SystemCard:
 
     `turns` is the number of turns that a model was to word, and `unknown` the number of such turns without a record
     of refused samples. `rates` are keyed by fault, and by the names in `user_differences`. `refused` counts refused
-    samples by reason. `effect` compares turns with a fault with turns without a fault that have the same topic and
-    number: it is the difference in how often they got a useful answer. Faults helped the system if `effect` is
-    above 0, and hindered the system if it is below 0.
+    samples by reason. `effect` is how much more often turns with a fault got a useful answer than turns without a
+    fault, compared within topic and turn number. Faults helped the system if `effect` is above 0, and hindered the
+    system if it is below 0.
     """
 
     system: str
@@ -250,8 +250,7 @@ _OWN_WORDS = next(iter(FAULTS))  # then every sample was refused
 def _rate(
     cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler, top: float = 1.0
 ) -> CardRate:
-    """Return a ratio of sums over turns. `cells` are (turn, numerator, denominator); `top` is the largest value of
-    a turn."""
+    """Return a ratio of sums over turns. `cells` are (turn, numerator, denominator). `top` is the largest value."""
     n = round(math.fsum(below for _, _, below in cells))
     if not n:
         return CardRate(math.nan, 0, 0, no_interval("no turn"))

@@ -64,7 +64,7 @@ class WordedTurn:
 
     @property
     def place(self) -> str:
-        """The stratum of the turn within a topic: its number and act, and the preceding label if the model decides."""
+        """The stratum of the turn within a topic: number, act and, if the model decides, the preceding label."""
         return f"{self.number} {self.act}{' after ' + self.heard[-1:] if self.act == FREE and self.heard else ''}"
 
 

@@ -28,8 +28,8 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Two or more systems that differ in one facet only, named `facet`. `held` has the values of the remaining
-    facets as far as they distinguish this group from other groups of the same facet, or ""."""
+    """Two or more systems that differ only in `facet`. `held` has the values of the remaining facets, as far as
+    other groups of the same facet have other values, or is ""."""
 
     facet: str
     names: tuple[str, ...]

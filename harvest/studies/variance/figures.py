@@ -88,8 +88,8 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def sentences(one: SystemVariance, level: float) -> Iterator[str]:
-    """Yield the sentences above a system's table. As far as the intervals show it, these sentences say where most
-    of the variation is and what more trials would bring. They also say how often trials disagree, and whether
+    """Yield the sentences above a system's table. They say where most of the variation is and what more trials
+    would bring, as far as the intervals allow. Further sentences say how often trials disagree, and whether
     trial numbers or positions in a session matter."""
     split = one.split
     if not split.topics:

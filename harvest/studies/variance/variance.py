@@ -125,13 +125,13 @@ def study_variance(
     seed: int = 0,
     judges: Judges | None = None,
 ) -> VarianceStudy:
-    """Estimate how much the trials of `systems` vary, in their order; () means all systems of the runs.
+    """Estimate how much the trials of `systems` vary, in the given order; () means all systems of the runs.
 
     `measures` must be measures of single conversations or shares of their turns; () means %useful of the first turn
     and ave%useful. `ks` are the values of k in pass^k; () means 2 and the number of trials that every topic has.
     `changes` override the audit's scoring settings. `judges` selects whose judgments SWAN and WAN use (see
-    `measure_values`). Raises InputError for runs that cannot be compared, an unknown system, a measure without values
-    for single conversations, and a turn that no conversation can have.
+    `measure_values`). Raises InputError for runs that cannot be compared, an unknown system, a measure without
+    values for single conversations, and a turn that no conversation can have.
     """
     gathered = gather_runs(runs, changes)
     runs, material, settings = gathered.runs, gathered.material, gathered.settings

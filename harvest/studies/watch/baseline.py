@@ -1,7 +1,7 @@
 """The blessed baseline with which later audits are compared: one small file without any text of a conversation.
 
-For each system, it has the figures by topic and by run, how often each path through the protocol was taken (by
-label), the numbers of trials, and hashes that identify the protocol, topics, scoring and systems. The file can
+The file has, for each system, the figures by topic and by run, how often each path through the protocol was taken
+(by label), the numbers of trials, and hashes that identify the protocol, topics, scoring and systems. The file can
 therefore be committed, and a machine that starts from scratch each night needs no other file.
 """
 
@@ -139,8 +139,7 @@ class BaselineFile(StrictModel):
         return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
 
     def _plain(self) -> dict[str, Any]:
-        """Return the JSON value without empty fields, so that files from before a field existed keep their
-        identity."""
+        """Return the JSON value without empty fields, so that files from before a field keep their identity."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def text(self) -> str:

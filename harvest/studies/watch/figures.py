@@ -118,8 +118,7 @@ def _figure_table(system: WatchedSystem) -> Table:
 
 
 def system_details(system: WatchedSystem) -> Iterator[Text]:
-    """Yield lines about a system's coverage, models, topics and turns that changed. Models are named by the system
-    itself."""
+    """Yield lines about a system's coverage, the models it names, and the topics and turns that changed."""
     if system.continued:
         yield Text(
             f"{system.name}: its sessions continue from topic to topic, so trials depend on each other: alarms "

@@ -15,7 +15,7 @@ from topics.links import links_in
 class Harness:
     """The result of checking the harness with a placebo. `turns` is the number of the placebo's turns. `faults`
     maps each kind of fault to its number of occurrences and to its first occurrence. `noted` has sentences about
-    faults that were found when the same run was judged before."""
+    faults from an earlier check of the same run."""
 
     turns: int = 0
     faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)
@@ -33,8 +33,7 @@ class Harness:
 
 
 def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
-    """Compare the run with the placebo's answers. `heard` has the messages that the placebo's page received, by
-    session."""
+    """Compare the run with the placebo's answers. `heard` has the messages that the placebo received, by session."""
     found: dict[str, list[str]] = {}
     turns = 0
     for one in run.conversations:

@@ -1,8 +1,8 @@
 """The history of a watched audit: one line for each look, without any text of a conversation.
 
-It is stored with its baseline, because evidence against one baseline does not apply to another. A line has the
-evidence of each gated figure and the result of its audit, from which the state of the watch follows. A line also
-has the value, n and interval that charts need, so that old runs can be deleted.
+The history is stored with its baseline, because evidence against one baseline does not apply to another baseline. A
+line has the evidence of each gated figure and the result of its audit, from which the state of the watch follows. A
+line also has the value, n and interval that charts need, so that old runs can be deleted.
 
 Lines are only ever appended. If a run is judged again, a new line refers to the earlier line. Only the last line
 for a run counts; earlier lines keep what was reported at the time. Each line has its own hash, so that later edits
@@ -166,13 +166,13 @@ class Look(StrictModel):
 
     @property
     def figures(self) -> tuple[LookFigure, ...]:
-        """The figures of all systems; () if nothing could be measured."""
+        """The figures of all systems, or () if nothing could be measured."""
         return tuple(one for system in self.systems.values() for one in system.figures.values())
 
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
-    """Return true if the last look with a measurement left an alarm to be confirmed. All `looks` must be against
-    one baseline."""
+    """Return true if the last measured look left an alarm to be confirmed. All `looks` must be against one
+    baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
     return any(one.is_waiting for one in last)
 
@@ -234,8 +234,8 @@ class History:
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
-    """Return the looks that count against a baseline, in order of time; () if there is no file. `baseline` is the
-    identity of the baseline, or "" for all. Raises InputError as `whole_history` does."""
+    """Return the looks that count against a baseline, in order of time, or () if there is no file. `baseline` is
+    the identity of the baseline, or "" for all baselines. Raises InputError as `whole_history` does."""
     return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
 
 
@@ -307,8 +307,7 @@ class HistoryFile:
 
 @contextmanager
 def open_history(path: Path) -> Iterator[HistoryFile]:
-    """Open and lock the history at `path`, waiting for other commands. Raises as `shared_file` and `whole_history`
-    do."""
+    """Open and lock the history at `path`, after other commands. Raises like `shared_file` and `whole_history`."""
     with shared_file(path) as file:
         yield HistoryFile(file)
 

@@ -1,8 +1,8 @@
 """Compare an audit with a blessed baseline: what changed, what stayed the same, and what is undecided.
 
-For each system, three results are reported separately: its **figures** (gated ones may raise an alarm; others are
-only shown), its **coverage** (trials without a valid answer, lost topics), and **what is not comparable** (another
-protocol, topics, scoring or definition of the system).
+Three results are reported separately for each system: its **figures** (only gated figures may raise an alarm), its
+**coverage** (trials without a valid answer, lost topics), and **what is not comparable** (a different protocol,
+topics, scoring or definition of the system).
 """
 
 import math
@@ -52,9 +52,9 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Compare `run` with the baseline. The looks in `history` that count are earlier looks against this baseline,
-    and an earlier look at this run with fewer trials. `rules` None means the default rules. `name` is the name
-    of the run in the history. Raises InputError for a run of another audit."""
+    """Compare `run` with the baseline. Two kinds of look in `history` count: looks against this baseline before
+    this run, and an earlier look at this run with fewer trials. `rules` None means the default rules. `name` is
+    the name of the run in the history. Raises InputError for a run of another audit."""
     rules = rules or WatchRules()
     gathered = gather_runs(run)
     (run,) = gathered.runs

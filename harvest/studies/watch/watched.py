@@ -104,7 +104,7 @@ class WatchedSystem:
     now. `lost` has the baseline topics that were asked and have no valid trial, and `unasked` the baseline topics
     that were not asked. `coverage` is true if the share of valid trials fell significantly (p ≤ .01). `continued`
     is true if sessions continue from topic to topic, so that trials depend on each other. `models` are the names of
-    the models that answered, before and now; () if the system gave none.
+    the models that answered, before and now, or () if the system named no model.
     """
 
     name: str
