@@ -16,8 +16,8 @@ _ANY_WIDTH = 10_000  # columns: wider than any table
 
 
 class LiveConsole(Console):
-    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. `printable` makes
-    a text safe to print. Most texts already are, but a recording from elsewhere may contain anything."""
+    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. Most texts are
+    already safe to print, but `printable` also covers recordings from elsewhere, which may contain anything."""
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(highlight=False, **options)
@@ -29,12 +29,9 @@ class LiveConsole(Console):
 
 
 class PeopleConsole(LiveConsole):
-    """A console as wide as the terminal, but at least `LEAST_WIDTH`.
-
-    The figures of a table must not be broken, so a table that is too wide is split into several, each of which repeats
-    the first column. The console is widened for a table of two
-    columns that still does not fit.
-    """
+    """A console as wide as the terminal, but at least `LEAST_WIDTH`. The figures of a table must not be broken. A
+    table that is too wide is therefore split into several tables, each of which repeats the first column. If a table
+    of two columns still does not fit, the console is widened for that table."""
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(printable, **options)

@@ -1,8 +1,8 @@
-"""A check that no other file hides one of our packages.
+"""A check that no other file hides a package of Harvest.
 
 For `python -m harvest` and in a notebook, Python looks for `scoring` in the current folder before it looks among
-installed packages, and people who use Harvest have files called `scoring.py` and `topics.py`. Without this check, they
-would see an error about a missing module of ours.
+installed packages, and people who use Harvest have files called `scoring.py` and `topics.py`. Without this check,
+such a person would see an error about a missing module of Harvest.
 """
 
 import sys
@@ -14,15 +14,13 @@ PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring")
 
 
 class HiddenPackageError(ImportError):
-    """A file has the name of one of our packages, and Python would import it instead."""
+    """A file has the name of a package of Harvest, and Python would import the file instead."""
 
 
 def refuse_hidden_packages() -> None:
-    """Raise HiddenPackageError if a file hides one of our packages. The message names the file and a remedy.
-
-    In a command, the message is printed instead and the process exits with 2, as nothing that could catch the error is
-    imported yet.
-    """
+    """Raise HiddenPackageError if a file hides a package of Harvest. The message names the file and a remedy. In a
+    command, the message is printed instead and the process exits with 2, because the code that would catch the error
+    is not imported yet."""
     ours = Path(__file__).resolve().parent.parent
     for name in PACKAGES:
         found = _module_file(name)
@@ -41,7 +39,6 @@ def refuse_hidden_packages() -> None:
 
 
 def _module_file(name: str) -> Path | None:
-    """Return the file that `import name` reads or has read. Returns None if only a custom finder can locate it."""
     module = sys.modules.get(name)
     spec = PathFinder.find_spec(name) if module is None else module.__spec__
     if spec is not None and spec.origin is not None and spec.has_location:

@@ -1,4 +1,4 @@
-"""Terminal output of untrusted text. Every character is shown, and none can control the terminal."""
+"""Terminal output of untrusted text. Every character is shown, and no character can control the terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _CONTROLS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066
 
 
 class LastingStream:
-    """A stream that ignores write errors, so that a run goes on after its terminal is gone. Everything except writing
-    is delegated to `stream`."""
+    """A stream that ignores write errors, so that a run continues after its terminal is gone. Everything except
+    writing is delegated to `stream`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -52,12 +52,9 @@ def printable(text: str, *, line: bool = False) -> str:
 
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
-    """Wrap the lines of `text` between words at `width` columns, or return it unchanged if `width` is None.
-
+    """Wrap the lines of `text` between words at `width` columns. If `width` is None, `text` is returned unchanged.
     Line breaks and indentation are kept. Continuation lines are indented by `hang` more columns. A word longer than a
-    line, such as an address, is left to the terminal to wrap, so that it can be copied. Wide characters (漢字) count as
-    two columns.
-    """
+    line, such as an address, is not broken, so that it can be copied. Wide characters (漢字) count as two columns."""
     if width is None:
         return text
     return "\n".join(folded for line in text.split("\n") for folded in _fold_line(line, width, hang))
@@ -92,8 +89,7 @@ def _text_width(text: str) -> int:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Return the width of the terminal behind a stream. Returns None if there is no terminal or its width is
-    unknown."""
+    """Return the width of the terminal behind a stream, or None if there is no terminal or its width is unknown."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
@@ -101,12 +97,13 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def prose_width() -> int:
-    """Return the width for sentences on standard output: the width of the terminal, or 80 columns without one."""
+    """Return the width for sentences on standard output: the width of the terminal, or 80 columns if there is no
+    terminal."""
     return shutil.get_terminal_size().columns
 
 
 def tell(text: str) -> None:
-    """Print a message for people on standard error. On a terminal, it is wrapped between words."""
+    """Print a message for people on standard error, wrapped between words if standard error is a terminal."""
     click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 
 

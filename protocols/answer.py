@@ -1,7 +1,7 @@
 """Answers: everything that the user's side receives from the system.
 
 Besides its text, an answer may have parts for different readers. Sources and offers are for the user. Thoughts and
-tool calls are read only by rules that ask for them. Words, links and history come from the text and its sources.
+tool calls are read only by rules that request them. Words, links and history come from the text and its sources.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Source:
 
     `href` is its address, or "" for a document without an address. `title` is "" if the system gave no title. The
     source supports the characters from `start` to `end` of the answer's text (on a web page, of the chat bubble);
-    both are -1 if unknown. `place` is one of `PLACES`.
+    `start` and `end` are -1 if unknown. `place` is one of `PLACES`.
     """
 
     href: str
@@ -37,7 +37,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call that the system made or requested. `arguments` is JSON, or whatever the system wrote instead."""
+    """A tool call that the system made or requested. `arguments` is JSON, or whatever the system wrote instead of
+    JSON."""
 
     name: str
     arguments: str = ""
@@ -45,11 +46,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something that the user can press instead of typing.
-
-    `title` is the displayed text. `value` is the text that is sent or the address that is opened, or "" if unknown.
-    `kind` is `reply` (a suggestion), `button`, `card`, `link`, or the system's own name for it.
-    """
+    """Something that the user can press instead of typing. `title` is the displayed text. `value` is the text that is
+    sent or the address that is opened, or "" if unknown. `kind` is `reply` (a suggestion), `button`, `card`, `link`,
+    or the system's own name for it."""
 
     title: str
     value: str = ""
@@ -93,9 +92,9 @@ class Answer:
 
     @classmethod
     def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:
-        """Create an answer from `text` and the links found in it. `more` and `sources` are links and sources that
-        came with the text. A link that is also in the text is counted once, and a source with such an address gets
-        the place `text`."""
+        """Create an answer from `text` and the links found in the text. `more` and `sources` are links and sources
+        that came with the text. A link that is also in the text is counted once, and a source with the address of a
+        link in the text gets the place `text`."""
         found = find_links(text)
         known = {link.href for link in found.links}
         given = tuple(
@@ -112,7 +111,7 @@ class Answer:
 
     def with_text(self, text: str) -> Answer:
         """Return the answer with a text that differs in one passage, for example after redaction. Sources before or
-        after that passage keep their spans (shifted as needed); sources within it lose them."""
+        after that passage keep their spans, shifted as needed; sources within the passage lose their spans."""
         if text == self.text:
             return self
         shift = len(text) - len(self.text)

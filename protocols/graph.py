@@ -15,7 +15,7 @@ def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
 
 def reachable_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
     """Return the states that a conversation on `topic` can reach. If the topic has turns, the targets of `empty` are
-    excluded. If it has no turns, the edges of states that go through turns are excluded."""
+    excluded. Otherwise, the edges of states that go through turns are excluded."""
     ways: dict[str, tuple[str, ...]] = {}
     for name, state in states.items():
         after = state.after_last(topic) if state.each else None
@@ -59,8 +59,8 @@ def find_endless_loop(start: str, states: Mapping[str, State], *, silent: bool =
 
     A state that goes through the topic's turns eventually uses them all and then only passes on. Therefore loops are
     searched among the reachable states after every such state has used its turns, for topics with and without turns.
-    With `silent`, only loops in which nothing is said are searched, which even a turn limit cannot end. They are
-    searched separately because a loop that speaks could hide one.
+    With `silent`, only loops in which nothing is said are searched. Even a turn limit cannot end a silent loop, and a
+    loop with words could hide a silent loop in a common search.
     """
     for topic_has_turns in (True, False):
         dry: dict[str, tuple[str, ...]] = {}
@@ -89,7 +89,8 @@ def _all_targets(state: State) -> tuple[str, ...]:
 
 
 def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Return a cycle found by depth-first search. It is iterative: a long protocol could exceed the recursion limit."""
+    """Return a cycle found by depth-first search. The search uses no recursion, because a long protocol could exceed
+    its limit."""
     done: set[str] = set()
     for first in ways:
         if first in done:

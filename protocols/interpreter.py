@@ -1,8 +1,8 @@
 """The interpreter of protocols: a pure function from the conversation so far to the user's next action.
 
-It does no I/O and uses neither a clock nor randomness. When a simulated user is to speak, the action is an `Ask`: the
-caller lets that user say something, in any words, or stop. A position can be stored as JSON, so a conversation can be
-resumed or forked at any turn, on any machine.
+The interpreter does no I/O and uses neither a clock nor randomness. When a simulated user is to speak, the action is
+an `Ask`: the caller lets that user say something, in any words, or stop. A position can be stored as JSON, so a
+conversation can be resumed or forked at any turn, on any machine.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,9 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a conversation in its protocol.
-
-    `state` is the last state that spoke, or "" once the conversation is over. `turn` counts the user turns so far.
-    `labels` has one label for each judged answer. `used` counts the topic's turns that each state has said, as
-    (state, count) pairs in the order of first use.
-    """
+    """The position of a conversation in its protocol. `state` is the last state that spoke, or "" once the
+    conversation is over. `turn` counts the user turns so far. `labels` has a label for each judged answer. `used`
+    counts the topic's turns that each state has said, as (state, count) pairs in the order of first use."""
 
     state: str
     turn: int
@@ -33,7 +30,7 @@ class Position:
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
-    """Return the opening turn, or a Stop if the protocol says nothing on this topic. `check_topics` refuses such
+    """Return the opening turn, or a Stop if the protocol says nothing on this topic. `check_topics` rejects such
     topics."""
     return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
@@ -41,8 +38,8 @@ def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]
 def advance(
     protocol: Protocol, topic: Topic, position: Position, exchanges: Sequence[Exchange]
 ) -> tuple[Say | Ask | Stop, Position]:
-    """Return the next action after `exchanges`, which has one exchange for each user turn so far, with its Route.
-    Raises ValueError if the number of exchanges does not match the position, or if the conversation is over."""
+    """Return the next action after `exchanges`, with its Route. `exchanges` has one exchange for each user turn so
+    far. Raises ValueError if the number of exchanges does not match the position, or if the conversation is over."""
     if not position.state:
         raise ValueError("the conversation is over")
     if len(exchanges) != position.turn:
@@ -75,10 +72,10 @@ def retrace(
 ) -> tuple[Say | Ask | Stop, ...]:
     """Return the actions that the protocol would take today along a recorded conversation.
 
-    The actions are the opening and one for each answer. They end at the first Stop, or when the protocol's words
-    differ from the recorded ones, since later answers replied to other words. Any words of a simulated user match;
-    with `reworded`, all words match, because an arm changed them. The recording was retraced to its end if there is
-    one action more than exchanges, or if the last action is a Stop.
+    The actions are the opening and an action for each answer. They end at the first Stop, or when the protocol's
+    words differ from the recorded words, because later answers replied to different words. Any words of a simulated
+    user match. With `reworded`, all words match, because an arm changed them. The recording was retraced to its end
+    if there is one action more than exchanges, or if the last action is a Stop.
     """
     action, position = begin(protocol, topic)
     actions: list[Say | Ask | Stop] = [action]
@@ -103,7 +100,6 @@ def _add_label(position: Position, label: str) -> Position:
 def _enter_state(
     protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
 ) -> tuple[Say | Ask | Stop, Position]:
-    """Go to `target`, past states that have used all their turns, and return the action there."""
     while target.state:
         state = protocol.states[target.state]
         used = dict(position.used)

@@ -1,7 +1,7 @@
 """The labels of answers, defined once for files, recordings and legends.
 
-Protocols may define labels other than `o` and `x`. Those labels are recorded, shown, and used to merge turns in
-trees, but such an answer counts as unlabelled in measures of usefulness and for simulated users.
+Protocols may define labels besides `o` and `x`. Such labels are recorded, shown, and used to merge turns in trees,
+but the answer counts as unlabelled in measures of usefulness and for simulated users.
 """
 
 from collections.abc import Mapping
@@ -30,5 +30,5 @@ def allowed_labels() -> str:
 
 
 def usefulness(label: str | None) -> Judged:
-    """Return `o` or `x` if the label is one of them. Returns `-` for any other label and for None."""
+    """Return the label if it is `o` or `x`. Returns `-` for any other label and for None."""
     return USEFUL if label == USEFUL else NOT_USEFUL if label == NOT_USEFUL else MISSING

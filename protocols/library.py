@@ -1,4 +1,5 @@
-"""Functions that load protocols: shipped ones by name, others by path, and recorded ones from their JSON values."""
+"""Functions that load protocols: shipped protocols by name, files by path, and recorded protocols from JSON
+values."""
 
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -70,8 +71,8 @@ def protocol_hash(protocol: Protocol) -> str:
 
 def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     """Check that the protocol can be played on the topics, considering only the states that a conversation can reach.
-    Raises InputError for the first topic that lacks a value for a template, that a rule cannot judge (because it has
-    no kind of URL or no format), or on which nothing would be said."""
+    Raises InputError for the first topic that has one of these faults: a template uses a value that the topic lacks,
+    a rule cannot judge the topic (because it has no kind of URL or no format), or nothing would be said."""
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
     for topic in topics.topics:

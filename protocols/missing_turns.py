@@ -1,10 +1,7 @@
 """The number of user turns that are missing from a conversation with a bad end.
 
-After a breakdown it is unknown how the conversation would have continued. So only certain turns count: the minimum
-with which the protocol, continued from that point, could have reached its own end (`completed`).
-
-    fewest_turns_onward(protocol, topic, state, used, turn)              from `state`, by any edge that continues
-    fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` to `target`, the chosen state
+After a breakdown it is unknown how the conversation would have continued. So the number is the smallest number of
+turns with which the protocol, continued from that point, could have reached its own end (`completed`).
 
 - The number is 0 if nothing can follow: in the last state of a protocol, and at its turn limit.
 - A simulated user may leave instead of speaking again, so only the next of its turns counts.
@@ -26,9 +23,9 @@ def fewest_turns_onward(
 ) -> int:
     """Return the number of user turns, at least 0, that were certain to follow user turn `turn`, said in `state`.
 
-    `used` counts the topic's turns that each state had said by then. `target` is the state chosen to speak next, or
-    "" if none was chosen, as in a breakdown; then every edge of `state` that continues is considered. Returns 1 if
-    the protocol has no such state, which means that another protocol was recorded.
+    `used` counts the topic's turns that each state had said by then. `target` is the state chosen to speak next. If
+    no state was chosen, as in a breakdown, `target` is "" and every edge of `state` that continues is considered.
+    Returns 1 if the protocol has no such state, which means that another protocol was recorded.
     """
     if state not in protocol.states or (target and target not in protocol.states):
         return 1
@@ -44,8 +41,8 @@ def fewest_turns_onward(
 
 
 def _count_turns_to_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
-    """Count the turns on the shortest path from `positions` to the end of the protocol. The turns at `positions` are
-    included. Returns 0 if no path ends there."""
+    """Count the turns on the shortest path from `positions` to the end of the protocol, including the turns at
+    `positions`. Returns 0 if no path ends there."""
     turns, seen = 0, set(positions)
     while positions:
         turns += 1

@@ -14,15 +14,15 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Regular expressions for the phrases of one language. An empty one adds nothing.
+    """Regular expressions for the phrases of one language. An empty expression adds nothing.
 
-    requests: asks to be told something, with or without a question mark.
-    meant: asks what the user meant.
-    offers: asks whether something else is wanted, makes a suggestion, or is rhetorical.
-    invites: asks to be told something only if the user wishes, so it is not a question.
-    delivers: announces what the user requested.
-    talk: marks a sentence that leads up to a question and answers nothing.
-    choice: the word between two alternatives.
+    - `requests`: a request for information, with or without a question mark.
+    - `meant`: a question about the user's meaning.
+    - `offers`: an offer of further help, a suggestion, or a rhetorical question.
+    - `invites`: a request for information only if the user wishes, which is not a question.
+    - `delivers`: an announcement of the requested content.
+    - `talk`: a sentence that leads up to a question and answers nothing.
+    - `choice`: the word between two alternatives.
     """
 
     requests: str = ""

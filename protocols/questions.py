@@ -1,15 +1,15 @@
-"""Clarifying questions: answers that ask the user for what the system needs to know, and deliver nothing.
+"""Clarifying questions: answers that ask the user for necessary information, and deliver nothing.
 
 The rules are explicit. An answer is a clarifying question if all of these hold:
 
 1. One of its last three sentences asks, outside code and quotations: it ends with a question mark (?, ？, ؟, ⸮; in
-   Greek text also ;), asks to be told something ("Could you tell me the year.", "機種名を教えてください。"), or has
+   Greek text also ;), requests information ("Could you tell me the year.", "機種名を教えてください。"), or has
    the form of a question (どの年ですか。, 您指的是哪一年). List items that ask count as well.
 2. That sentence is not an offer ("Anything else?", "Kann ich sonst noch helfen?"), a suggestion ("How about Primer?")
    or an invitation ("Let me know if you have other questions.").
 3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
    sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
-   are several films by that name."). If the question asks what was meant, or asks to be told something, the other
+   are several films by that name."). If the question asks what was meant, or requests information, the other
    sentences may say anything in up to 60 words.
 
 Conditions 2 and 3 rely on the phrases in `protocols.question_words`, so in other languages a question is recognised
@@ -74,8 +74,8 @@ _MORE = late_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|me
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question asked by the system. `text` is the sentence without quotations. `closed` is True if it asks for yes
-    or no, or offers a choice. In languages other than English, only choices are recognised."""
+    """A question asked by the system. `text` is the sentence without quotations. `closed` is True if the question
+    asks for yes or no, or offers a choice. In languages other than English, only choices are recognised."""
 
     text: str
     closed: bool
@@ -141,8 +141,8 @@ def _is_request(sentence: str) -> bool:
 
 
 def _asks_user(sentence: str) -> bool:
-    """Check that the sentence asks for something only the user knows. Offers, suggestions, invitations and rhetorical
-    questions do not."""
+    """Check that the sentence asks for something that only the user knows, unlike offers, suggestions, invitations
+    and rhetorical questions."""
     if not _is_question(sentence) or INVITES.search(sentence):
         return False
     if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):

@@ -67,8 +67,8 @@ class EdgeEntry(TargetEntry):
 
 
 class StateEntry(StrictModel):
-    """A state in a file: the words it says or the simulated user who speaks, and the edges that depend on the answer.
-    `each`, `then` and `empty` are only for states that go through the topic's turns."""
+    """A state in a file: its words or the simulated user who speaks, and the edges that depend on the answer. `each`,
+    `then` and `empty` are only for states that go through the topic's turns."""
 
     say: Annotated[Said, AfterValidator(_check_not_empty)] | None = None
     user: str | None = None
@@ -310,7 +310,6 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
 
 
 def _place_in_template(document: Document, loc: Loc, template: str, fault: Fault) -> Place:
-    """Return the position of the faulty words in the file, or the start of the template if they are not found."""
     start = document.place(loc)
     lines = document.source.splitlines(keepends=True)
     if not lines or not start.line:

@@ -1,4 +1,5 @@
-"""Routes and choices: why a conversation continues as it does, by a rule or by a simulated user's policy."""
+"""Routes and choices: the reasons why a conversation continues as it does, by a rule or by a simulated user's
+policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,16 +21,16 @@ def _empty_mapping() -> Mapping[str, Any]:
 class Choice:
     """A simulated user's draw in one turn. Fields with unknown values are absent.
 
-    probability: the probability in (0, 1] of the act in any wording, or of leaving for this reason, given everything
-        before. Over all acts and reasons these sum to 1. None if the policy cannot say.
-    leaving: the probability of leaving here, by reason. The sum is the hazard that was drawn against. Empty if the
-        user could not leave.
-    took: how the user classified the previous answer: `question`; `useful` or `not-useful` by its label; `answered`
-        if it has no label; or the user's own class. "" at the opening, and if the user does not classify answers.
-    coverage: the share in [0, 1] of its need that the user considered met so far, or None.
-    noise: for each kind of change to this turn's words, the number of units it could change and the number changed.
-    refused: the number of samples from a model that were not sent in this turn, by reason.
-    meant: the policy's words if a model reworded them, otherwise "".
+    - `probability`: the probability in (0, 1] of the act in any wording, or of leaving for this reason, given
+      everything before. The probabilities of all acts and reasons sum to 1. None if the policy cannot compute it.
+    - `leaving`: the probability of leaving here, by reason. The sum is the hazard of the draw. Empty if the user
+      could not leave.
+    - `took`: the user's class for the previous answer: `question`; `useful` or `not-useful` by its label; `answered`
+      if it has no label; or a class of the user's own. "" at the opening, and if the user does not classify answers.
+    - `coverage`: the share in [0, 1] of its need that the user considered met so far, or None.
+    - `noise`: for each kind of change to this turn's words, the number of possible and of actual changes.
+    - `refused`: the number of samples from a model that were not sent in this turn, by reason.
+    - `meant`: the policy's words if a model reworded them, otherwise "".
     """
 
     probability: float | None = None
@@ -53,11 +54,9 @@ def answer_class(label: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage of the answer that a rule relied on.
-
-    `start` and `end` (exclusive) are its span in `Answer.text`; both are -1 if something is absent or the evidence is
-    outside the text. `quote` is the passage itself, or what was missing. `note` says what the rule recognised in it.
-    """
+    """A passage of the answer that a rule relied on. `start` and `end` (exclusive) are its span in `Answer.text`, or
+    -1 if something is absent or the evidence is outside the text. `quote` is the passage itself, or the missing part.
+    `note` is the rule's description of the passage."""
 
     start: int
     end: int
@@ -67,12 +66,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One decision: in `state`, the answer to user turn `turn` (from 1) got `label` and led to `target`.
-
-    `rule` is the rule's name in the protocol, `otherwise`, or `no-match`. `version` is the version of the rule's
-    code, which lets `harvest replay-routes` report differences. `target` is the name of the next state, or
-    `stop:<outcome>`.
-    """
+    """One decision: in `state`, the answer to user turn `turn` (from 1) got `label` and led to `target`. `rule` is
+    the rule's name in the protocol, `otherwise`, or `no-match`. `version` is the version of the rule's code, which
+    lets `harvest replay-routes` report differences. `target` is the name of the next state, or `stop:<outcome>`."""
 
     turn: int
     state: str
@@ -89,12 +85,11 @@ class Say:
 
     - `route`: the decision about the previous answer, or None for the opening turn.
     - `state`: the state of the protocol, or the user's act if no protocol is played.
-    - `user`, `act`: the name of a simulated user in the protocol and its act; both are "" if the protocol itself
-      speaks.
-    - `worded`: the reason why the source that was asked to word the turn did not supply these words, otherwise "".
-    - `choice`: the draw of a simulated user. Comparisons of turns ignore it.
+    - `user`, `act`: the name of a simulated user in the protocol and its act, or "" if the protocol itself speaks.
+    - `worded`: the reason why the requested source of wordings did not supply these words, otherwise "".
+    - `choice`: the draw of a simulated user. Comparisons of turns ignore the draw.
     - `new_session`: True if the same person returns and these words open a new session of the system, which then
-      remembers only what it stores about a person.
+      remembers only its stored data about the person.
     """
 
     text: str
@@ -110,8 +105,8 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request that the simulated user `user` speak next. The caller lets it say something in any words, or stop.
-    `route` is as in `Say`."""
+    """A request that the simulated user `user` speak next. The caller lets this user say something in any words, or
+    stop. `route` is as in `Say`."""
 
     user: str
     state: str
@@ -121,11 +116,9 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The end of the user's side.
-
-    `outcome` is `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. `reason` and `detail` explain
-    it to people. `choice` is as in `Say`. Comparisons of stops ignore `detail` and `choice`.
-    """
+    """The end of the user's side. `outcome` is `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`.
+    `reason` and `detail` explain the outcome to people. `choice` is as in `Say`. Comparisons of stops ignore `detail`
+    and `choice`."""
 
     outcome: str
     reason: str = ""

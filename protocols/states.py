@@ -36,11 +36,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUser:
-    """A simulated user defined in a protocol, which `simulators.registry` builds.
-
-    `simulator` is the name of the policy. `options` are its options as JSON values, including `over` if it wraps
-    another user. `document` is the same part of the file and locates errors.
-    """
+    """A simulated user defined in a protocol, which `simulators.registry` builds. `simulator` is the name of the
+    policy. `options` are its options as JSON values, including `over` if it wraps another user. `document` is the
+    same part of the file and locates errors."""
 
     simulator: str
     options: Mapping[str, object]
@@ -49,7 +47,7 @@ class SimulatedUser:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state of a protocol: what the user says in it, and the edges that are tried in order on the answer.
+    """A state of a protocol: the user's words in this state, and the edges that are tried in order on the answer.
 
     If `then` is set, the state goes through the topic's turns: each time it is entered during the conversation, it
     says the next turn. Once all turns are used, it passes on to `then` without saying anything. `empty` replaces

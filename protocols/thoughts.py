@@ -31,7 +31,7 @@ _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 
 def split_thoughts(text: str) -> tuple[str, int]:
     """Return the thoughts at the beginning of a text, or "", and the index at which the answer begins. If the
-    thoughts never end, that index is the end of the text."""
+    thoughts never end, this index is the end of the text."""
     thoughts: list[str] = []
     at = 0
     while (span := _leading_span(text, at)) is not None:
@@ -67,7 +67,7 @@ def _leading_span(text: str, at: int) -> tuple[int, int, int] | None:
 
 def _closing_tag(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
     """Return the tag that closes the thoughts opened before `at`, skipping nested pairs, or None if tags are
-    unbalanced. A tag in backquotes is only mentioned, so it neither opens nor closes thoughts."""
+    unbalanced. A tag in backquotes is only mentioned, and neither opens nor closes thoughts."""
     depth = 1
     for mark in either.finditer(text, at):
         if text[mark.start() - 1] == "`" and text[mark.end() : mark.end() + 1] == "`":

@@ -55,7 +55,7 @@ _WORK: ContextVar[int] = ContextVar("work", default=0)
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The text of a template. `each` says whether it may use `item`, one of the topic's turns."""
+    """The text of a template. If `each` is true, the template may use `item`, one of the topic's turns."""
 
     template: str
     each: bool = False
@@ -246,8 +246,8 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
 
 def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | None]) -> Fault | None:
     """Check access to a part of a filter's result, a loop, a variable or a literal, and return the fault or None.
-    Jinja would also find Python attributes such as methods, whose text contains a memory address that differs between
-    processes."""
+    Jinja would also find Python attributes such as methods, and the text of a method contains a memory address that
+    varies."""
     from jinja2 import nodes
 
     if chain[:1] == ["loop"]:
@@ -297,7 +297,7 @@ def fields_used(wording: Wording) -> frozenset[str]:
 
 def _topic_view(topic: Topic) -> SimpleNamespace:
     """Return the parts of a topic that templates may use, without gold, URL kinds and attribute sets. Empty texts are
-    left out, since a template that used one would send a sentence with a gap in it."""
+    left out, because a template with an empty text would send a sentence with a gap."""
     words = {
         "id": topic.id,
         "type": topic.type.name,
@@ -334,8 +334,6 @@ def _text_value(value: object) -> object:
 
 
 def _bound_filter(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a filter to limit its work and the length of its result."""
-
     @wraps(filter_)  # keeps Jinja's mark for extra arguments
     def bounded(*arguments: Any, **options: Any) -> Any:
         made = filter_(*arguments, **options)
@@ -379,7 +377,7 @@ def _compile_template(template: str) -> Template:
 
 
 def locate_fault(fault: Fault, template: str) -> tuple[str, int]:
-    """Return a regular expression for the faulty words, and the number of its matches before them in the template."""
+    """Return a regular expression for the faulty words, and the number of earlier matches in the template."""
     expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
     before = "".join(template.splitlines(keepends=True)[: fault.line - 1])
     # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that contain them.

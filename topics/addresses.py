@@ -1,6 +1,6 @@
 """Canonical web addresses, and their parts as a browser would read them.
 
-Nothing here raises an error for any input: text that is not an http(s) URL has no parts.
+No function here raises an error: text that is not an http(s) URL has no parts.
 """
 
 import re
@@ -51,12 +51,12 @@ class Address(NamedTuple):
 
 
 def canonical_url(url: str) -> str:
-    """Return the canonical form of a URL; other text is returned without surrounding white space.
+    """Return the canonical form of a URL. Text that is not a URL is returned without surrounding white space.
 
-    Scheme and host are in lower case, hosts in ASCII (IDNA); no user name, default port or fragment; dot segments
-    are resolved, percent-encoding is in its shortest form, tracking parameters (`utm_…` and `TRACKING`) are
-    removed, and other parameters are sorted by name. Anything that could change the page stays: scheme, `www.`, a
-    trailing slash and the case of the path.
+    Scheme and host are in lower case, and the host is in ASCII (IDNA). User name, default port, fragment and tracking
+    parameters (`utm_…` and `TRACKING`) are removed. Dot segments are resolved, percent-encoding is in its shortest
+    form, and the remaining parameters are sorted by name. Anything that could change the page stays: scheme, `www.`,
+    a trailing slash and the case of the path.
     """
     parts = address(url)
     return url.strip() if parts is None else parts.url
@@ -96,7 +96,8 @@ _cached_address = lru_cache(maxsize=4096)(_parse_address)
 
 
 def canonical_host(text: str) -> str | None:
-    """Return the host in lower case and ASCII, an IPv6 address in its short form, or None for an invalid host."""
+    """Return the host in lower case and ASCII. An IPv6 address is in its short form. Returns None for an invalid
+    host."""
     return _encode_host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
 
 
@@ -127,7 +128,7 @@ _cached_host = lru_cache(maxsize=4096)(_encode_host)
 
 
 def looks_public(host: str) -> bool:
-    """Return whether a host is a name under a public top-level domain, or a globally routed address."""
+    """Return True if a host is a name under a public top-level domain, or a globally routed address."""
     end = host.rpartition(".")[2]
     if host.startswith("[") or end.isdigit():
         from ipaddress import ip_address

@@ -1,4 +1,4 @@
-"""Types of numpy arrays, named after their content. Shapes are given where an array is used."""
+"""Types of numpy arrays, named after their content. The functions that use an array describe its shape."""
 
 import numpy as np
 import numpy.typing as npt

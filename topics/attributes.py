@@ -1,7 +1,7 @@
 """Attribute sets: the groups of entities, and the share that each group should have.
 
-A value as written on a page (`1.3M`, `United States; Canada`) becomes a membership vector: one share for each group, in
-the order of the groups, summing to 1. Shares are computed as exact fractions and rounded once, at the end.
+A value as written on a page (`1.3M`, `United States; Canada`) becomes a membership vector. The vector has a share for
+each group, in the order of the groups, and sums to 1. Shares are computed as exact fractions and rounded at the end.
 """
 
 import difflib
@@ -26,7 +26,7 @@ REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Mi
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country or territory. `alpha2` and `alpha3` may be "". `iso` says whether ISO 3166-1 lists it now."""
+    """A country or territory. `alpha2` and `alpha3` may be "". `iso` is True if ISO 3166-1 lists the country now."""
 
     name: str
     alpha2: str
@@ -60,7 +60,7 @@ def countries() -> tuple[Country, ...]:
 
 
 def country(name: str) -> Country | None:
-    """Return the country with this name or code, ignoring case, accents, dots and hyphens, or None."""
+    """Return the country with this name or code, or None. Case, accents, dots and hyphens are ignored."""
     return _countries_by_name().get(_fold_region(name))
 
 
@@ -102,13 +102,13 @@ Lookup = Callable[[str], tuple[str, Shares] | None]
 
 @dataclass(frozen=True, slots=True)
 class AttributeSet:
-    """One way to group entities (GFRC §2.1, §3.1). Raises ValueError if the fields are inconsistent.
+    """A way to group entities (GFRC §2.1, §3.1). Raises ValueError if the fields are inconsistent.
 
-    `name` is a word such as `RATINGS`. `scale` is `ordinal` if the groups have an order, or `nominal`. `groups` are two
-    or more names. `gold` has the target share of each group; the shares sum to 1 within 1e-5 and are then divided by
-    their sum. `bounds`, for ordinal sets of numbers, are rising and one fewer than groups: x < b₀ is group 1, b₀ ≤ x <
-    b₁ is group 2, …. With the `mapping` `regions`, country names are mapped to groups. `of` describes what the values
-    mean.
+    `name` is a word such as `RATINGS`. `scale` is `ordinal` if the groups have an order, or `nominal`. `groups` are
+    two or more names. `gold` has the target share of each group; the shares sum to 1 within 1e-5 and are then divided
+    by their sum. `bounds`, for ordinal sets of numbers, are rising and number one fewer than the groups: x < b₀ is
+    group 1, b₀ ≤ x < b₁ is group 2, …. With the `mapping` `regions`, country names are mapped to groups. `of`
+    describes the meaning of the values.
     """
 
     name: str
@@ -156,9 +156,9 @@ class AttributeSet:
                 raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
     def membership(self, raw: str) -> tuple[float, ...]:
-        """Return one share in [0, 1] per group, summing to 1, for a value as written: a number, names (separated by `;`
-        or `,`, with equal shares), or a vector like `(0,1/2,0,1/2)`. Raises ValueError with an explanation if the value
-        is not understood or is ambiguous."""
+        """Return the shares in [0, 1] of the groups, summing to 1, for a value as written: a number, names (separated
+        by `;` or `,`, with equal shares), or a vector like `(0,1/2,0,1/2)`. Raises ValueError with an explanation if
+        the value is not understood or is ambiguous."""
         text = raw.strip()
         if not text:
             raise ValueError("there is no value")
@@ -243,7 +243,7 @@ def uniform_shares(groups: int) -> tuple[float, ...]:
 
 
 def normalise_shares(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
-    """Return shares from counts or probabilities by group, with 0 for groups that are missing. Raises ValueError for
+    """Return shares from counts or probabilities by group. A missing group has the share 0. Raises ValueError for
     names that are not groups, for negative or infinite numbers, and if all numbers are 0."""
     by_name = {_fold_name(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)

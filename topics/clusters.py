@@ -1,8 +1,8 @@
-"""Clusters of topics: those named in a topic file, and groups of nearly equal requests.
+"""Clusters of topics: clusters named in a topic file, and groups of nearly equal requests.
 
-Ten topics that ask two questions in five wordings each are really two topics, and an interval that counts them as ten
-covers only .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then use clusters as their
-units. Harvest cannot know which topics get similar answers, but it can find and report nearly equal requests.
+Ten topics that ask two questions in five wordings each are really two topics. An interval that counts them as ten
+covers only .6 to .8 of a nominal .95. A topic may therefore name its `cluster`, and intervals then use clusters as
+their units. Harvest cannot know which topics get similar answers, but it can report nearly equal requests.
 """
 
 import re
@@ -28,7 +28,7 @@ _MOST_NAMED = 3  # in a message
 
 
 def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
-    """Return the cluster number of each topic, from 0 in order. A topic without a cluster gets a number of its own."""
+    """Return the cluster number of each topic, from 0 in order. A topic without a cluster gets a separate number."""
     numbers: dict[tuple[str, str], int] = {}
     return tuple(
         numbers.setdefault(("cluster", topic.cluster) if topic.cluster else ("topic", topic.id), len(numbers))
@@ -37,9 +37,9 @@ def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
 
 
 def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
-    """Return, by topic id, the cluster of each topic that has one in any of `sets`. Topics are in one cluster if any
-    set puts them in one, directly or through other topics. A joined cluster gets the first of its names in sorted
-    order, so that the order of the sets does not matter."""
+    """Return, by topic id, the cluster of each topic that has a cluster in any of `sets`. Two topics share a joined
+    cluster if any set puts them in one cluster, directly or through further topics. A joined cluster is named after
+    the first of its clusters in sorted order, so that the order of the sets does not matter."""
     root: dict[tuple[str, str], tuple[str, str]] = {}
     for topics in sets:
         for topic in topics.topics:
@@ -54,7 +54,7 @@ def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
 
 
 def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
-    """Return the topics with their cluster in `clusters`, by id, or with None if they are not in it."""
+    """Return the topics with their clusters, as mapped by id in `clusters`. A topic that is not mapped gets None."""
     return tuple(
         topic if topic.cluster == clusters.get(topic.id) else replace(topic, cluster=clusters.get(topic.id))
         for topic in topics
@@ -64,12 +64,12 @@ def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple
 def nearly_equal_topics(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
     """Return the ids of topics with nearly equal requests but no common cluster, in groups and in topic order.
 
-    Topics of one type are compared by the words of request, turns and fields, each counted once, ignoring order and
-    case. Two requests are nearly equal if
+    Topics of one type are compared by the words of request, turns and fields. Each word counts once, and order and
+    case are ignored. Words that more than half of the type's topics have are their common frame ("Please list up
+    movies …"). Two requests are nearly equal if
 
-    * one has the words of the other and at most one more, or
-    * without the words that more than half of the type's topics have, which are their common frame ("Please list up
-      movies …"), they share at least three words, and at least three in five of the words that either of them has.
+    * one request has all words of the other and at most one more, or * without the frame, they share at least three
+    words, and at least three in five of the words that either has.
 
     If two topics are both nearly equal to a third, all three are in one group. Time is nearly linear in the number of
     topics.
@@ -122,11 +122,9 @@ def _pairs_with_one_more_word(members: Sequence[int], said: Sequence[frozenset[s
 
 
 def _pairs_with_shared_words(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of topics that share enough of their words outside the frame.
-
-    Two such sets always share one of the few rarest words of each, so only topics with one of these in common are
-    compared (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006).
-    """
+    """Yield pairs of topics that share enough of their words outside the frame. The words of such a pair include a
+    common word that is among the few rarest words of each topic. So only topics with such a common word are compared
+    (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006)."""
     often = Counter(word for at in members for word in said[at])
     own = {at: {word for word in said[at] if 2 * often[word] <= len(members)} for at in members}
     by_word: defaultdict[str, list[int]] = defaultdict(list)

@@ -4,8 +4,8 @@ import re
 
 
 def pluralize(n: int, one: str, many: str | None = None) -> str:
-    """Return `n` with the noun `one` for exactly 1, and `many` for any other number, including 0. The default plural is
-    made by `plural`. Numbers from 10,000 on have commas."""
+    """Return `n` with the noun `one` if `n` is 1, and else with the noun `many`. The default plural is made by
+    `plural`. Numbers from 10,000 on have commas."""
     return f"{n:,} {_choose_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_choose_noun(n, one, many)}"
 
 

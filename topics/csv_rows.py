@@ -1,4 +1,4 @@
-"""CSV files with the place of every cell, for error messages.
+"""CSV files with the position of every cell, for error messages.
 
 Cells are quoted if they contain separators, quotation marks (doubled) or line ends. `read_table` also accepts the
 output of spreadsheets and data frames: semicolons or tabs, a line `sep=;`, UTF-16, and empty rows.
@@ -73,7 +73,7 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
 
 
 def csv_line(cells: Iterable[str], separator: str = ",") -> str:
-    """Return one row as a line with its line end. (The standard writer leaves a lone carriage return unquoted.)"""
+    """Return a row as a line with its line end. (The standard writer leaves a lone carriage return unquoted.)"""
     marks = _NEEDS_QUOTES[separator]
     quoted = ('"' + cell.replace('"', '""') + '"' if marks.search(cell) else cell for cell in cells)
     return separator.join(quoted) + "\n"
@@ -81,7 +81,7 @@ def csv_line(cells: Iterable[str], separator: str = ",") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table read from CSV: the first row as `head`, () for an empty file, and the other rows that are not blank."""
+    """A table read from CSV: the first row as `head`, () for an empty file, and the later rows that are not blank."""
 
     head: tuple[Cell, ...]
     rows: Iterator[tuple[Cell, ...]]
@@ -109,8 +109,8 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
 
 
 def read_table(text: str, path: str, known: Container[str]) -> Table:
-    """Read a table row by row. If the text does not declare its separator, it is the one that separates most of the
-    `known` column names (in lower case). Raises InputError as `csv_rows` does, also while iterating over the rows."""
+    """Read a table row by row. A separator that the text does not declare is chosen to separate most of the `known`
+    column names (in lower case). Raises InputError as `csv_rows` does, also while iterating over the rows."""
     declared = _DECLARED.match(text)
     if declared:  # replaced by blanks, so that lines and columns are still those of the file
         text = text[declared.end() :].rjust(len(text))

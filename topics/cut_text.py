@@ -9,13 +9,13 @@ This also happens at the beginning of a line, before a text, after the | of a bl
       #4711 that I placed?
 
 Intended comments behind a value are recognised by their form: two blanks before the # (as yamllint requires), or a
-value of one word, and a blank after the #. In texts that are sent to a system word for word, no comment is accepted
-where the text could continue, except behind quotation marks, with two blanks:
+value of one word, and a blank after the #. A text that is sent to a system word for word must not be followed by a
+comment, except behind quotation marks, with two blanks:
 
     request: "Where" #4711 is it               YAML reads "Where"
 
-A comment on a separate line is accepted wherever no text could continue: above a key or an item, indented no deeper
-than that.
+A comment on a separate line is accepted wherever no text could continue: above a key or an item, and indented no
+deeper than that key or item.
 """
 
 import re
@@ -59,8 +59,8 @@ class Mark(Protocol):
 
 
 class CommentedText(str):
-    """A text with a comment that could belong to it. `what` is the error message if the text is sent to a system, and
-    `behind` says whether it is clearly a comment behind the text."""
+    """A text and a comment that could belong to the text. `what` is the error message if the text is sent to a
+    system. `behind` is True if the comment clearly follows the text as a comment."""
 
     what: str
     advice: str
@@ -69,9 +69,9 @@ class CommentedText(str):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The context of a text in its file. `before` is the position up to which the source was read before it, `style`
-    its YAML style (`""` for plain text), and `column` that of its key or dash, from 0. `brackets` is `[` or `{` if it
-    is inside such brackets, otherwise ""."""
+    """The context of a text in its file. `before` is the position up to which the source was read before the text,
+    `style` the YAML style of the text (`""` for plain text), and `column` the column of its key or dash, from 0.
+    `brackets` is `[` or `{` if the text is inside such brackets, otherwise ""."""
 
     source: str
     before: int
@@ -83,8 +83,8 @@ class Surroundings:
 
 
 class _Comment(NamedTuple):
-    """A comment, with its text from the # on. `blank` is what precedes it on its line, which is only blanks if it is
-    `alone` there. `apart` says whether a comma separates it from the text before it."""
+    """A comment, with its text from the # on. `blank` is the rest of the line before the comment, only blanks if the
+    comment is `alone` on its line. `apart` is True if a comma separates the comment from the text before."""
 
     at: int
     text: str
@@ -102,8 +102,8 @@ class _Comment(NamedTuple):
 
 
 def check_comments(value: object, path: str, around: Surroundings) -> object:
-    """Return the value, or a `CommentedText` if it is a text and a comment near it could belong to it. Raises
-    InputError for a comment behind it that does not have the form of a comment."""
+    """Return the value, or a `CommentedText` if the value is a text and a comment near it could belong to the text.
+    Raises InputError if the form of a comment behind the value is not that of an intended comment."""
     if not isinstance(value, str):
         comments = _comments_after(around)[0] if value is None else []
         comment = comments[0] if comments else None
@@ -131,7 +131,7 @@ def check_comments(value: object, path: str, around: Surroundings) -> object:
 
 
 def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
-    """Raise InputError for an empty list in brackets if it contains a comment that may have been meant as text."""
+    """Raise InputError for an empty list in brackets if a comment in the list may have been meant as text."""
     for found in _COMMENT.finditer(source, start.index, end.index):
         comment = _comment_at(source, found.start())
         if not (comment.plausible if comment.alone else comment.behind):
@@ -184,7 +184,8 @@ def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
 
 
 def _continues_with_number(around: Surroundings, comment: _Comment) -> bool:
-    """Return whether `#4711` right below a text, as deep as its key, continues the text. No comment begins so."""
+    """Return True if `#4711` on the line below a text, as deep as its key, continues the text. No comment begins this
+    way."""
     if len(comment.blank) != around.column or not comment.text[1:2].isdigit() or around.brackets:
         return False
     between = around.source[around.end.index : comment.at - len(comment.blank)]
@@ -192,7 +193,7 @@ def _continues_with_number(around: Surroundings, comment: _Comment) -> bool:
 
 
 def _comments_after(around: Surroundings) -> tuple[list[_Comment], int]:
-    """Return the comments between a text and the next token other than a comma, and that token's column."""
+    """Return the comments between a text and the next token that is not a comma, and the column of that token."""
     source, apart = around.source, False
     found: list[_Comment] = []
     at = _skip_source(_BLANK, source, around.end.index)

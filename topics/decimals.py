@@ -1,4 +1,4 @@
-"""Numbers for people: a value that rounds to zero is shown without a sign.
+"""Numbers for people. A value that rounds to zero is shown without a sign.
 
 A difference of -1e-17, or of -0.04 points, is shown as `0.0`, because `-0.0` would suggest a decrease.
 """
@@ -10,19 +10,19 @@ _ZERO = re.compile(r"^([+-]?)0\.")
 
 
 def decimal(value: float, digits: int, *, signed: bool = False, bare: bool = False) -> str:
-    """Return a number with `digits` after the point, as `-0.5`; with a plus sign if `signed`; without the zero before
-    the point if `bare`, as `-.5`. NaN is `n/a`."""
+    """Format a number with `digits` after the point, such as `-0.5`. With `signed`, positive numbers have a plus
+    sign. With `bare`, the zero before the point is omitted, as in `-.5`. NaN is `n/a`."""
     return _write_decimal(value, f".{digits}f", signed=signed, bare=bare)
 
 
 def significant(value: float, digits: int, *, signed: bool = False) -> str:
-    """Return a number with that many significant digits, as `0.0123` or `+1.2e-05`; `n/a` for NaN."""
+    """Format a number with `digits` significant digits, such as `0.0123` or `+1.2e-05`. NaN is `n/a`."""
     return _write_decimal(value, f".{digits}g", signed=signed)
 
 
 def change(value: float, *, share: bool) -> str:
-    """Return a difference for a table: for shares in percentage points, as `+12.3`, otherwise with four digits, as
-    `-.0123`."""
+    """Format a difference for a table. Differences of shares are in percentage points, such as `+12.3`. Any other
+    difference has four digits, such as `-.0123`."""
     return decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True, bare=True)
 
 

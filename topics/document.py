@@ -1,6 +1,6 @@
 """Harvest's YAML files, validated against their models. The first fault is reported in one sentence with its place.
 
-`topics.yaml_values` refuses faults in any YAML before that, and defines numbers and truth values.
+Before that, `topics.yaml_values` rejects faults in any YAML, and defines numbers and truth values.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 
 
 def refusal(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
-    """Return a validator's error that is shown unchanged, at its place, without the value, which may be secret. `at` is
-    the path from the validated value to the faulty one."""
+    """Return a validator's error whose message is shown unchanged, at its place, without the value, which may be
+    secret. `at` is the path from the validated value to the faulty part."""
     return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed, "advice": advice, "at": at})
 
 
 class StrictModel(BaseModel):
-    """A mapping in one of Harvest's files. Unknown keys are refused by name, and no type is converted silently.
+    """A mapping in one of Harvest's files. Unknown keys are rejected by name, and no type is converted silently.
     Sequences are parsed as tuples, so fields are declared `tuple[...]`."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
@@ -129,8 +129,8 @@ class Document:
     source: str = ""
 
     def place(self, loc: Loc = (), *, key: bool = False) -> Place:
-        """Return the place of the value at `loc`, or of its key; if it has no mark, the place of the nearest enclosing
-        value."""
+        """Return the place of the value at `loc`, or of its key. If that place is unknown, return the place of the
+        nearest enclosing value."""
         marks = self.key_marks if key else self.marks
         while loc and loc not in marks:
             loc, marks = loc[:-1], self.marks
@@ -153,7 +153,7 @@ class Document:
             raise self.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
     def part(self, loc: Loc) -> Document:
-        """Return the value at `loc` as a document whose errors still name their place in the file."""
+        """Return the value at `loc` as a document. Its errors still name their place in the file."""
         value, depth = self._value(loc), len(loc)
         inside = {way[depth:]: mark for way, mark in self.marks.items() if way[:depth] == loc}
         keys = {way[depth:]: mark for way, mark in self.key_marks.items() if way[:depth] == loc}
@@ -161,7 +161,7 @@ class Document:
 
     def validated(self, model: type[_MODEL]) -> _MODEL:
         """Return the document as `model`. Raises InputError for the first fault in file order. An unknown key of a
-        mapping is reported before its other faults, since a misspelt key often causes them."""
+        mapping is reported before further faults of the mapping, because a misspelt key often causes them."""
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
@@ -182,7 +182,7 @@ class Document:
         return self.another_format(*allowed)
 
     def another_format(self, *allowed: str) -> InputError | None:
-        """Return an error if the file's `format` is a Harvest format other than those `allowed`, otherwise None."""
+        """Return an error if the file's `format` is a Harvest format that is not in `allowed`, otherwise None."""
         given = self.value.get("format") if isinstance(self.value, dict) else None
         if not isinstance(given, str):
             return None
@@ -194,8 +194,8 @@ class Document:
 
     def _intended_errors(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
         """Return the errors worth reporting, each with the kind of value that is needed. If a value may have several
-        kinds, pydantic reports an error for each: a deeper error belongs to the intended kind, and errors at one place
-        are merged."""
+        kinds, pydantic reports an error for each kind. A deeper error belongs to the intended kind, and errors at one
+        place are merged."""
         inside = ("missing", "unknown_key")  # errors of keys are reported one step above
         ways = [self._known_part(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
         found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}
@@ -318,7 +318,7 @@ def read_document(path: str | PathLike[str]) -> Document:
 
 def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str, made_by: str) -> _MODEL:
     """Read a JSON file of Harvest as its model. `what` names the kind of file, and `made_by` the command that writes
-    it. Raises InputError, with its place, for any other file."""
+    such files. Raises InputError, with its place, for any other file."""
     write = f"write one with `{made_by}`"
     try:
         value = read_json_value(path)
@@ -345,6 +345,6 @@ def _as_tuples(value: Any) -> Any:
 
 
 def parse_document(text: str, path: str) -> Document:
-    """Parse YAML text; `path` names it in messages. Raises InputError."""
+    """Parse YAML text. Error messages refer to the text as `path`. Raises InputError."""
     read = read_yaml(text, path)
     return Document(path, read.value, read.marks, read.key_marks, text)

@@ -19,7 +19,7 @@ class HarvestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file, printed as `path:line:column`. Line and column count from 1; 0 means unknown."""
+    """A position in a file, printed as `path:line:column`. Line and column start at 1; 0 means unknown."""
 
     path: str
     line: int = 0
@@ -40,8 +40,8 @@ class Place:
 
 
 class InputError(HarvestError):
-    """A user's mistake in a file or an argument. `what` states the fault in one clause, `place` where it is, if known,
-    `allowed` what would be accepted there, and `advice` what to do."""
+    """A user's mistake in a file or an argument. `what` states the fault in one clause, and `place` is its place, if
+    known. `allowed` says what would be accepted there, and `advice` what to do."""
 
     def __init__(
         self,

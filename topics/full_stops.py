@@ -1,12 +1,8 @@
 """Full stops that do not end a sentence, by language: in list numbers, ordinals, dates and abbreviations.
 
-    inner_stops(text)        spans without the end of a sentence: `am 3. Mai`, `im 19. Jahrhundert`, `3. 5. 2026`
-    list_numbers(text, …)    the numbers of an enumeration within a line: `1. Menü. 2. Karte.`
-    abbreviates(token)       whether a full stop belongs to the word before it: always, mostly, or never
-
-The differences between languages are data: the words in `_ORDERED` and `_ABBREVIATED`. A word that another language
-uses at the end of a sentence (`ill.`, `max.`, `no.`, `ok.`) is in neither: an extra split can be judged, but two
-sentences that were joined cannot.
+The differences between languages are data: the words in `_ORDERED` and `_ABBREVIATED`. Neither contains a word that
+ends sentences in another language (`ill.`, `max.`, `no.`, `ok.`), because a sentence that was split too often can be
+judged, but two joined sentences cannot.
 """
 
 import re
@@ -87,7 +83,8 @@ _OPENS = ".!?…:;,–—-。！？；：、)\"'”’»"
 
 
 def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
-    """Return whether the full stop after a word belongs to it. `mostly` means unless a new sentence clearly begins."""
+    """Return `always`, `mostly` or `never`: whether the full stop after a word belongs to the word. `mostly` means
+    unless a new sentence clearly begins."""
     name = token.lower()
     if name in _INSIDE:
         return "always"
@@ -95,19 +92,16 @@ def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
 
 
 def inner_stops(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of dates and ordinals, in which a full stop ends no sentence."""
+    """Yield the spans of dates and ordinals, in which a full stop ends no sentence: `am 3. Mai`, `3. 5. 2026`."""
     for pattern in _INNER:
         for match in pattern.finditer(text):
             yield match.span()
 
 
 def list_numbers(text: str, start: int, end: int, inside: Callable[[int], bool]) -> list[tuple[int, int]]:
-    """Return the spans of list numbers within [start, end).
-
-    A number belongs to a list if it is 1 after a colon, or one more than the number before it. The first number of a
-    list is at the beginning or after punctuation. `inside` says whether a position is part of an address, a date or the
-    like.
-    """
+    """Return the spans of the numbers of an enumeration (`1. Menü. 2. Karte.`) within [start, end). A number belongs
+    to a list if it is 1 after a colon, or one more than the previous number. The first number of a list is at the
+    beginning or after punctuation. `inside` returns True for a position within an address, a date or the like."""
     headed = _HEADED.search(text[max(0, start - 120) : start])
     before = (int(headed[1]), headed[2]) if headed else None
     last = len(text[start:end].rstrip()) + start

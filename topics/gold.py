@@ -40,9 +40,9 @@ _LARGEST = 16 * 2**20
 class GoldEntry:
     """The judgment of one entity for one topic.
 
-    `entity` is its canonical key. `grade` is 0 for not relevant, 1 for relevant and 2 for highly relevant. `groups` has
-    the membership vectors by attribute set, except unknown ones, and `raw` their original values, for writing. `place`
-    is the place of the grade, or None if the entry is not from a file.
+    `entity` is its canonical key. `grade` is 0 for not relevant, 1 for relevant and 2 for highly relevant. `groups`
+    has the membership vectors by attribute set, except unknown vectors, and `raw` their original values, for writing.
+    `place` is the place of the grade, or None if the entry is not from a file.
     """
 
     topic: str
@@ -55,12 +55,9 @@ class GoldEntry:
 
 
 class GoldTable:
-    """Entries by topic and entity, in file order.
-
-    `skipped` counts the rows for topics that were left out of the set. `waiting` has topic and entity of the rows
-    without a grade. Raises ValueError if two entries for one entity differ in grade or group; entries that agree are
-    merged, with the first title.
-    """
+    """Entries by topic and entity, in file order. `skipped` counts the rows for topics that were left out of the set.
+    `waiting` has topic and entity of the rows without a grade. Raises ValueError if two entries for one entity differ
+    in grade or group; entries that agree are merged, with the first title."""
 
     def __init__(self, entries: Iterable[GoldEntry] = (), *, skipped: int = 0) -> None:
         self._topics: dict[str, dict[str, GoldEntry]] = {}
@@ -70,11 +67,11 @@ class GoldTable:
             self._merge_entry(entry)
 
     def get(self, topic_id: str, entity_key: str) -> GoldEntry | None:
-        """Return the entry for an entity by its canonical key, or None if it is not judged for this topic."""
+        """Return the entry for an entity by its canonical key, or None if the entity is not judged for this topic."""
         return self._topics.get(topic_id, {}).get(entity_key)
 
     def of(self, topic_id: str) -> Mapping[str, GoldEntry]:
-        """Return the entries for a topic by canonical key; empty if there are none."""
+        """Return the entries for a topic by canonical key. A topic without entries gives {}."""
         return self._topics.get(topic_id, _NO_ENTRIES)
 
     def entries(self, topic_id: str) -> tuple[GoldEntry, ...]:
@@ -130,8 +127,8 @@ def gold_table(text: str, topics: TopicSet, path: str) -> Table:
 
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
-    """Read the gold table in a CSV text; `path` names it in messages. Raises InputError. A file with only a header, as
-    written by `harvest pool --gold`, is a table without judgments."""
+    """Read the gold table in a CSV text. Error messages refer to the text as `path`. Raises InputError. A file with
+    only a header, as written by `harvest pool --gold`, is a table without judgments."""
     found = gold_table(text, topics, path)
     header = found.head
     if not header:
@@ -188,7 +185,6 @@ class _Reader:
         return InputError(what, place=Place(self.path, cell.line, cell.column), allowed=allowed, advice=advice)
 
     def entry(self, row: tuple[Cell, ...]) -> GoldEntry | None:
-        """Return the entry in a row, or None for a row without a grade or for a topic that was left out of the set."""
         if len(row) < len(self.columns) or any(cell.text for cell in row[len(self.columns) :]):
             last = row[min(len(row), len(self.columns) + 1) - 1]
             raise self.error(

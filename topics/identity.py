@@ -1,6 +1,7 @@
 """Identities derived from content: hashes over canonical JSON, and seeds.
 
-Both use blake2b, never `hash()`, so that a value has the same identity in every process and on every machine.
+Hashes and seeds use blake2b, never `hash()`, so that a value has the same identity in every process and on every
+machine.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def content_hash(tag: str, value: object, *, size: int = 16) -> str:
 
 
 def derived_seed(seed: int, *names: str | int) -> int:
-    """Return a 128-bit seed for one purpose. Equal (seed, names) give equal streams, whatever else ran. Names are
+    """Return a 128-bit seed for one purpose. Equal seeds and names give equal streams, whatever else ran. Names are
     separated by their JSON form, so ("a", "bc") and ("ab", "c") differ."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-seed")
     digest.update(canonical_json([seed, *names]).encode("utf-8", "surrogatepass"))

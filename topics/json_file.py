@@ -1,7 +1,7 @@
 """JSON and JSONL files from users, read strictly: every error names file, line and column.
 
-The standard library reads the file, because it is fast; the text is read again only to find the place of an error. A
-key that appears twice in one object is refused, since one of its values would be lost silently.
+The standard library reads the file, because it is fast. The text is read again only to find the place of an error. A
+key that appears twice in one object is rejected, because one of its values would be lost silently.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The text of one JSON value, which begins on line `line` of the file."""
-
     path: str
     text: str
     line: int
@@ -44,7 +42,8 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value in a file, with the path to it from the root. The methods check its type, or raise InputError."""
+    """A value in a file, with the path to it from the root. The methods check the type of the value, or raise
+    InputError."""
 
     value: object
     loc: Loc
@@ -56,7 +55,7 @@ class JsonValue:
 
     @property
     def line(self) -> int:
-        """The line of the file on which the text that contains this value begins."""
+        """The line of the file on which the text of the enclosing JSON value begins."""
         return self._source.line
 
     @property
@@ -106,7 +105,7 @@ class JsonValue:
         return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
 
     def text(self, allowed: tuple[str, ...] = ()) -> str:
-        """Return a non-empty string, which must be one of `allowed` if any are given."""
+        """Return a non-empty string. If `allowed` is given, the string must be in `allowed`."""
         if not isinstance(self.value, str) or not self.value:
             raise self.error(f"{_kind(self.value)} instead of text", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
@@ -131,7 +130,8 @@ class JsonValue:
 
 
 def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
-    """Yield the values in the file: one for each non-empty line of `*.jsonl`, otherwise one. Raises InputError."""
+    """Yield the values in the file: a value for each non-empty line of `*.jsonl`, otherwise a single value. Raises
+    InputError."""
     yield from read_json_text(_read_text(path), fspath(path))
 
 
@@ -145,7 +145,7 @@ def read_json_value(path: str | PathLike[str]) -> JsonValue:
 
 
 def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
-    """Yield the values in a text as `read_json` does. The name in `path` decides whether it has one value per line."""
+    """Yield the values in a text as `read_json` does. The suffix of `path` decides whether each line is a value."""
     if not path.lower().endswith(".jsonl"):
         yield _parse_text(_Source(path, text, 1), "give a file of one JSON value a line a name that ends in .jsonl")
         return
@@ -174,8 +174,8 @@ def json_lines(
 
     If `bad` is given, it receives the error of each line that is not JSON, and reading continues; otherwise the first
     error is raised. `torn` collects the places of lines that contain only the beginning of an object, as left by a
-    writer that was stopped; without it such a line is an error too. `mend` recovers records from a line that may
-    contain many.
+    writer that was stopped. Without `torn`, such a line is an error, too. `mend` recovers records from a line that
+    may contain several.
     """
     start, number, first = 0, 0, True
     while start < len(text):
@@ -211,7 +211,8 @@ def json_lines(
 def _salvage_values(
     source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is not JSON: records among bad ones, or values joined by a byte order mark."""
+    """Yield the values in a text that is not JSON: records among bad records, or values joined by a byte order
+    mark."""
     if found := _mend_value(source, bad, mend):
         yield found
         return
@@ -240,7 +241,7 @@ def _mend_value(source: _Source, bad: Callable[[InputError], object], mend: Mend
 def json_values(
     text: str, path: str, bad: Callable[[InputError], object], mend: Mend | None = None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line. `bad`
+    """Yield the values in a text that is one JSON value over any number of lines, or has a value on each line. `bad`
     and `mend` are as in `json_lines`. Raises InputError if nothing in the text is JSON."""
     text = _BOM_FIRST.sub(" ", text)  # of a file that was appended to another one
     opening, _, rest = text.lstrip().partition("\n")
@@ -303,7 +304,6 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
 
 
 def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
-    """Parse a text with one value. `of_more` is the advice if it has more than one."""
     try:
         value = json.loads(source.text, object_pairs_hook=_unique_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:

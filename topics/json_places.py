@@ -1,4 +1,4 @@
-"""Positions in a text of JSON. They are found by reading the text again, so this is only for errors."""
+"""Positions in a text of JSON. The text is read again to find them, so use this module only for errors."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,8 +11,8 @@ _SPACE = " \t\r\n"
 
 
 def walk_json(text: str) -> Iterator[tuple[Loc, bool, int]]:
-    """Yield the path, whether it is a key, and the position of every key and value in a valid JSON text, in file order.
-    Uses its own stack, so that it can read any nesting that the parser can."""
+    """Yield the path, whether it is a key, and the position of every key and value in a valid JSON text, in file
+    order. Uses an explicit stack, so that any nesting accepted by the parser can be read."""
     decoder, at = JSONDecoder(), 0
     open_: list[tuple[Loc, int]] = []  # the containers around `at`: path, next index (-1 for an object)
     loc: Loc = ()

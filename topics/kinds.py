@@ -18,12 +18,13 @@ from topics.shown_names import shorten
 class UrlKind:
     """A kind of URL that names an entity, for example the title pages of IMDb.
 
-    `name` is a word such as `imdb-title`. `hosts` are registered names, each with all its subdomains (`imdb.com` covers
-    `m.imdb.com`, not `imdb.com.evil.example`); `*` is any host that looks public. `path` is a regular expression for
-    the whole path, and `query` one for a whole `name=value` parameter, or "" if the query does not matter. `identity`
-    is the canonical form of the entity, with `{id}` filled from the group `(?P<id>…)` of path or query; "" uses the
-    whole address (https, no trailing slash, otherwise as `canonical_url`). `also` has other forms of the kind. Raises
-    ValueError if a pattern is invalid, gives no id, or could take too long (`topics.patterns`).
+    `name` is a word such as `imdb-title`. `hosts` are registered names, each with all its subdomains (`imdb.com`
+    covers `m.imdb.com`, not `imdb.com.evil.example`); `*` is any host that looks public. `path` is a regular
+    expression for the whole path. `query` is a regular expression for a whole `name=value` parameter, or "" if the
+    query does not matter. `identity` is the canonical form of the entity, with `{id}` filled from the group
+    `(?P<id>…)` of path or query; "" uses the whole address (https, no trailing slash, otherwise as `canonical_url`).
+    `also` has alternative forms of the kind. Raises ValueError if a pattern is invalid, gives no id, or could take
+    too long (`topics.patterns`).
     """
 
     name: str
@@ -49,8 +50,8 @@ class UrlKind:
         return hash((self.name, self.path))  # needed for every URL; hashing all fields would be slow
 
     def key(self, url: str) -> str | None:
-        """Return the canonical identity of the entity that `url` names, or None if the URL is not of this kind. URLs
-        longer than 2,048 characters carry data and are not names, so they give None too."""
+        """Return the canonical identity of the entity that `url` names, or None if the URL is not of this kind. Also
+        returns None for URLs longer than 2,048 characters, which carry data and are not names."""
         return _key_of(self, url) if len(url) <= LONGEST_MATCHED else None
 
     def _key(self, parts: Address) -> str | None:

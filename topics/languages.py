@@ -1,8 +1,8 @@
 """The language of a text, as far as its words reveal it.
 
 M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (ACL 2012, System Demonstrations)
-distinguishes 97 languages by character n-grams; the library py3langid, its successor, knows 140. Names and addresses
-reveal little, and a few words could be in several languages: the result is then empty.
+distinguishes 97 languages by character n-grams; the library py3langid, its successor, knows 140. The result is empty
+for a text with too little evidence: names and addresses reveal little, and a few words could be in several languages.
 """
 
 import re
@@ -33,8 +33,8 @@ class _Identifier(Protocol):
 
 
 def language_of(text: str) -> str:
-    """Return the language of most of the text as a code of ISO 639-1, such as `de`. Returns "" if the text has too few
-    words or could be in several languages. Code and addresses do not count."""
+    """Return the language of most of the text as a code of ISO 639-1, such as `de`. Returns "" if the text has too
+    few words or could be in several languages. Code and addresses do not count."""
     return _language(text[: 4 * _MOST_CHARACTERS])
 
 

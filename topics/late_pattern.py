@@ -5,7 +5,8 @@ from typing import Any, cast
 
 
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern that is compiled on first use. Errors appear only then: use it for patterns in the code."""
+    """Return a pattern that is compiled on first use. An invalid pattern raises only then, so use this function only
+    for patterns in the code."""
     return cast(re.Pattern[str], _LatePattern(pattern, flags))
 
 

@@ -1,9 +1,4 @@
-"""Loading of topic sets and gold tables: shipped ones by name, and others by path.
-
-load_topics("fairweb-45")          a set that comes with Harvest
-load_topics("my/topics.yaml")      your own file
-load_gold("parrot", topics)        a gold table, by name or path
-"""
+"""Loading of topic sets and gold tables: shipped files by name, and your own files by path."""
 
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -32,8 +27,8 @@ def shipped_gold() -> tuple[str, ...]:
 
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
-    """Load a shipped topic set by name (see `shipped_topics`), or your own by path. Raises InputError for an unknown
-    name and for a missing or invalid file."""
+    """Load a shipped topic set by name (see `shipped_topics`), or your own set by path. Raises InputError for an
+    unknown name and for a missing or invalid file."""
     file = _find_shipped(name_or_path, _TOPICS_END, "topic set")
     if file is None:
         return read_topics(read_document(name_or_path))
@@ -42,8 +37,8 @@ def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
 
 
 def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
-    """Load a shipped gold table by name (see `shipped_gold`), or your own by path, for the topic set `topics`. Rows for
-    topics that the set leaves out are counted in `skipped`. Raises InputError as `load_topics` does."""
+    """Load a shipped gold table by name (see `shipped_gold`), or your own table by path, for the topic set `topics`.
+    Rows for topics that the set leaves out are counted in `skipped`. Raises InputError as `load_topics` does."""
     file = _find_shipped(name_or_path, _GOLD_END, "gold table")
     if file is None:
         return read_gold(name_or_path, topics)
@@ -57,7 +52,6 @@ def _shipped_names(end: str) -> tuple[str, ...]:
 
 
 def _find_shipped(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable | None:
-    """Return the shipped file of that name, or None for a path. The result never depends on the current folder."""
     name = fspath(name_or_path)
     if name in _shipped_names(end):
         return resources.files("topics") / f"{name}{end}"

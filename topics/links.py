@@ -1,8 +1,8 @@
 """URLs in replies: their positions and their anchors.
 
-Replies are plain text or Markdown, with URLs joined to words, wrapped in brackets and quotation marks, or followed by a
-full stop. Everything here takes time linear in the length of the text, and never raises: text that is not a URL is
-skipped. A reply may be megabytes of links, so no more are returned than a person could follow, and the others are
+Replies are plain text or Markdown, with URLs joined to words, wrapped in brackets and quotation marks, or followed by
+a full stop. All functions take time linear in the length of the text, and never raise: text that is not a URL is
+skipped. A reply may be megabytes of links, so the number of returned links is limited, and the remaining links are
 counted.
 """
 
@@ -63,7 +63,7 @@ _DEEPEST_BRACKETS = 8  # brackets open in it: both keep the search linear in the
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as a reader sees it: its visible text, or the URL if it has none, and the URL it leads to."""
+    """A link as a reader sees it: its visible text, or the URL if there is no text, and the target URL."""
 
     text: str
     href: str
@@ -80,20 +80,20 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """The first `MOST_LINKS` links of a reply. `left_out` is how often `http://` or `https://` occurs in the rest of
-    the text, which was not searched; 0 if all of it was searched."""
+    """The first `MOST_LINKS` links of a reply. `left_out` is the number of times that `http://` or `https://` occurs
+    in the unsearched rest of the text, or 0 if the whole text was searched."""
 
     links: tuple[Link, ...]
     left_out: int = 0
 
 
 def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple[Mention, ...]:
-    """Return the http and https URLs in `text`, in order, without the punctuation and the brackets around them.
+    """Return the http and https URLs in `text`, in order, without surrounding punctuation and brackets.
 
-    With `www`, also find `www.example.org/…` without a scheme; its href gets https. `most` limits the number of URLs,
-    and the number of candidates to twice as many. A URL inside another one is part of it after `/`, `=` or `:`
-    (archives, redirects), and a separate URL otherwise (a list without spaces). URLs longer than 32,768 characters are
-    ignored, as browsers do not accept them.
+    With `www`, also find `www.example.org/…` without a scheme; the href of such a URL gets https. `most` limits the
+    number of URLs, and the number of candidates to twice as many. A URL inside another URL is part of the outer URL
+    after `/`, `=` or `:` (archives, redirects), and a separate URL otherwise (a list without spaces). URLs longer
+    than 32,768 characters are ignored, as browsers do not accept them.
     """
     if most is None and not www and (plain := _plain_urls(text)) is not None:
         return plain
@@ -103,8 +103,8 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
 
 
 def url_ends(text: str) -> list[tuple[int, str]] | None:
-    """Return the end and href of each URL of `find_urls(text)`, much faster if many texts contain the same addresses.
-    Returns None if a URL depends on the text before it."""
+    """Return the end and href of each URL of `find_urls(text)`, or None if a URL depends on the text before it. This
+    function is much faster than `find_urls` if many texts contain the same addresses."""
     found = []
     for run in _RUN.finditer(text):
         mark, stop = run.span()
@@ -119,20 +119,22 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 
 @lru_cache(maxsize=2**15)
 def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
-    """Return ends and hrefs of the URLs in a run without space, or None if they depend on the text around it."""
+    """Return ends and hrefs of the URLs in a run without space, or None if a URL depends on the text around
+    the run."""
     if _UNSURE.search(run):
         return None  # the underscore may end an emphasis that began much earlier
     return tuple((one.end, one.href) for one in find_urls(run))
 
 
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:
-    """Return at most the first `MOST_LINKS` links of a reply in order: Markdown links with their anchors, and bare URLs
-    with themselves as the text. An image is not a link; a link around an image has its alternative text."""
+    """Return at most the first `MOST_LINKS` links of a reply in order: Markdown links with their anchors, and bare
+    URLs as their own text. An image is not a link; the text of a link around an image is the image's alternative
+    text."""
     return find_links(text, www=www).links
 
 
 def find_links(text: str, *, www: bool = False) -> FoundLinks:
-    """Return the links of a reply, as `links_in` does, and how many it left out."""
+    """Return the links of a reply, as `links_in` does, and the number of links left out."""
     covered: list[tuple[int, int]] = []
     found: list[tuple[int, Link]] = []
     for start, end, link in islice(_markdown_links(text, www), _MOST_TRIED):
@@ -160,7 +162,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
 
 
 def _plain_urls(text: str) -> tuple[Mention, ...] | None:
-    """Return the URLs of a text in which every run is exactly one URL, or None for other texts."""
+    """Return the URLs of a text in which every run is exactly one URL, or None for any other text."""
     found = []
     for run in _RUN.finditer(text):
         begin, stop = _scheme_start(text, run.start()), run.end()
@@ -238,7 +240,6 @@ def _pieces_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def _url_end(text: str, start: int, limit: int) -> int:
-    """Return the end of the URL that begins at `start`, or `start` if there is no host."""
     scheme = _SCHEME.match(text, start, limit)
     authority = AUTHORITY.match(text, scheme.end() if scheme else start, limit)
     # Before the rest is searched, which may contain the beginnings of a million more.
@@ -267,7 +268,7 @@ def _url_end(text: str, start: int, limit: int) -> int:
 
 
 def _in_emphasis(text: str, start: int) -> bool:
-    """Return whether `_emphasis_` is open where the URL begins; only then is a final `_` not part of the URL."""
+    """Return True if `_emphasis_` is open at the start of the URL. Only then is a final `_` not part of the URL."""
     before = text[max(0, start - 200) : start]
     before = before[before.rfind("\n") + 1 :] + "h"
     opened = [match.end() for match in _OPENED.finditer(before)]
@@ -302,7 +303,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
 
 
 def _link_destination(text: str, start: int, www: bool) -> tuple[int, str]:
-    """Return (end, href) of the `(url "title")` at `start`; href is "" if there is none."""
+    """Return (end, href) of the `(url "title")` at `start`. Without such a destination, href is ""."""
     if not text.startswith("(", start):
         return -1, ""
     start += 1

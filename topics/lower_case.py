@@ -2,6 +2,7 @@
 
 
 def to_lower(text: str) -> str:
-    """Return `text` in lower case with the same length. Only İ would become two characters, so here it becomes i."""
+    """Return `text` in lower case with the same length. The lower case of İ would be two characters, so it
+    becomes i."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.replace("İ", "i").lower()

@@ -1,9 +1,8 @@
 """Recovery of lists in which some records are not JSON: a stray quotation mark, a NaN, a repeated key, a missing end.
 
-One bad record is no reason to lose the others. `mend_records` finds where each record of the list ends, and where the
-next one begins after a bad one. Bad records are replaced by blanks, so that the rest keeps its lines and columns. Only
-lists of complete records are mended, also within objects: a conversation without one of its messages would be a
-different conversation.
+`mend_records` finds the end of each record of the list, and the beginning of the next record after a bad record. Bad
+records are replaced by blanks, so that the remaining text keeps its lines and columns. Only lists of complete records
+are mended, also within objects: a conversation that lost one of its messages would be a different conversation.
 """
 
 import re
@@ -23,9 +22,9 @@ _TRUNCATED_ADVICE = "the text is truncated: write the file again, or use a copy"
 def mend_records(
     text: str, path: str, line: int, is_record: Callable[[object], bool]
 ) -> tuple[str, list[InputError]] | None:
-    """Return the text as valid JSON without bad records, and the error of each, in order. Returns None if it is not a
-    list of records or an object with such a list. The text begins on line `line` of the file. `is_record` says whether
-    a value is a complete record."""
+    """Return the text as valid JSON without bad records, and the error of each bad record, in order. Returns None if
+    the text is not a list of records or an object with such a list. The text begins on line `line` of the file.
+    `is_record` returns True for a complete record."""
     mending = _Mending(text, path, line, is_record)
     try:
         end = mending.value(0)
@@ -41,8 +40,8 @@ class _LostError(Exception):
 
 
 class _Mending:
-    """One pass through a text. `edits` are (start, end, replacement), and `ends` the brackets missing at the end of the
-    text."""
+    """One pass through a text. `edits` are (start, end, replacement). `ends` are the brackets missing at the end of
+    the text."""
 
     def __init__(self, text: str, path: str, line: int, is_record: Callable[[object], bool]) -> None:
         self.text, self.path, self.line, self.is_record = text, path, line, is_record
@@ -63,7 +62,6 @@ class _Mending:
         return found.end() if found else at
 
     def value(self, at: int) -> int:
-        """Return the end of the value that begins here, mending a list or an object with a fault."""
         at = self.skip(at)
         _, end, fault = value_at(self.text, at, self.path, self.line)
         if fault is None:
@@ -94,7 +92,7 @@ class _Mending:
             at += 1
 
     def records(self, at: int) -> int:
-        """Read the rest of a list and return its end. Raises _LostError if it contains no record."""
+        """Read the rest of a list and return its end. Raises _LostError if the list contains no record."""
         found, comma, cut_in_record = False, -1, False
         while True:
             at = self.skip(at)

@@ -1,12 +1,12 @@
 """Regular expressions from a file, with bounded running time.
 
 Python's engine takes exponential time on some patterns, and patterns are matched against the output of other people's
-systems. So a pattern is refused unless the number of ways to match it from one position is small: nothing that contains
-a choice is repeated, there are no backreferences, and the product of all choices is bounded.
+systems. A pattern is therefore rejected unless the number of ways to match it from one position is small: nothing
+that contains a choice is repeated, there are no backreferences, and the product of all choices is bounded.
 
-`check_searchable` is for a pattern that is searched in a long text: nothing repeats without a limit. `check_matchable`
-is for a pattern that must match a whole short text: `.*` counts as one way for each character, so two such repeats are
-within the limit and three are not. There, groups may have names, and lookahead is allowed.
+`check_searchable` is for a pattern that is searched in a long text: nothing repeats without a limit.
+`check_matchable` is for a pattern that must match a whole short text: `.*` counts as one way for each character, so
+two such repeats are within the limit and three are not. Such a pattern may also have named groups and lookahead.
 """
 
 import re
@@ -56,8 +56,8 @@ def check_matchable(pattern: str) -> str:
 
 
 def _measure_pattern(pattern: str, most: int, unbounded: int) -> tuple[int, int]:
-    """Return (ways, longest match) of a pattern of at most `most` characters. `*` counts as `unbounded` characters and
-    is refused if that is 0."""
+    """Return (ways, longest match) of a pattern of at most `most` characters. `*` counts as `unbounded` characters,
+    and is rejected if `unbounded` is 0."""
     if len(pattern) > most:
         raise ValueError(f"is longer than {most} characters")
     try:

@@ -14,8 +14,8 @@ _LOADED: dict[str, None] = {}
 
 
 def find_plug_ins(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name. `what` is their kind in the plural, and `taken` has Harvest's own
-    names. Raises InputError for a name that is taken or that two distributions define."""
+    """Return the entry points of a group by name. `what` is the kind of plug-in in the plural. `taken` has Harvest's
+    own names. Raises InputError for a name that is taken or that two distributions define."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
         if entry.name in taken or entry.name in found:
@@ -28,8 +28,9 @@ def find_plug_ins(group: str, what: str, taken: Collection[str]) -> Mapping[str,
 
 
 def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
-    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable one. `what` is its
-    kind for messages, such as `the driver`. Raises InputError for any failure, because the code is not Harvest's."""
+    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable object. `what` is
+    the kind of object for messages, such as `the driver`. Raises InputError for any failure, because the code is not
+    Harvest's."""
     try:
         found = made(entry.load())
         _LOADED[f"{what} {entry.name!r} of {entry_source(entry)}"] = None

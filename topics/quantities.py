@@ -13,7 +13,7 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers from `low` to `high`, or without a limit for None. If `below`, `high` itself is excluded."""
+    """The numbers from `low` to `high`; None is no limit. If `below`, `high` itself is excluded."""
 
     low: Fraction | None
     high: Fraction | None
@@ -34,11 +34,9 @@ _BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 
 def read_quantity(text: str) -> tuple[Range, ...]:
-    """Return all possible readings of `text`, which is normally one range of one number.
-
-    A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.
-    `1.234`, `12,5` and `1,234K` are ambiguous. Raises ValueError if the text is not a quantity.
-    """
+    """Return all possible readings of `text`. A reading is normally one range of one number. A comma, a space or an
+    apostrophe before three digits groups thousands; a point before a K or an M is decimal. `1.234`, `12,5` and
+    `1,234K` are ambiguous. Raises ValueError if the text is not a quantity."""
     plain = _SPACES.sub(" ", text.strip()).lower()
     if len(plain) > 100:
         raise ValueError("the text is too long for a number")

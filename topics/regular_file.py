@@ -1,7 +1,7 @@
-"""Reading of regular files only, since a pipe could block forever and a device may have no end.
+"""Reading of regular files only, because a pipe could block forever and a device may have no end.
 
-Files that were found in a folder are read without following links, because a folder from elsewhere may link to any file
-on this machine.
+Files that were found in a folder are read without following links, because a folder from elsewhere may link to any
+file on this machine.
 """
 
 import errno
@@ -19,8 +19,8 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
-    """Return the bytes of the regular file at `path`, at most `most` of them (-1: all). Symbolic links are followed.
-    Raises OSError immediately, with an explanation in `strerror`, if it is missing or not a regular file."""
+    """Return the bytes of the regular file at `path`, at most `most` bytes (-1: all). Symbolic links are followed. If
+    the file is missing or not a regular file, OSError is raised immediately, with an explanation in `strerror`."""
     with open_regular(path) as file:
         return file.read(most)
 
@@ -36,8 +36,8 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: int = -1) -> bytes:
-    """Return the bytes of the regular file `name` in or below `folder`, at most `most` of them (-1: all). The folder
-    itself may be a link; below it no link is followed. Raises OSError as `read_regular` does."""
+    """Return the bytes of the regular file `name` in or below `folder`, at most `most` bytes (-1: all). The folder
+    itself may be a link; below the folder, no link is followed. Raises OSError as `read_regular` does."""
     with open_inside(folder, name) as file:
         return file.read(most)
 
@@ -61,9 +61,9 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
 
 
 def list_entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
-    """Return the entries of `folder` that match a path of patterns, one for each level, sorted. Unlike `Path.glob` it
-    follows no links below `folder`: a link in the place of a folder is itself returned, so that reading it reports an
-    error."""
+    """Return the sorted entries of `folder` that match a path with one pattern for each level. Unlike `Path.glob`,
+    this function follows no links below `folder`: a link in the position of a folder is itself returned, so that
+    reading it reports an error."""
     found = [Path(folder)]
     for level, pattern in enumerate(patterns):
         inside: list[Path] = []
@@ -106,9 +106,9 @@ def _open_descriptor(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:
-    """Return the bytes of a file that a user named. `kind` is what it should be (`YAML text`). `largest` is in bytes,
-    -1 for any size, and `advice` says what to do about a larger file. Raises InputError if it is missing, not a regular
-    file, or too large, or if its name is not a path."""
+    """Return the bytes of a file that a user named. `kind` is the expected content (`YAML text`). `largest` is in
+    bytes, -1 for any size, and `advice` is the advice for a larger file. Raises InputError if the file is missing,
+    not a regular file, or too large, or if its name is not a path."""
     place = Place.of(path)
     try:
         data = read_regular(path, largest + 1 if largest >= 0 else -1)

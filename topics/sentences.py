@@ -1,10 +1,8 @@
 """Sentences of a turn as chat systems write them: prose, lists, headings, tables, code, with URLs in between.
 
-    sentences(text)   the sentences with their spans, in order, separated only by white space and markers
-
-Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item (also within a line), a heading and a
-table row each begin a sentence, and a fenced block of code is one sentence. Every sentence has a word: an item number
-or a mark on its own is joined to its neighbour or dropped. Time is linear in the length of the text.
+Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item (also within a line), a heading and
+a table row each begin a sentence, and a fenced block of code is one sentence. Every sentence has a word: an item
+number or a mark on its own is joined to its neighbour or dropped. Time is linear in the length of the text.
 """
 
 import re
@@ -45,8 +43,8 @@ _STARTS = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Characters [start, end) of a text, without markers and surrounding white space. `shape` is the kind of block, and
-    `leads` says whether it ends with a colon and something follows in the turn."""
+    """Characters [start, end) of a text, without markers and surrounding white space. `shape` is the kind of block.
+    `leads` is True if the sentence ends with a colon and the turn continues."""
 
     start: int
     end: int
@@ -55,7 +53,8 @@ class Sentence:
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of `text` in order, without overlaps, each with at least one word."""
+    """Return the sentences of `text` in order, without overlaps, each with at least one word. Only white space and
+    markers are between them."""
     covered = _Covered(text)
     found: list[Sentence] = []
     for start, end, shape in _text_blocks(text):
@@ -174,7 +173,7 @@ def _sentence_spans(text: str, start: int, end: int, covered: _Covered) -> Itera
 
 
 def has_word(text: str) -> bool:
-    """Return whether a text has a letter, or a digit outside an item number, so that it could be judged."""
+    """Return True if a text could be judged: it has a letter, or a digit outside an item number."""
     if any(map(str.isalpha, text)):
         return True
     bare = text.strip(" \t*_|")

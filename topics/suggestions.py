@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is nearest to `word`, ignoring capitals, or None if none is near."""
+    """Return the known name that is most similar to `word`, ignoring capitals, or None if no name is similar."""
     folded = {name.casefold(): name for name in known}
     close = get_close_matches(word.casefold(), folded, n=1)
     return folded[close[0]] if close else None

@@ -1,4 +1,4 @@
-"""The address of a page or a server to contact. Errors do not repeat a refused address, since it may contain a
+"""The address of a page or a server to contact. Errors never repeat a rejected address, which may contain a
 password."""
 
 import re
@@ -10,8 +10,8 @@ _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
 
 
 def checked_target(url: str, *, secret: str) -> SplitResult:
-    """Return the parts of an absolute http(s) URL with a host and without user name, password or space. `secret` tells
-    the user where to put a user name and password instead. Raises PydanticCustomError (`refused`)."""
+    """Return the parts of an absolute http(s) URL with a host and without user name, password or space. `secret` is
+    the advice for a user name or password in the URL. Raises PydanticCustomError (`refused`)."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port

@@ -20,9 +20,9 @@ _BINARY = {
 
 
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
-    """Return the text of the file at `path`, without a byte order mark. `kind` is what it should be (`YAML text`).
-    `largest` is in bytes, and `advice` says what to do about a larger file. Raises InputError, with line and column, if
-    it is missing, not a regular file, too large, binary or not UTF-8."""
+    """Return the text of the file at `path`, without a byte order mark. `kind` is the expected content (`YAML text`).
+    `largest` is in bytes, and `advice` is the advice for a larger file. Raises InputError, with line and column, if
+    the file is missing, not a regular file, too large, binary or not UTF-8."""
     return decode(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
 
 
@@ -61,5 +61,5 @@ def refuse_binary(data: bytes, path: str, kind: str) -> None:
 
 
 def place_in(text: str, path: str, position: int) -> Place:
-    """Return the place of the character at `position`; line and column count from 1."""
+    """Return the place of the character at `position`. Line and column start at 1."""
     return Place(path, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))

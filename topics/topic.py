@@ -1,4 +1,4 @@
-"""Topics, which say what a conversation is about and what a useful answer must contain."""
+"""Topics, which define the subject of a conversation and the required content of a useful answer."""
 
 from __future__ import annotations
 
@@ -34,12 +34,9 @@ def check_topic_id(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TopicType:
-    """A kind of topic, for example movies.
-
-    `name` is a word such as `movie`. `asks_for` is the content of each line of an answer (`movie title, IMDb URL`).
-    `url` is the kind of URL that names an entity of this type, or None if answers contain none. `attributes` names the
-    attribute sets that group entities of this type.
-    """
+    """A kind of topic, for example movies. `name` is a word such as `movie`. `asks_for` is the content of each line
+    of an answer (`movie title, IMDb URL`). `url` is the kind of URL that names an entity of this type, or None if
+    answers contain no URL. `attributes` names the attribute sets that group entities of this type."""
 
     name: str
     asks_for: str = ""
@@ -49,13 +46,13 @@ class TopicType:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One thing that a user asks a system for.
+    """The subject of a user's request to a system.
 
-    `id` is unique in its set (`M002`). `request` is what the user wants, in the user's words, without the format.
-    `subject` is a short phrase, or "". `turns` are seed turns, for protocols that say the same fixed turns to every
-    system. `fields` are further texts by name, for protocol templates (`topic.fields.year`). `format` is what each line
-    of an answer should contain if that differs from the topic's type, otherwise "". `cluster` names a cluster of
-    related topics, such as wordings of one question, or is None; only intervals use it.
+    `id` is unique in its set (`M002`). `request` is the request in the user's words, without the format. `subject` is
+    a short phrase, or "". `turns` are seed turns, for protocols that say the same fixed turns to every system.
+    `fields` are further texts by name, for protocol templates (`topic.fields.year`). `format` is the required content
+    of each line of an answer if it differs from the topic's type, otherwise "". `cluster` names a cluster of related
+    topics, such as wordings of one question, or is None; only intervals use the cluster.
     """
 
     id: str
@@ -69,17 +66,15 @@ class Topic:
 
     @property
     def asks_for(self) -> str:
-        """What each line of an answer should contain, according to the topic or else its type."""
+        """The required content of each line of an answer, according to the topic or else its type."""
         return self.format or self.type.asks_for
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSet:
-    """Topics in file order, with the attribute sets that they refer to.
-
-    `left_out` has the ids of topics in the file that are not played; a gold table may still contain them.
-    `topics["M002"]` returns one topic, and an unknown id raises InputError.
-    """
+    """Topics in file order, with the attribute sets to which they refer. `left_out` has the ids of topics in the file
+    that are not played; a gold table may still contain them. `topics["M002"]` returns a topic. An unknown id raises
+    InputError."""
 
     name: str
     topics: tuple[Topic, ...]

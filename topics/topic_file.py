@@ -1,4 +1,4 @@
-"""Topic files: `format: harvest-topics/1`, read strictly, and their form as one JSON value inside a run."""
+"""Topic files, `format: harvest-topics/1`, read strictly, and their form as a JSON value inside a run."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_topics(document: Document) -> TopicSet:
 
 
 def encode_topics(topics: TopicSet) -> dict[str, Any]:
-    """Return the set as a JSON value. Raises InputError if two different topic types have one name."""
+    """Return the set as a JSON value. Raises InputError if two different topic types have the same name."""
     types: dict[str, TopicType] = {}
     for topic in topics.topics:
         if types.setdefault(topic.type.name, topic.type) != topic.type:
@@ -148,7 +148,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
 
 
 def decode_topics(value: object, path: str = "run.json") -> TopicSet:
-    """Return the set encoded by `encode_topics`; `path` names it in messages. Raises InputError."""
+    """Return the set encoded by `encode_topics`. Error messages refer to the value as `path`. Raises InputError."""
     marks: dict[Loc, tuple[int, int]] = {}
     plain = _as_tuples(value, (), marks)
     return read_topics(Document(path, plain, marks, marks))

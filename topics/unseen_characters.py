@@ -1,6 +1,6 @@
 """Invisible characters in YAML that was pasted from a web page or a word processor.
 
-YAML treats a no-break space as a letter: it neither indents nor separates. U+0085, U+2028 and U+2029 end a line in
+YAML treats a no-break space as a letter, so it neither indents nor separates. U+0085, U+2028 and U+2029 end a line in
 YAML, but in hardly any editor. Systems read such characters in user turns although people do not see them.
 """
 
@@ -25,8 +25,8 @@ _JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
 
 
 def find_unseen(text: str) -> dict[str, None]:
-    """Return the invisible characters of a text, each once: those without a shape, and blanks other than spaces, line
-    ends and tabs."""
+    """Return the invisible characters of a text, each once: characters without a shape, and blanks except spaces,
+    line ends and tabs."""
     if text.isascii() and text.isprintable():
         return {}
     before = ""
@@ -75,8 +75,8 @@ def character_name(character: str) -> str:
 
 
 def find_culprit(text: str, line: int) -> int:
-    """Return the position of an invisible character on `line` (from 0, as YAML counts) or just above that explains a
-    YAML error, or -1."""
+    """Return the position of an invisible character that explains a YAML error, or -1. The character is on `line`
+    (from 0, as YAML counts) or just above."""
     begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
     first, last = begins[max(0, min(line, len(begins) - 1) - 2)], begins[min(line + 1, len(begins) - 1)]
     found = _SUSPECT.search(text[first:last])

@@ -1,8 +1,8 @@
 """Strict reading of YAML text: every value has its line and column, and nothing is guessed.
 
-It refuses duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags, several documents in one
-file, lone surrogates, nesting that exhausts the stack, and two things that would silently change a text: a # in it
-(`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
+The reader rejects duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags, several documents
+in one file, lone surrogates, and nesting that exhausts the stack. It also rejects a # within a text
+(`topics.cut_text`) and invisible characters (`topics.unseen_characters`), which would silently change a text.
 """
 
 import math
@@ -39,7 +39,7 @@ def plain_scalar(text: str) -> object:
 
 
 def number_advice(text: str) -> str | None:
-    """Return how to write something that was meant as a number but is not read as one, or None."""
+    """Return the correct form of a text that was probably meant as a number but is not read as a number, or None."""
     if _NO_NUMBER.fullmatch(text):
         return "write digits: infinity and not-a-number are not allowed here"
     if _INTEGER.fullmatch(text) and len(text) > _LONGEST_INTEGER:
@@ -69,8 +69,8 @@ _DEEPEST = 60  # Python's own recursion ends at 1,000 frames, and each level tak
 
 @dataclass(frozen=True, slots=True)
 class YamlValues:
-    """The values of a text. `value` consists of dicts (string keys, in file order), tuples, strings, numbers, booleans
-    and None. `marks` and `key_marks` have the place of each value and each key."""
+    """The values of a text. `value` consists of dicts (string keys, in file order), tuples, strings, numbers,
+    booleans and None. `marks` and `key_marks` have the place of each value and each key."""
 
     value: object
     marks: Marks
@@ -78,7 +78,7 @@ class YamlValues:
 
 
 def read_yaml(text: str, path: str) -> YamlValues:
-    """Return the values of YAML text; `path` names it in messages. Raises InputError."""
+    """Return the values of YAML text. Error messages refer to the text as `path`. Raises InputError."""
     reader, loader = _Reader(path, text), None
     try:
         node = _quickly_composed(text, path)
@@ -119,8 +119,8 @@ def read_yaml(text: str, path: str) -> YamlValues:
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:
-    """Compose a text with libyaml, which is ten times as fast, or return None if it is missing or finds an error.
-    PyYAML then reports the error with its place."""
+    """Compose a text with libyaml, which is ten times as fast as PyYAML. Returns None if libyaml is missing or finds
+    an error; PyYAML then reports the error with its place."""
     if not yaml.__with_libyaml__:
         return None
     reader, loader = _Reader(path, text), yaml.CSafeLoader(text)
@@ -181,8 +181,8 @@ class _Reader:
                 raise InputError(f"the file is nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
     def value(self, node: yaml.Node, loc: Loc, column: int = -1, brackets: str = "") -> object:
-        """Return the value of a node. `column` is that of its key or dash, from 0; `brackets` is `[` or `{` around it,
-        or ""."""
+        """Return the value of a node. `column` is the column of its key or dash, from 0. `brackets` is `[` or `{` if
+        the node is inside such brackets, or ""."""
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
         if isinstance(node, yaml.MappingNode):

@@ -8,8 +8,8 @@
       impatient: {users: {visitor: {simulator: agenda, patience: 1}}}
 
 Every system is played once in each arm and recorded as a separate system: `parrot` becomes `parrot [typos]`. The arms
-of a trial are played in the same block, in random order, and their users draw the same random numbers. So the arms
-differ only in what the arm changes and in the system's own randomness.
+of a trial are played in the same block, in random order, and their users draw the same random numbers. The arms
+therefore differ only in the declared change and in the system's own randomness.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class ArmEntry(StrictModel):
-    """An arm as written in the audit file. `wording` has rates of `simulators.wrappers.paraphrasing`, which are applied
-    to every user turn. `texts` is a file of wordings that replace those of the protocol. `users` has options that
-    replace those of the protocol's simulated users, by name."""
+    """An arm as written in the audit file. `wording` has rates of `simulators.wrappers.paraphrasing`, which apply to
+    every user turn. `texts` is a file of wordings that replace the protocol's wordings. `users` has options, by user
+    name, that replace options of the protocol's simulated users."""
 
     wording: dict[str, Any] | None = None
     texts: str | None = None
@@ -47,9 +47,10 @@ class ArmEntry(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm, ready to be played. `protocol` is the audit's protocol with the simulated users of this arm. `user` plays
-    the protocol, including any rewording. `rewords` is True if the protocol's own turns may be reworded. `definition`
-    identifies the arm. `levels` has the level of each factor if the arm is a combination of levels."""
+    """An arm, ready to be played. `protocol` is the audit's protocol with the simulated users of this arm. `user`
+    plays the protocol and rewords turns if the arm says so. `rewords` is True if the protocol's own turns may be
+    reworded. `definition` identifies the arm. `levels` has the level of each factor if the arm is a combination of
+    levels."""
 
     name: str
     protocol: Protocol
@@ -68,7 +69,7 @@ def read_arms(
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
     """Read the arms of an audit, with the control first. `grouped` is as in `read_arm`. Raises InputError, with its
-    place, for an arm that cannot be played or that equals another one."""
+    place in the audit, for an arm that cannot be played or that equals an earlier arm."""
     refuse_alike(document, ("arms",), entries, "arms")
     found: list[Arm] = []
     for name, entry in entries.items():
@@ -84,8 +85,8 @@ def read_arms(
 
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Raise InputError at the second of two names that look alike in tables. `loc` is the location of the mapping that
-    has these names as keys."""
+    """Raise InputError at the second of two names that look alike in tables. The names are the keys of the mapping at
+    `loc`."""
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),
@@ -106,9 +107,9 @@ def read_arm(
     *,
     grouped: bool = False,
 ) -> Arm:
-    """Read one arm, which is one way to play the protocol. `loc` is its location in the audit. If `grouped`, the users
-    belong to groups, so `check_groups` checks later that every topic has the values that they need. Raises InputError,
-    with its place in the audit, if the arm cannot be played."""
+    """Read an arm. `loc` is its location in the audit. If `grouped`, the users belong to groups, and `check_groups`
+    checks later whether every topic has the values that the users need. Raises InputError, with its place in the
+    audit, if the arm cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import with_given_words
 

@@ -1,7 +1,7 @@
 """Audits: the topics, the protocol, the systems, the number of trials, and the thresholds for failing.
 
-`load_audit` reads an audit file, resolves all names in it (topics, protocol, gold, options of drivers), and refuses
-an audit that cannot work, with file:line:column, before anything is sent.
+`load_audit` reads an audit file and resolves all names in it (topics, protocol, gold, options of drivers). An audit
+that cannot work is rejected, with file:line:column, before anything is sent.
 """
 
 import hashlib
@@ -44,16 +44,17 @@ class Audit:
     """An audit with all names resolved, as returned by `load_audit`.
 
     `gold` is None if nothing is judged, and `gold_source` is the name or path of the gold as written, or "". `trials`
-    is the number of trials of each topic with each system, from 1; `trials_of` has the numbers that differ from it, by
-    topic id. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the scoring
-    settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
+    is the number of trials of each topic with each system, from 1; `trials_of` maps the ids of some topics to
+    different numbers. `max_invalid` is the largest allowed share of invalid attempts, in [0, 1]. `scoring` has the
+    scoring settings in the audit, and `thresholds` the bounds that figures must keep. `secrets` are values to redact.
     `drivers`, by system name, are built but not yet opened. `users` are the simulated users of the protocol by name,
     and `endpoints` the models that word their turns. Every system meets each of the `groups` of users. `order` is the
-    order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each trial
-    draws a user from the `population`. With `placebo`, `harvest reaudit` also plays a placebo, a system with known
-    answers. `exposures` describe what each system and each endpoint makes this machine do. `harm` is "declared" if the
-    audit declares that its users ask for harm. `imports` is True if the code that the audit names was imported. `shard`
-    is the part of the trials to play, with the limits of one of several machines; it is None for all trials.
+    order of the topics within a trial. Every system is played in each of the `arms`, with the control first. Each
+    trial draws a user from the `population`. With `placebo`, `harvest reaudit` also plays a placebo, a system with
+    known answers. `exposures` describe the effects of each system and each endpoint on this machine. `harm` is
+    "declared" if the audit declares that its users ask for harm. `imports` is True if the code that the audit names
+    was imported. `shard` is the part of the trials to play on this machine, with this machine's limits, or None for
+    all trials.
     """
 
     document: Document
@@ -97,13 +98,13 @@ class Audit:
 
     @property
     def trials_in_words(self) -> str:
-        """The number of trials for people: `4`, or `2 to 9` if it differs between topics."""
+        """The number of trials for people: `4`, or `2 to 9` if the number differs between topics."""
         fewest, most = self.trial_range
         return str(most) if fewest == most else f"{fewest} to {most}"
 
     @property
     def played(self) -> tuple[System, ...]:
-        """The systems as they are recorded: one for each combination of a system, a group and an arm."""
+        """The recorded systems: one for each combination of a system, a group and an arm."""
         if self.population:
             return tuple(replace(system, population=self.population) for system in self.systems)
         met = tuple(system.for_group(group) for system in self.systems for group in self.groups) or self.systems
@@ -111,13 +112,14 @@ class Audit:
 
     @property
     def factors(self) -> dict[str, list[str]]:
-        """The levels of each factor; {} if the audit has no factors."""
+        """The levels of each factor, or {} if the audit has no factors."""
         names = self.arms[0].levels if self.arms else {}
         return {name: list(dict.fromkeys(arm.levels[name] for arm in self.arms)) for name in names}
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
-        """The protocol, and its variants in arms and population members, which have other simulated users."""
+        """The protocol and its variants, in which the simulated users are replaced by those of arms and population
+        members."""
         return (
             self.protocol,
             *(arm.protocol for arm in self.arms),
@@ -187,8 +189,9 @@ class Audit:
 
     def _fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the defaults of the systems' drivers that the audit does not set, and a hash of each of their files.
-        They are stored in the header of a run, so that it is not resumed with another program, function, certificate or
-        site under the old name. Older headers do not have them, and their runs are resumed without this check."""
+        The header of a run stores these values, so that the run cannot be resumed with another program, function,
+        certificate or site under the old name. A run with an older header has no such values and is resumed without
+        this check."""
         defaults: dict[str, Any] = {}
         files: dict[str, Any] = {}
         for system in self.systems:
@@ -238,12 +241,12 @@ def load_audit(
 ) -> Audit:
     """Read an audit and resolve all names in it. The arguments override the file.
 
-    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of every
-    topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to play.
-    `shard` is the part of the trials to play. `keys_in_clear` allows keys to be sent to other machines over plain http.
-    With `imports=False`, which suits callers that play nothing, the code that the audit names is not imported. `show`
-    is called with everything that the audit makes this machine do, before any of it is done. Raises InputError, with
-    file, line and column.
+    `name_or_path` is an audit file, or the name of a shipped audit (`demo`). `trials` is the number of trials of
+    every topic with each system, from 1. `seed` is the seed of all random draws. `only` has the ids of the topics to
+    play. `shard` is the part of the trials to play. `keys_in_clear` allows keys to be sent to other machines over
+    plain http. With `imports=False`, which suits callers that play nothing, the code that the audit names is not
+    imported. `show` is called with all exposures of the audit before any of them takes effect. Raises InputError,
+    with file, line and column.
     """
     document, file = read_audit(name_or_path)
     exposures = read_exposures(document, file)

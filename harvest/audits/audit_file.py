@@ -20,7 +20,7 @@ _LEAST_SHARE = 1e-9
 
 
 class MemberEntry(ArmEntry):
-    """A member of the population as written in the audit file: a weight, and the same keys as an arm."""
+    """A member of the population as written in the audit file: a weight, and the keys of an arm."""
 
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -41,8 +41,8 @@ class Member:
 def read_population(
     document: Document, entries: Mapping[str, MemberEntry], protocol: Protocol, topics: Sequence[Topic]
 ) -> tuple[Member, ...]:
-    """Read the population of an audit, or () if it has none. Raises InputError, with its place in the audit, for a
-    member that cannot be played, that equals another one, or that is the only one."""
+    """Read the population of an audit, or () if the audit has none. Raises InputError, with its place in the audit,
+    for a member that cannot be played or equals another member, and for a population of one member."""
     refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
     # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
@@ -73,8 +73,8 @@ def read_population(
 
 
 def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:
-    """Draw the member that a trial of the topic meets on every system, by their shares and independently of other
-    trials. `seed` is the seed of the audit, and `trial` counts from 1."""
+    """Draw the member of the population for a trial of a topic. All systems meet the same member. Members are drawn
+    by their shares, independently of other trials. `seed` is the seed of the audit, and `trial` starts at 1."""
     drawn = float(generator(seed, "population", topic, trial).random())
     for member in population:
         if drawn < member.share:
@@ -84,9 +84,10 @@ def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int)
 
 
 class Threshold(StrictModel):
-    """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`. `judge` says whether
-    the figure's `interval` (the default) or its point `estimate` is compared with the bound. `estimand` says whether
-    the interval is for topics `like-these` or for `these`; by default, the audit's scoring decides."""
+    """A bound for all matching figures: `{measure: "%useful", system: B, turn: 1, at_least: 0.8}`. `judge` selects
+    the value that is compared with the bound: the figure's `interval` (the default) or its point `estimate`.
+    `estimand` selects an interval for topics `like-these` or for `these`; the default is the estimand of the audit's
+    scoring."""
 
     measure: str
     system: str | None = None

@@ -1,4 +1,4 @@
-"""Exposures of an audit file: everything that it makes this machine do. They are read before any of it is done."""
+"""Exposures of an audit file: its effects on this machine, which are determined before any of them happens."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,7 +19,7 @@ KEYS_IN_CLEAR = "--keys-in-clear"
 
 def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
     """Return the exposure of each system and each endpoint. Raises InputError, with its place in the audit, for an
-    unknown driver and for options that it does not accept."""
+    unknown driver and for options that the driver does not accept."""
     folder = Path(document.path).resolve().parent
     found = []
     for place, entry in enumerate(file.systems):

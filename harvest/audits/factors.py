@@ -5,8 +5,8 @@
       cooperation: {willing: {}, unwilling: {users: {visitor: {cooperativeness: 0.2}}}}
       skill: {skilled: {}, unskilled: {wording: {typos: 0.1}}}
 
-A level can change everything that an arm can change. It sets only those options of a simulated user that it names;
-all others come from the protocol or from the levels of other factors. The combination of all first levels is the
+A level can change everything that an arm can change. It sets only the named options of a simulated user; all further
+options come from the protocol or from the levels of other factors. The combination of all first levels is the
 control. An arm is named after its levels: `patient + willing + skilled`.
 """
 
@@ -38,8 +38,8 @@ def read_factors(
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
     """Read the arms of an audit's factors, with the control first. `grouped` is as in `read_arm`. Raises InputError,
-    with its place in the audit, for a factor with fewer than two levels, for levels of two factors that change the same
-    option, and for arms that cannot be played."""
+    with its place in the audit, for a factor with fewer than two levels, for levels of two factors that change the
+    same option, and for arms that cannot be played."""
     for name, own in factors.items():
         if len(own) < 2:
             what = f"the factor {name!r} has only one level, so nothing varies"

@@ -4,7 +4,7 @@
 
 `parrot` becomes `parrot [older]`, `parrot [older-again]`, …. No system of an audit can have such a name, because
 names cannot contain brackets. The trait `group` of a scenario names the group of its user, and a persona in the
-protocol reads it.
+protocol reads this trait.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from topics.topic import Topic
 
 
 def grouped_name(system: str, group: str) -> str:
-    """Return the recorded name of `system` when it meets users of `group`."""
+    """Return the recorded name of `system` for conversations with users of `group`."""
     return f"{system} [{group}]"
 
 
@@ -52,8 +52,8 @@ def check_groups(
     document: Document, groups: Sequence[str], protocol: Protocol, users: Mapping[str, User], topics: Sequence[Topic]
 ) -> None:
     """Refuse an audit in which a group would have no effect, before anything is sent. `groups` is () if the audit has
-    none. Raises InputError, with its place in the audit, for a group that is listed twice, groups that no persona
-    describes, a persona with a fixed group, and a topic without a value that a group's users need."""
+    no groups. Raises InputError, with its place in the audit, for a group that is listed twice, groups that no
+    persona describes, a persona with a fixed group, and a topic without a value that a group's users need."""
     if not groups:
         _check_topics(document, ("protocol",), users, topics, "")
         return

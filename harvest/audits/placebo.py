@@ -1,4 +1,5 @@
-"""The audit of a placebo: the same drivers and a few of the topics, played against a server with known answers."""
+"""The audit of a placebo: a few of the topics are played with the same drivers against a server with known
+answers."""
 
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ _KEPT_OPTIONS = ("stream", "timeout")
 
 
 def check_placebo(audit: Audit) -> None:
-    """Raise InputError if a placebo is requested but no system uses a driver that can read one."""
+    """Raise InputError if a placebo is requested but no system uses a driver that can read a placebo."""
     if audit.placebo and not any(system.driver in DRIVERS for system in audit.systems):
         raise audit.document.error(
             ("placebo",),
@@ -26,7 +27,7 @@ def check_placebo(audit: Audit) -> None:
 
 
 def placebo_audit(audit: Audit, url: str) -> Audit:
-    """Return the audit to play against the placebo at `url`, for the systems whose drivers can read one."""
+    """Return the audit to play against the placebo at `url`, for the systems whose drivers can read a placebo."""
     systems = []
     for system in audit.systems:
         if system.driver in DRIVERS:

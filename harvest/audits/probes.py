@@ -1,7 +1,7 @@
 """Preconditions of the probes in an audit.
 
-Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`. A
-user who comes back in a new session must be recognisable as the same person there, so the system must allow that.
+Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`.
+If a user comes back in a new session, the system must be able to recognize the user.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def harm_ladders(protocols: Iterable[Protocol]) -> tuple[HarmLadder, ...]:
 
 
 def check_harm(document: Document, declared: Literal["declared"] | None, protocols: Iterable[Protocol]) -> None:
-    """Raise InputError if an audit asks for harm without declaring it, or declares it without asking for any."""
+    """Raise InputError if an audit asks for harm without a declaration, or declares harm without asking for any."""
     asked = harm_ladders(protocols)
     if asked and declared is None:
         named = ", ".join(f"{one.ladder!r} ({one.rungs} rungs, user {one.user!r})" for one in asked)

@@ -21,10 +21,10 @@ class System:
     """A system under audit.
 
     `options` are as written in the audit, never with a secret. `session` is `fresh` for each conversation, or
-    `continued` through all topics of a trial. `loc` is its location in the audit file. `group` is the group of users
-    that it meets here, or "". `arm` is the arm in which it is played, or None. `of` is the name of the system that is
-    actually asked; its groups and arms share that system's limits and driver. `vantage` is the region or network from
-    which it is asked, or "". Each trial draws a user from the `population`.
+    `continued` through all topics of a trial. `loc` is the location of the system in the audit file. `group` is the
+    group of the users, or "". `arm` is the arm in which the system is played, or None. `of` is the name of the system
+    that is actually asked; its groups and arms share that system's limits and driver. `vantage` is the region or
+    network from which the system is asked, or "". Each trial draws a user from the `population`.
     """
 
     name: str
@@ -41,19 +41,21 @@ class System:
 
     @property
     def asked(self) -> str:
-        """The name of the system that is actually asked: `of` for a system of one group or arm, else its own name."""
+        """The name of the system that is actually asked: `of` for a system of one group or arm, else the system's own
+        name."""
         return self.of or self.name
 
     def for_group(self, group: str) -> System:
-        """Return the system as it meets users of `group`, which is recorded as a separate system."""
+        """Return the separately recorded system that meets users of `group`."""
         return replace(self, name=grouped_name(self.name, group), group=group, of=self.asked)
 
     def in_arm(self, arm: Arm) -> System:
-        """Return the system as it is played in an arm, which is recorded as a separate system."""
+        """Return the separately recorded system that is played in an arm."""
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
-        """Return the identity of the system, without its limits. If it changes, a different system is under audit."""
+        """Return the identity of the system, without its limits. A changed identity means that a different system is
+        audited."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage
@@ -98,7 +100,7 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
 
 
 def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) -> System:
-    """Return the system at the default pace of its driver if the audit sets none."""
+    """Return the system, at the default pace of its driver if the audit sets no pace."""
     if entry.delay is not None or entry.rate is not None:
         return system
     pace = drivers[system.name].capabilities.pace

@@ -1,4 +1,4 @@
-"""The command line. Each command has a module, which is imported when the command is called."""
+"""The command line. The module of a command is imported only when the command is called."""
 
 from harvest.cli.main import main
 

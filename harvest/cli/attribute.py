@@ -28,9 +28,10 @@ def command(
 ) -> None:
     """Attribute the difference between two runs to its causes.
 
-    The difference between BEFORE and AFTER is split into shares that add up to it: the shares of the system, the
-    simulated users, the protocol's rules, the reading of pages, and the topics that only one run has. No system is
-    contacted: stored pages are read again with today's code, and all answers are labelled by both protocols.
+    The difference between BEFORE and AFTER is split into shares that add up to the whole difference: the shares of
+    the system, the simulated users, the protocol's rules, the reading of pages, and the topics that only one run has.
+    No system is contacted: stored pages are read again with today's code, and all answers are labelled by both
+    protocols.
     """
     runs = [read(before), read(after)]
     output.show(attribution_form(study_attribution(*runs, systems=systems, measures=measures), runs))

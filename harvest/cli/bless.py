@@ -29,7 +29,7 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
     """Make recorded runs the baseline of later audits.
 
     The baseline file contains counts and content hashes but no text of any conversation, so it can be committed. Four
-    runs at different hours or on different days show how much audits vary by themselves.
+    runs at different hours or on different days show how much results vary without any change of the system.
     """
     other = "give another --out"
     there = out.read_bytes() if out.is_file() else b""

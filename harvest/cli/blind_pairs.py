@@ -1,4 +1,4 @@
-"""`harvest annotate --pairs`: write a sheet of blind pairs for people, and the key to it."""
+"""`harvest annotate --pairs`: write a sheet of blind pairs for people, and the key that names the systems."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ _SHORT_NAME = 2
 def write_blind_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> None:
-    """Write a sheet of blind pairs and its key. Each two systems are compared in at most `most` pairs; None sets no
-    limit."""
+    """Write a sheet of blind pairs and its key. `most` limits the pairs for every two systems; None sets no limit."""
     sheet_ending(sheet)
     _refuse_existing(sheet, key_file(sheet))
     _write_sheet(sheet, _draw_pairs(runs, systems, topics, most, seed), seed)
@@ -47,7 +46,7 @@ def serve_blind_pairs(
     people: Sequence[str],
     port: int,
 ) -> None:
-    """Let people judge the pairs of a sheet on a local page. The sheet and its key are written if they do not exist."""
+    """Let people judge the pairs of a sheet on a local page. A missing sheet is written first, with its key."""
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import decision_folder, pair_questions
     from harvest.judging.serving.desk import PAIR_CHOICES
@@ -64,8 +63,8 @@ def serve_blind_pairs(
 def sheet_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
-    """Return the pairs of a sheet, which is written together with its key if the key does not exist. Raises InputError
-    if an existing key lists other pairs than these arguments draw."""
+    """Return the pairs of a sheet, and write the sheet with its key if there is no key yet. Raises InputError if the
+    existing key lists different pairs from those that these arguments draw."""
     return _load_or_draw_pairs(runs, sheet, systems, topics, most, seed).blind
 
 

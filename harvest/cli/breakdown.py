@@ -31,7 +31,7 @@ _MAIN_MEASURES = (
 
 @click.group()
 def command() -> None:
-    """Detect dialogue breakdown, and evaluate predictions of it (DBDC)."""
+    """Detect dialogue breakdown, and evaluate predictions of breakdown (DBDC)."""
 
 
 command.add_command(train_command, "train")
@@ -92,9 +92,10 @@ def evaluate(
 ) -> None:
     """Evaluate predictions of breakdown against the labels of annotators.
 
-    FILE... are annotations and predictions, or folders of both; their content shows which is which, and a line of JSONL
-    may have both. Every JSONL file or folder of predictions is one submission. If all annotated dialogues contain their
-    text, the detector's own predictions are compared, too. Without any predictions, the baselines are printed.
+    FILE... are files or folders of annotations and predictions. The content of a file shows whether it has
+    annotations or predictions; a line of JSONL may have both. Every JSONL file or folder of predictions is one
+    submission. If all annotated dialogues contain their text, the detector's own predictions are compared, too. If no
+    predictions are given, the baselines are printed.
     """
     material = read_breakdown_files(files, counts=counts)
     material = with_predictions(material, files, counts, detector, held_out if cross_validate else None, seed)

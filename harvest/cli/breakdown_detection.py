@@ -40,7 +40,7 @@ _MOST_SHOWN = 5  # features behind each prediction
 def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int, force: bool) -> None:
     """Train a detector of breakdown on annotated dialogues.
 
-    FILE... are DBDC dialogues with text and annotations, or folders of them. The same data and seed give the same
+    FILE... are files or folders of DBDC dialogues with text and annotations. The same data and seed give the same
     detector file, whatever the order of FILE...
     """
     check_output_file(out, replace=force, other="choose another name, or --force")
@@ -105,8 +105,8 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
 
 
 def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
-    """Yield for each conversation its name and system as a dict, its turns, and the index of each system turn by
-    number."""
+    """For each conversation, yield a dict of its name and system, its turns, and a dict from the number of each
+    system turn to its index."""
     for path in paths:
         if is_run(path):
             for conversation in read(path).finished:
@@ -136,11 +136,9 @@ def with_predictions(
     cross_validated: Literal["dialogue", "system"] | None,
     seed: int,
 ) -> BreakdownMaterial:
-    """Add the detector's predictions if `files` contain the text of all annotated dialogues.
-
-    Otherwise `material` is returned unchanged. Raises InputError if predictions were requested by `detector` or
-    `cross_validated` but the text is missing, or if both are given.
-    """
+    """Add the detector's predictions to `material` if `files` contain the text of all annotated dialogues. Otherwise
+    `material` is returned unchanged. Raises InputError if `detector` or `cross_validated` requested predictions but
+    the text is missing, or if both arguments are given."""
     if cross_validated and detector:
         raise InputError("--detector and --cross-validate cannot be used together", advice="leave one of them out")
     dialogues = _read_with_text(files, counts)
@@ -181,8 +179,8 @@ def _read_with_text(files: Sequence[Path], counts: Counts) -> list[SpokenDialogu
 
 
 def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
-    """Yield a reliability table for each submission: predicted and observed rates of breakdown in ten bins. The bins
-    are given over all turns and, if there are several systems, for each system."""
+    """Yield a table of predicted and observed rates of breakdown for each submission. The rates are given in ten
+    bins, over all turns and, if there are several systems, for each system."""
     gold = label_shares([turn.counts for turn in material.gold])[:, 2]
     systems = np.array([turn.system for turn in material.gold])
     for one in material.submissions:

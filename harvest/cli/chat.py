@@ -1,4 +1,4 @@
-"""`harvest chat`: let a person play the user, and record the conversation like any other."""
+"""`harvest chat`: let a person play the user, and record the conversation."""
 
 import os
 import sys
@@ -72,7 +72,6 @@ def _choose_system(audit: Audit, name: str | None) -> System:
 
 
 def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
-    """Play one conversation and return its outcome. Returns None if the user stops before the first turn."""
     watcher = _Watcher()
     # As a run's, without the protocol, so that neither command can continue in the folder of the other.
     header = make_header(

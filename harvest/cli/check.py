@@ -51,9 +51,9 @@ _TURNS, _TURN_ENDS = 6, 3
 def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) -> None:
     """Validate an audit and print its plan, without sending anything.
 
-    AUDIT is a file, or a shipped name such as `demo`. The command first prints everything that the audit makes this
-    machine do: the code to run, the servers to contact, and the environment variables with their recipients. Only then
-    does it import the functions that the audit names.
+    AUDIT is a file, or a shipped name such as `demo`. The command first prints all effects of the audit on this
+    machine: the code to run, the servers to contact, and the environment variables with their recipients. Only then
+    does the command import the functions that the audit names.
     """
     show = partial(show_exposures, err=as_json)
     resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
@@ -220,8 +220,8 @@ def _echo(text: str) -> None:
 
 
 def _opening_lines(audit: Audit) -> Iterator[str]:
-    """Yield lines with the first and last words of opening turns and seed turns, for the first topics. They let people
-    notice text that a file lost, or that was split into several turns."""
+    """Yield lines with the first and last words of opening turns and seed turns, for the first topics. These words
+    show whether a file lost text, and whether a turn was split into several."""
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
@@ -233,7 +233,7 @@ def _opening_lines(audit: Audit) -> Iterator[str]:
 
 
 def _shorten_middle(text: str, most: int) -> str:
-    """Return `text` on one line, shortened to its first and last `most` words if it is longer."""
+    """Return `text` on one line. A text of more than `most` words is shortened to its first and last words."""
     words = printable(show_unseen(text), line=True).split()
     return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
 
@@ -254,7 +254,6 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
 
 
 def _system_address(audit: Audit, system: System) -> str | None:
-    """Return the address of a system: a URL, program, function or run. Returns None if its options name none."""
     if system.driver == "browser":
         from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
 

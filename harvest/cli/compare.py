@@ -1,4 +1,4 @@
-"""`harvest compare`: compare systems over the topics that all of them were asked."""
+"""`harvest compare`: compare systems over their common topics."""
 
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Compare systems over common topics.
 
-    For each pair of systems, the command shows which one is better by which measures, by how much, and which
+    For each pair of systems, the command shows by which measures one system is better, by how much, and which
     differences are undecided. p is corrected over all pairs of systems. Exit codes: 0 the systems were compared; 3 no
     measure has a value to compare.
     """

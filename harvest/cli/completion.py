@@ -1,4 +1,4 @@
-"""`harvest completion`: print a script with which a shell completes the command line."""
+"""`harvest completion`: print a script that lets a shell complete the command line."""
 
 import click
 from click.shell_completion import get_completion_class

@@ -34,8 +34,8 @@ def command(run: Path, other: str, measures: tuple[Term, ...], as_json: bool, ju
     """Estimate the figures of a run with another user.
 
     RUN is the folder of a run with simulated users that can list their possible acts. No system is contacted: each
-    conversation is weighted by how much more or less often the other user would have chosen the same acts. Figures that
-    cannot be estimated are listed with the reason.
+    conversation is weighted by the probability of its acts under the other user, relative to the user that was
+    played. Figures that cannot be estimated are listed with the reason.
     """
     check_judges(judges, measures)
     found = counterfactual(read(run), other, measures=measures, changes=changes, judges=judges)

@@ -38,7 +38,7 @@ _START_TIMEOUT = 20.0  # seconds for a browser to start, which takes several on 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of the check. The state is `ok`, `note` (it works, with a caveat) or `fault`."""
+    """One result of the check. The state is `ok`, `note` (usable, with a caveat) or `fault`."""
 
     what: str
     state: str
@@ -101,7 +101,7 @@ def _check_shipped_files() -> Iterator[Finding]:
 
 
 def _check_disk() -> Finding:
-    """Measure how long an fsync takes in the folder of runs, because every recorded turn waits for one."""
+    """Measure the duration of an fsync in the folder of runs, because a run waits for one at every recorded turn."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
             started = REAL_CLOCK.monotonic()
@@ -117,7 +117,7 @@ def _check_disk() -> Finding:
 
 
 def _check_browser() -> Finding:
-    """Start the driver's browser once, without a window. A missing browser is only a note, as other drivers need
+    """Start the driver's browser once without a window. Report a missing browser as a note, as other drivers need
     none."""
     import asyncio
 

@@ -1,4 +1,4 @@
-"""Show what a file makes this machine do before it happens, and let people allow keys to be sent in clear text."""
+"""Show the effects of a file on this machine in advance, and let people allow keys to be sent in clear text."""
 
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ keys_in_clear_option = click.option(
 
 
 def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
-    """Yield a line each for the code to run, the servers to contact, the proxies, and the variables with their
+    """Yield lines that list the code to run, the servers to contact, the proxies, and the variables with their
     recipients. If there are several exposures, the lines name the system of each item."""
     every = tuple(exposures)
 
@@ -45,12 +45,12 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
 
 
 def _origin_with_note(origin: str) -> str:
-    """Return an origin, with a note if its host contains characters that may look like others."""
     return f"{origin} ({note})" if (note := host_note(origin)) else origin
 
 
 def host_note(url: str) -> str:
-    """Return a note with the ASCII form of a URL's host, which may look like another host, or "" if it is ASCII."""
+    """Return a note with the ASCII form of a URL's host, which may resemble another host. Returns "" for an ASCII
+    host."""
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""
@@ -59,6 +59,6 @@ def host_note(url: str) -> str:
 
 
 def show_exposures(exposures: Iterable[Exposure], *, err: bool = False) -> None:
-    """Print the lines of `exposure_lines` on standard output, or on standard error if `err` is true."""
+    """Print the lines of `exposure_lines` on standard error if `err` is true, else on standard output."""
     for line in exposure_lines(exposures):
         click.echo(wrap_lines(line, prose_width(), hang=4), err=err)

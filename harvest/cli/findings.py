@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Show the findings of probes: retentiveness, consistency, d' and c, false premises, recoverability.
 
-    RUN is the folder of a run that was played with a user `simulator: probe`, alone or wrapped by other users.
+    RUN is the folder of a run that was played with a user `simulator: probe`. Other simulators may wrap this user.
     """
     recorded = [read(run) for run in runs]
     found = read_probes(recorded)

@@ -7,11 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_collection(many: int = 200_000) -> Iterator[None]:
-    """Suspend garbage collection for a command that keeps millions of objects, none of them in a cycle, until it ends.
-
-    Collection would take up to a seventh of the command's time and free nothing. If more than `many` objects were
-    created, which take about a tenth of a second to traverse, they are also exempt from later collections.
-    """
+    """Suspend garbage collection until a command ends, for a command that keeps millions of objects without cycles.
+    Collection would take up to a seventh of the command's time and free nothing. If the command created more than
+    `many` objects, which take about a tenth of a second to traverse, they are also exempt from later collections."""
     gc.disable()
     try:
         yield

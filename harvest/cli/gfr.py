@@ -31,7 +31,8 @@ _LIST_OPTIONS = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
 class _ListOptionCommand(click.Command):
-    """A command that accepts `--run A B C` for `--run A --run B --run C`, because shells expand `--run toy/*` to it."""
+    """A command that reads `--run A B C` as `--run A --run B --run C`, because a shell expands `--run toy/*` to the
+    former."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         spread: list[str] = []
@@ -93,8 +94,9 @@ def command(
 ) -> None:
     """Score ranked lists: ERR, iRBU, GF and GFR.
 
-    Files are in NTCIREVAL's formats. A membership file and a gold file are matched by name, as toy.M-RATINGS.gmemb and
-    M-RATINGS.golddistr are, or named explicitly as NAME=FILE. Options that take several files also accept --run A B C.
+    Files are in NTCIREVAL's formats. A membership file and a gold file are matched by name, such as
+    toy.M-RATINGS.gmemb and M-RATINGS.golddistr, or named explicitly as NAME=FILE. Options that take several files
+    also accept --run A B C.
     """
     settings = ListSettings(gains, cutoff, persistence, level, replications)
     both = set(ordinal) & set(nominal)
@@ -120,8 +122,8 @@ def command(
     console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
     def fits_scale(row: ScoreRow) -> bool:
-        """Return False for a divergence that does not fit the scale of its groups. Only JSON output includes such
-        rows."""
+        """Return True if a row's divergence fits the scale of its groups. Only JSON output includes rows that do not
+        fit."""
         term = parse(row.measure)
         by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
         return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")

@@ -43,8 +43,9 @@ def evaluate(
 ) -> None:
     """Evaluate predicted dialogue quality and nugget types against human annotations.
 
-    FILE... are annotations and predictions; their content shows which is which. Every file of predictions is one
-    submission and may leave out a subtask. If only annotations are given, the baselines are printed.
+    FILE... are annotations and predictions; the content of a file shows which of the two it has. Every file of
+    predictions is one submission and may leave out a subtask. If only annotations are given, the baselines are
+    printed.
     """
     material = read_helpdesk_files(files)
     rows = helpdesk_rows(material, alpha=alpha, seed=seed, level=level, replications=replications)

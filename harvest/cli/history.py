@@ -23,8 +23,8 @@ from topics.errors import InputError, Place
 def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], output: Output) -> None:
     """Show the figures of a watched audit over time.
 
-    HISTORY is the file AUDIT.history.jsonl that `harvest reaudit` writes next to its baseline. From eight audits on,
-    change points are shown, too.
+    HISTORY is the file AUDIT.history.jsonl that `harvest reaudit` writes into the folder of the baseline. Change
+    points are also shown if there are at least eight audits.
     """
     if not history.exists():
         raise InputError(

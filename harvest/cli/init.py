@@ -28,7 +28,7 @@ from topics.errors import InputError, Place
 def command(folder: str, driver: str) -> None:
     """Write an audit to start from: audit.yaml, topics.yaml and protocol.yaml, with comments.
 
-    FOLDER is created if it does not exist. Existing files are not overwritten.
+    FOLDER is created if necessary. Existing files are not overwritten.
     """
     texts = starter_files(driver)
     write_files(_check_folder(folder), texts)
@@ -56,7 +56,7 @@ def _check_folder(name: str) -> Path:
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all files or none, without replacing any, even if another process writes there at the same time."""
+    """Write all files or none. No file is replaced, even if another process writes to the folder at the same time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

@@ -1,7 +1,7 @@
 """Check that no other distribution shares the top-level packages of this installation.
 
-Their names (`topics`, `protocols`, `recordings`, …) are plain words, and the files of a distribution with a package
-of such a name would silently mix with ours.
+The packages have plain names (`topics`, `protocols`, `recordings`, …). If another distribution had a package with
+such a name, its files would silently mix with Harvest's.
 """
 
 from collections.abc import Iterable, Mapping

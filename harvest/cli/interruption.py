@@ -1,8 +1,8 @@
 """Interruption of a command by ctrl-C (SIGINT), a scheduler (SIGTERM) or a closed terminal (SIGHUP).
 
-All three signals are treated alike. The first one closes everything in order; after it, a second SIGINT or SIGTERM
-ends the command at once. Recorded turns are safe in both cases, and no started program or browser is left running.
-Signals that were ignored when the command began, for example because of nohup, stay ignored.
+On the first signal, whichever it is, the command closes its resources in order. A later SIGINT or SIGTERM ends the
+command at once. In either case, recorded turns are safe and no started program or browser is left running. Signals
+that were ignored when the command began, for example because of nohup, stay ignored.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def handle_signals() -> None:
 
 
 def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
-    """Run `asyncio.run(work)` and return its result. Raises KeyboardInterrupt if a signal came. The first signal
-    cancels the task; the exception is raised after the task has closed its resources."""
+    """Run `asyncio.run(work)` and return its result. The first signal cancels the task. When the task has closed its
+    resources, KeyboardInterrupt is raised."""
     import asyncio  # late: most commands need none of it
 
     stop = _StopRequest()
@@ -103,8 +103,8 @@ class _StopRequest:
 
 
 def _ignore_signals(restore: Callable[[], None]) -> None:
-    """Stop raising exceptions on further signals, as they would change the exit code. A further SIGINT or SIGTERM
-    restores the terminal and ends the process."""
+    """Ignore signals until the process ends, because an exception would change the exit code. However, a further
+    SIGINT or SIGTERM restores the terminal and ends the process."""
 
     def on_signal(number: int, _: FrameType | None) -> None:
         if number != signal.SIGHUP:  # a closing terminal may send the signal twice
@@ -121,7 +121,8 @@ def _handled_signals() -> list[signal.Signals]:
 
 
 def _ignore_at_exit() -> None:
-    """Ignore signals while Python exits, because it restores their defaults and a signal would change the exit code."""
+    """Ignore signals while Python exits: Python restores the default handlers, and a signal would change the exit
+    code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,4 +1,4 @@
-"""`harvest judge`: let a model score nuggets, turns and conversations, or choose between two conversations."""
+"""`harvest judge`: let a model score nuggets, turns or conversations, or choose the better conversation of a pair."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def command(
     The judgments become a layer of kind `model`, which `harvest score RUN --judges model -m 'WAN(NAME)'` uses. If
     people judged at least two items of each topic, such a figure is corrected by their judgments; otherwise it is
     marked as unchecked. Items that the model could not judge stay unjudged, with a reason. Running the command again
-    resumes it without asking anything twice.
+    continues the work, and the model is not asked about any item twice.
     """
     from harvest.judging.models.bias_card import order_sentences
     from harvest.judging.models.judge_file import check_criteria, read_judge  # brings httpx

@@ -1,6 +1,5 @@
-"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select the criteria and the judgments behind
-SWAN and WAN.
-"""
+"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select criteria and judgments for SWAN and
+WAN."""
 
 from collections.abc import Callable, Collection
 from functools import wraps
@@ -20,7 +19,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def judgment_options(command: _Command) -> _Command:
-    """Add the four options to a command, which receives their values unchanged."""
+    """Add the four options to a command. Their values are passed to the command unchanged."""
     for option in (
         click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules']."),
         click.option(
@@ -40,7 +39,7 @@ def judgment_options(command: _Command) -> _Command:
 
 
 def judges_options(command: _Command) -> _Command:
-    """Add the four options to a command, which receives them as one argument `judges`."""
+    """Add the four options to a command. Their values are passed to the command as one argument `judges`."""
 
     @judgment_options
     @wraps(command)
@@ -66,7 +65,7 @@ def judges_options(command: _Command) -> _Command:
 
 
 def check_judges(judges: Judges, measures: Collection[Term]) -> None:
-    """Raise InputError if the options are given but no measure needs judgments, because they would have no effect."""
+    """Raise InputError if an option would have no effect because no measure needs judgments."""
     known = [one for term in measures if (one := declared(term.name)) is not None]
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return

@@ -45,9 +45,9 @@ def command(
 ) -> None:
     """Open a window to log in by hand, and store the log-in in a file.
 
-    SITE_OR_URL is the page's address, or a site file that contains it. Log in as usual, then press Enter in the
-    terminal or close the window. Cookies and storage are written to FILE (mode 600), for the option `login` of the
-    browser driver. A log-in that is already in FILE is loaded and renewed.
+    SITE_OR_URL is the page's address, or a site file that contains the address. Log in as usual, then press Enter in
+    the terminal or close the window. Cookies and storage are written to FILE (mode 600), for the option `login` of
+    the browser driver. If FILE already contains a log-in, that log-in is loaded and renewed.
 
     Give the same options as the audit, because some sites tie a log-in to them.
     """
@@ -102,7 +102,6 @@ async def wait_for_login(
 
 
 async def _wait_for_enter() -> None:
-    """Wait until Enter is pressed. Without a terminal, this never returns."""
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     keyboard = sys.stdin.fileno()
 
@@ -135,7 +134,7 @@ def _driver_options(url: str, given: dict[str, str | None]) -> Options:
 
 
 def _check_target(target: Path) -> bool:
-    """Return whether the file already contains a log-in. Raises InputError if none may be stored there."""
+    """Return True if the file already contains a log-in. Raises InputError if no log-in may be stored there."""
     folder = Path(os.path.realpath(target)).parent
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
     if run is not None:

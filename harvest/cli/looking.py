@@ -1,7 +1,7 @@
-"""Judgment of a dated run against the baseline, which adds a look to the history.
+"""Judgment of a dated run against the baseline. Each judgment is added to the history as a look.
 
 A re-audit can be stopped at any moment. Therefore each command names earlier runs that have no look yet, and every
-message about such a run shows the command that continues it.
+message about such a run shows the command that continues the re-audit.
 """
 
 import contextlib
@@ -37,12 +37,9 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class Reaudit:
-    """The arguments of a re-audit.
-
-    `audit` is the audit as given, `base` the baseline's file and `blessed` its content, and `log` the history's file.
-    `further` are the options to repeat in every suggested command. `given` are the names of the rules that were set by
-    options.
-    """
+    """The arguments of a re-audit. `audit` is the audit as given, `base` the baseline's file and `blessed` the
+    content of that file. `log` is the history's file. `further` are the options to repeat in every suggested command.
+    `given` are the names of the rules that were set by options."""
 
     audit: str
     base: Path
@@ -53,12 +50,11 @@ class Reaudit:
     given: Collection[str]
 
     def command(self, option: str, run: Path) -> str:
-        """Return the shell command that judges a run (`--run`) or resumes it (`--resume`)."""
         return shlex.join(["harvest", "reaudit", self.audit, option, str(run), *self.further])
 
     def print_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
-        """Print a note for each earlier run without a look, except the run that is being resumed (`but`). If the audit
-        has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete run."""
+        """Print a note for each earlier run without a look, except the run that is being resumed (`but`). If the
+        audit has a placebo, judging alone is not enough, and the note suggests `--resume` even for a complete run."""
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:
@@ -97,7 +93,7 @@ class Reaudit:
 
 @contextlib.contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
-    """Lock a run until it is judged, so that no other command considers it abandoned."""
+    """Lock a run until it is judged, so that no other command considers the run abandoned."""
     lock = None
     with contextlib.suppress(HarvestError):  # another process already continues it
         lock = Lock(folder)
@@ -109,8 +105,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """Return the audit with the number of trials of the run in `folder`, which may exceed the one in the audit's
-    file."""
+    """Return the audit with the number of trials of the run in `folder`, which may exceed the audit file's number."""
     if not is_run(folder):
         return audit
     begun = read_header(folder).audit
@@ -121,11 +116,9 @@ def with_begun_trials(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Aud
 
 
 def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
-    """Judge a run against the baseline, and add a look to the history unless the run is in the baseline.
-
-    The history is locked meanwhile, because a look depends on earlier ones. Returns the result and the faults of the
-    harness, including those noted when the run was judged before.
-    """
+    """Judge a run against the baseline, and add a look to the history unless the run is in the baseline. The history
+    is locked meanwhile, because a look depends on earlier ones. Returns the result and the faults of the harness,
+    including those noted when the run was judged before."""
     try:
         with open_history(this.log) as file:
             # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.
@@ -167,5 +160,5 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
 
 
 def _print_note(text: str) -> None:
-    """Print a note on one line of standard error, however narrow the terminal, so that its command can be copied."""
+    """Print a note as one unwrapped line on standard error, so that a command in the note can be copied."""
     click.echo(printable(f"note: {text}", line=True), err=True)

@@ -1,8 +1,8 @@
 """The `harvest` command: the list of its commands, and the conversion of errors into messages and exit codes.
 
 Exit codes: 0 the command is done; 1 a threshold of the audit was missed, or a path changed; 2 the command line or a
-file is wrong; 3 too many trials are invalid; 70 Harvest itself has a bug; 130 the command was interrupted. Figures and
-JSON go to standard output, and everything else to standard error.
+file is wrong; 3 too many trials are invalid; 70 Harvest itself has a bug; 130 the command was interrupted. Figures
+and JSON go to standard output, and everything else to standard error.
 """
 
 import contextlib
@@ -34,7 +34,8 @@ _BUG_CODE = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a thr
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A command in the list. Its module has a `command` or, for a study of recorded runs, a function `study_form`."""
+    """An entry in the list of commands. Its module has a `command` or, for a study of recorded runs, a
+    `study_form`."""
 
     module: str
     summary: str
@@ -112,7 +113,7 @@ _READER_GONE = 128 + signal.SIGPIPE  # as shells report a program that SIGPIPE e
 
 
 class _LazyCommands(click.Group):
-    """A group that imports each command only when it is called, which keeps `--help` quick."""
+    """A group that imports a command only when that command is called, which keeps `--help` quick."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -141,7 +142,7 @@ class _LazyCommands(click.Group):
         return super().resolve_command(context, arguments)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of commands without importing them, as Click's own method would for their help texts."""
+        """Complete the names of commands. Click's own method would import every command for its help text."""
         found = [
             CompletionItem(name, help=one.summary) for name, one in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -242,7 +243,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
 
 def _flush() -> int:
     """Flush the output streams. Returns 2 if the disk is full, else 0. A closed stream is redirected to the null
-    device, as flushing it at exit would change the exit code."""
+    device, because flushing a closed stream at exit would change the exit code."""
     code = 0
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -257,7 +258,7 @@ def _flush() -> int:
 
 
 def _echo(message: str | Callable[..., None]) -> None:
-    """Print on standard error, or do nothing if it is closed, because the exit code must not depend on it."""
+    """Print on standard error. A closed stream is ignored, because it must not affect the exit code."""
     with contextlib.suppress(OSError, ValueError):
         if isinstance(message, str):
             click.echo(printable(message), err=True)

@@ -1,4 +1,4 @@
-"""`harvest measures`: list all measures, or explain one."""
+"""`harvest measures`: list all measures, or explain a single measure."""
 
 import json
 
@@ -15,10 +15,10 @@ from topics.suggestions import nearest
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(name: str | None, as_json: bool) -> None:
-    """List all measures, or explain one.
+    """List all measures, or explain a single measure.
 
-    NAME is a measure as tables print it, such as R, GF(RATINGS) or CVaR. If several measures share a name, as GF of
-    conversations and GF of ranked lists do, each is explained.
+    NAME is a measure as printed in tables, such as R, GF(RATINGS) or CVaR. If several measures share a name, such as
+    GF of conversations and GF of ranked lists, all of them are explained.
     """
     known = every_measure()
     wanted = known

@@ -1,4 +1,4 @@
-"""`harvest merge`: merge the runs of several machines into a new one."""
+"""`harvest merge`: merge the runs of several machines into a new run."""
 
 import shlex
 from pathlib import Path
@@ -16,18 +16,19 @@ from topics.counting import pluralize
 @click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The new run folder.")
 @click.option("--salvage", is_flag=True, help="Use the readable parts of damaged runs; a single RUN is enough.")
 def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
-    """Merge the runs of several machines into a new one.
+    """Merge the runs of several machines into a new run.
 
-    Every attempt is kept exactly once, and the RUNS themselves stay unchanged. With --salvage, an attempt is cut off at
-    a damaged line that may belong to it and counts as interrupted. Damaged files are kept in the folder `damaged` of
-    the new run, each with a text that lists the affected attempts.
+    Every attempt is kept exactly once, and the RUNS themselves stay unchanged. With --salvage, an attempt is cut off
+    at a damaged line that may belong to the attempt, and counts as interrupted. Damaged files are kept in the folder
+    `damaged` of the new run, each with a text that lists the affected attempts.
 
-    A RUN may be the address of a run in an object store, or of a folder whose runs are all merged: s3://BUCKET/weekly.
+    A RUN may be the address of a run in an object store. The address of a folder of runs, such as s3://BUCKET/weekly,
+    merges all runs in the folder.
 
-    Missing shards of an audit (`harvest run --shard`) and missing evidence are listed, and the exit code is then 3. It
-    is also 3 if a recording was changed after it was written, or cannot be shown to be unchanged. The new run records
-    this, and `harvest verify` reports it again. With --salvage, which is meant for damaged runs, this alone gives exit
-    code 0.
+    Missing shards of an audit (`harvest run --shard`) and missing evidence are listed, and the exit code is then 3.
+    The exit code is also 3 if a recording was changed after it was written, or cannot be shown to be unchanged. The
+    new run records this, and `harvest verify` reports it again. With --salvage, which is meant for damaged runs, a
+    changed recording alone gives exit code 0.
     """
     merged = merge_stored(runs, out, salvage=salvage)
     for sentence in (*([merged.names] if merged.names else ()), *merged.settings, *merged.conflicts, *merged.damage):

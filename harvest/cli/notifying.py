@@ -1,6 +1,6 @@
 """Options that report verdicts to other programs: JUnit XML, metrics, a webhook and GitHub annotations.
 
-The verdict has priority: if a report cannot be written or sent, a message says so and the exit code stays.
+If a report cannot be written or sent, a message says so, but the verdict still determines the exit code.
 """
 
 import contextlib
@@ -28,11 +28,9 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class _FileReport:
-    """A report that is written to a file.
-
-    `make` returns its bytes, given a bulletin and the content of the earlier file. `ours` is True for the bytes of an
-    earlier report, which may be replaced. `said` is the help text of the option.
-    """
+    """A report that is written to a file. `make` returns the report's bytes, given a bulletin and the content of the
+    earlier file. `ours` returns True for the bytes of an earlier report, which may be replaced. `said` is the help
+    text of the option."""
 
     make: Callable[[Bulletin, str], bytes]
     ours: Callable[[bytes], bool]
@@ -51,7 +49,7 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def notice_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add --junit, --prometheus, --webhook-env and --github to a command, which receives them as `channels`."""
+    """Add --junit, --prometheus, --webhook-env and --github to a command. Their values are passed as `channels`."""
 
     @functools.wraps(command)
     def guarded(*, webhook_env: str | None, github: bool, **own: Any) -> int:
@@ -73,7 +71,7 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """The requested reports. `files` are the files to write, by the name of the report. `told` is the original standard
+    """The requested reports. `files` maps the name of a report to the file to write. `told` is the original standard
     output, on which annotations for GitHub are printed."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -86,8 +84,8 @@ class Channels:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
-        """Raise InputError for a report that could not be written or sent. Call this before anything is played. `form`
-        is the form of the figures on standard output, or ""."""
+        """Raise InputError for a report that could not be written or sent. Call this before anything is played.
+        `form` is the form of the figures on standard output, or "" for tables."""
         if self.github and form:
             raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):

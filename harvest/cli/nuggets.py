@@ -45,7 +45,7 @@ def command(
 
     The nuggets of topics, and their assignment to conversations, are read from files in the format of `nuggetizer`.
     Without --import and --export, the command prints the recall of each system: the share of nuggets that its
-    conversations support, strict and partial, over all nuggets and over the vital ones.
+    conversations support. Recall is strict or partial, and covers all nuggets or only the vital nuggets.
     """
     if given is not None and out is not None:
         raise InputError("--import and --export cannot be used together", advice="give the command once for each")

@@ -1,4 +1,4 @@
-"""Types for the parameters of commands, and the check of a path before an output file is written to it."""
+"""Types for the parameters of commands, and checks of the path of an output file."""
 
 import math
 import os
@@ -20,7 +20,7 @@ _ADDRESS_GIVEN = (
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers that rejects NaN and infinities. Click itself accepts NaN, which is not outside any range."""
+    """A range of numbers that rejects infinities and NaN. Click itself accepts NaN."""
 
     name = "number"  # "float range" is no word for people
 
@@ -40,8 +40,8 @@ class WholeNumberRange(click.IntRange):
 
 
 class GivenPath(click.Path):
-    """A path that is neither an address nor empty. Click would read an empty path as the current folder. `kind` is the
-    type of the values."""
+    """A path that is neither an address nor empty. Click would read an empty path as the current folder. `kind` is
+    the type of the values."""
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)
@@ -74,9 +74,9 @@ def check_output_file(
 ) -> None:
     """Raise InputError if no file can be written at `path`, or if an existing file there must not be replaced.
 
-    An existing file may be replaced only if `replace` is true and, if `ours` is given, only if the file is empty or
-    `ours` accepts its bytes as an earlier file of the same kind. `other` is the advice for a file that must be kept.
-    Temporary files of earlier commands that were killed while they wrote there are removed.
+    An existing file may be replaced only if `replace` is true. If `ours` is given, the file must also be empty, or
+    `ours` must accept its bytes as an earlier file of the same kind. `other` is the advice for a file that must be
+    kept. Temporary files of earlier commands that were killed while they wrote there are removed.
     """
     place, folder = Place(str(path)), path.absolute().parent
     if not folder.is_dir():

@@ -88,9 +88,10 @@ def command(
     """Plan how many topics and trials a comparison needs.
 
     The command simulates the test of `harvest compare` over a grid of topics × trials, both for other topics of the
-    same kind and for exactly these topics. With --node it simulates the test of one turn of the conversation tree; for
-    the mean of a tail, such as CVaR(R), it simulates the interval of `harvest score`. With --allocate it instead says
-    which topics need more trials. Nothing is sent. AUDIT is a file, or a shipped name such as `demo`.
+    same kind and for exactly these topics. With --node, the command simulates the test of one turn of the
+    conversation tree. For the mean of a tail, such as CVaR(R), the command simulates the interval of `harvest score`.
+    With --allocate, it instead lists the topics that need more trials. Nothing is sent. AUDIT is a file, or a shipped
+    name such as `demo`.
     """
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
     spreads = {f"--{name}": value for name, value in stated.items()}

@@ -55,11 +55,9 @@ def describe_audit(console: Console, audit: Audit) -> None:
 def play_to_folder(
     audit: Audit, folder: Path, worker: str, console: Console, stored: StoredRun | None = None
 ) -> tuple[Path | None, set[str]]:
-    """Play the remaining trials into `folder`.
-
-    Returns the file of events (None if nothing was played) and the systems that were given up. `stored` is a copy of
-    the run in an object store, from which trials that other machines played are fetched.
-    """
+    """Play the remaining trials into `folder`. `stored` is a copy of the run in an object store, which provides the
+    trials that other machines played. Returns the file of events (None if nothing was played) and the systems given
+    up."""
     left: set[str] = set()
 
     @contextmanager

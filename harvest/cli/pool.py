@@ -59,8 +59,9 @@ def command(
     """List the items to judge in RUNs, each once.
 
     The items are the entities that systems named on each topic, and the texts on which a criterion needs people's
-    judgments, over all systems, trials and runs. One judgment counts everywhere. Entities are judged in a gold table
-    (--gold), and texts in a sheet (--spread) or, within one run, by `harvest annotate --serve --once`.
+    judgments, over all systems, trials and runs. An item that occurs several times needs only one judgment. Entities
+    are judged in a gold table (--gold). Texts are judged in a sheet (--spread) or, within one run, by `harvest
+    annotate --serve --once`.
     """
     if force and out is None:
         raise InputError("--force can only be used with --out")

@@ -58,8 +58,8 @@ def command(
     """Show figures of a population of users, by user and re-weighted.
 
     RUN was played by an audit with a `population`, from which the user of each trial was drawn. The command shows
-    figures of the population and of each of its users. With --weights it also shows those of a population that has the
-    same users in other shares.
+    figures of the population and of each of its users. With --weights, the command also shows figures of a population
+    with other shares of the same users.
     """
     check_judges(judges, measures)
     found = population_figures(read(run), measures=measures, weights=weights, changes=changes, judges=judges, seed=seed)

@@ -33,9 +33,9 @@ from topics.regular_file import missing_advice
 def command(sheets: tuple[Path, ...], kept: Path, level: float, seed: int, output: Output) -> None:
     """Show which systems people prefer.
 
-    SHEETs were written by `harvest annotate RUN --pairs` and filled in, one by each person; or give the folder of
-    judgments that were made with --serve. The command shows how often each system is preferred to another, whether
-    people agree, and whether they were influenced by the side on which a conversation was shown.
+    SHEETs were written by `harvest annotate RUN --pairs`, and each was filled in by one person. A folder of judgments
+    made with --serve can be given instead. The command shows how often each system is preferred to another, whether
+    people agree, and whether the side on which a conversation was shown influenced them.
     """
     key = read_key(kept)
     for sheet in sheets:

@@ -85,10 +85,10 @@ def command(
     keys_in_clear: bool,
     channels: Channels,
 ) -> int:
-    """Play an audit again, and say whether it changed.
+    """Play an audit again, and check whether the system changed.
 
-    Each call plays a new dated run and compares it with the blessed baseline. Exit codes: 0 no change was shown; 1 the
-    audit changed; 3 a change could not be measured.
+    Each call plays a new dated run and compares it with the blessed baseline. Exit codes: 0 no change was shown; 1
+    the audit changed; 3 a change could not be measured.
     """
     chosen = [name for name, one in (("--run", recorded), ("--resume", stopped), ("--extend", extend)) if one]
     if len(chosen) > 1:
@@ -189,13 +189,13 @@ def baseline_beside(audit: str) -> Path:
 
 
 def history_beside(baseline: Path) -> Path:
-    """Return the default path of the history, which is in the same folder as the baseline."""
+    """Return the default path of the history, in the baseline's folder."""
     return baseline.with_name(f"{baseline.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
 
 
 def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
-    """Play the audit's placebo into a new run in the folder that contains the audit's run `folder`. A stopped placebo
-    cannot be resumed, because the messages that its page received are lost."""
+    """Play the audit's placebo into a new run next to the audit's run `folder`. A stopped placebo cannot be resumed,
+    because the messages that its page received are lost."""
     with placebo_server() as placebo:
         made = placebo_audit(audit, placebo.url)
         beside = free_name(folder.with_name(f"{folder.name}.placebo"))

@@ -60,9 +60,9 @@ def command(
 ) -> None:
     """Write one HTML page about recorded runs.
 
-    The page opens by a double click, without a network. It shows the result, its causes and what to do next; the
-    figures, grid, trees, comparison and variance; and every conversation. Conversations of more than 8 MB in total are
-    written to a folder next to the page.
+    The page opens by a double click, without a network. It shows the result, its causes and the next step, then the
+    figures, grid, trees, comparison and variance, and every conversation. Conversations of more than 8 MB in total
+    are written to a folder next to the page.
     """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out {out} is not the name of an HTML file", allowed="FILE.html")
@@ -112,8 +112,8 @@ def write_report(
     judges: str | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
-    """Write the page to `out`, and files next to it if needed. `command_line` is recorded in the page, so that it can
-    be made again. Returns a sentence about the written files, and the first sentence of the page."""
+    """Write the page to `out`, and further files next to the page if needed. The page records `command_line`, the
+    command that makes it again. Returns a sentence about the written files, and the first sentence of the page."""
     report = make_report(
         [read(run) for run in runs],
         beside=out.parent,

@@ -35,7 +35,7 @@ _LONGEST_LINE = 300  # characters of a difference
 
 @dataclass(frozen=True, slots=True)
 class _Revised:
-    """A conversation in which today's code reads an answer differently, or considers it a fault."""
+    """A conversation with an answer that today's code reads differently or considers a fault."""
 
     conversation: Conversation
     answers: tuple[RereadAnswer, ...]
@@ -44,14 +44,12 @@ class _Revised:
 
     @property
     def outcome(self) -> Outcome | None:
-        """The outcome in the new run. None keeps the recorded outcome."""
         if self.refused is not None and self.conversation.valid:
             said = f"turn {self.refused.turn.number} was no answer: {self.refused.excerpt}"
             return Outcome(INVALID, self.refused.refused, said)
         return self.path.outcome
 
     def label(self, turn: int) -> tuple[str, str]:
-        """Return the recorded label of a turn and its label today, each "-" if there is none."""
         was = self.conversation.label(turn)
         now = self.path.routes.get(turn)
         return was, now.label if now is not None else was
@@ -70,8 +68,8 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     """Read stored pages again with today's code, and show what changed.
 
     No system is contacted, and RUN is not changed. Every answer is read again from its stored page or HTML, and the
-    protocol of the run decides its label again. A conversation whose user turns would have been different is marked as
-    invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
+    protocol of the run decides its label again. If other labels would have led to other user turns, the conversation
+    is marked as invalid in RUN2; `harvest run` with the same audit and `--out RUN2` plays it again.
     """
     recorded = read(run, keep_rows=True)
     if system is not None and system not in recorded.header.systems:
@@ -106,8 +104,9 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 
 def _reread_reply(run: Run, answer: RereadAnswer) -> RereadAnswer:
-    """Read an answer from the stored reply of an API or a program, or else from its recorded text. The answer is
-    returned unchanged if it was read from a page already or its driver keeps neither."""
+    """Read an answer again from the stored reply of an API or a program, or from the recorded text if the reply is
+    plain text. An answer is returned unchanged if it was read from a page, or if its driver stores neither replies
+    nor pages."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer

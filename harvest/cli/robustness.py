@@ -40,11 +40,11 @@ def command(
 ) -> None:
     """Compare the arms of an audit with their control.
 
-    RUN was played by an audit with `arms`, which express the same needs and draws in several ways. For each system, the
-    command shows the difference of each arm from the control, the spread of the arms, the worst arm, and the topics
-    that flip between useful and not useful. For every two systems, it shows by how much one is better in each arm, and
-    whether the better system depends on the user. For `factors`, and for groups combined with arms, it shows main
-    effects and interactions.
+    RUN was played by an audit with `arms`, which express the same needs and draws in several ways. For each system,
+    the command shows the difference of each arm from the control, the spread of the arms, the worst arm, and the
+    topics that flip between useful and not useful. For every two systems, the command shows the difference between
+    the systems in each arm, and whether the better system depends on the user. For `factors`, and for groups combined
+    with arms, the command shows main effects and interactions.
     """
     check_judges(judges, measures)
     armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges)

@@ -1,4 +1,4 @@
-"""`harvest run`: play an audit or resume it, then score it."""
+"""`harvest run`: play or resume an audit, then score the run."""
 
 import shlex
 import sys
@@ -87,7 +87,7 @@ def command(
 
     AUDIT is a file, or a shipped name such as `demo`.
 
-    The same command continues an interrupted run: finished trials are skipped, and invalid and interrupted ones are
+    The same command continues an interrupted run: finished trials are skipped, and invalid and interrupted trials are
     tried again. A changed protocol, topic or system is rejected.
     """
     if shard is not None and as_json:
@@ -181,8 +181,6 @@ def _score_and_report(
     look: bool,
     channels: Channels,
 ) -> int:
-    """Score the run, report to people and programs, and return the exit code. `named` is the path of the run as the
-    user gave it."""
     # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
@@ -235,8 +233,8 @@ def _score_and_report(
 
 
 def _too_many_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
-    """Report trials that have no valid attempt or were cut short by a failing user. Returns True if there are more of
-    them than the audit allows."""
+    """Report trials that have no valid attempt or were cut short by a failing user. Returns True if the audit does
+    not allow that many."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # If a system was given up or never worked, merely trying again would not help.
@@ -268,7 +266,7 @@ def _open_by_system(plan: Plan, run: Run) -> str:
 
 
 def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
-    """Report on a shard without scoring it, as its scores would be mistaken for those of the audit."""
+    """Report on a shard without scores, because people would mistake them for the scores of the whole audit."""
     shard = resolved.shard
     assert shard is not None
     open_ = _too_many_open(resolved, run, left, console)
@@ -293,8 +291,6 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
 
 
 def _suggest_next_steps(people: Console, named: Path, folder: Path) -> None:
-    """Write a report into the demo's run, and suggest next steps. `named` is the path of the run as the user gave
-    it."""
     from harvest.cli.report import write_report  # late: no other run needs it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]

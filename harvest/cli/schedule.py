@@ -1,4 +1,4 @@
-"""`harvest schedule`: print the configuration with which cron, systemd or GitHub Actions repeats an audit."""
+"""`harvest schedule`: print the configuration that makes cron, systemd or GitHub Actions repeat an audit."""
 
 import shutil
 import sys
@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Print a schedule for cron, systemd or GitHub Actions.
 
-    The schedule plays the audit again with `harvest reaudit`, from the folder in which this command is run. Every
-    option of `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
+    The schedule plays the audit again with `harvest reaudit`, from the folder in which this command is run. Options
+    of `harvest reaudit`, such as --strict and --prometheus FILE, can be given here and become part of the schedule.
     """
     if cron + as_units + github != 1:
         what = "several kinds of schedules are given" if cron + as_units + github else "the kind of schedule is missing"
@@ -101,7 +101,7 @@ def command(
 
 
 def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
-    """Parse options with `harvest reaudit`, so that wrong ones are rejected now rather than at night."""
+    """Parse options with `harvest reaudit`, so that a wrong option is rejected now and not at the scheduled time."""
     given = reaudit.make_context("harvest reaudit", [audit, *further]).params
     for name, option in (("recorded", "--run"), ("stopped", "--resume"), ("extend", "--extend")):
         if given[name] is not None:
@@ -110,8 +110,7 @@ def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _relative_path(path: str | Path) -> PurePosixPath:
-    """Return a path that is also valid in a copy of this folder on another machine. Raises InputError for any other
-    path."""
+    """Return a path that stays valid in a copy of this folder on another machine, or raise InputError."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(
             f"{path} is outside this folder, so GitHub's runner would not have it",

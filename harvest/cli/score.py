@@ -77,8 +77,8 @@ def command(
 ) -> int:
     """Score recorded runs, offline, as often as you like.
 
-    Several RUNS are scored side by side, over the topics that all of them tried; other differences between them are
-    printed. A system that occurs in several runs is shown as SYSTEM@RUN.
+    Several RUNS are scored side by side, over the topics that all of them tried; other differences between the runs
+    are printed. A system that occurs in several runs is shown as SYSTEM@RUN.
 
     With --dask and --keep, each of many RUNS is instead scored separately, as if it were given alone.
     """

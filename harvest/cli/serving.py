@@ -1,4 +1,4 @@
-"""`harvest annotate --serve`: serve the local page on which people judge, until the command is stopped."""
+"""`harvest annotate --serve`: serve the local page for human judges until the command is stopped."""
 
 from __future__ import annotations
 
@@ -68,11 +68,8 @@ def serve_page(
     same: Sameness,
     adjudicate: bool = False,
 ) -> None:
-    """Serve a page with the questions of some criteria, and a link to it for each judge.
-
-    `names` are the names of the criteria, and `people` those of the judges. With `adjudicate`, the page shows only
-    items that people judged differently, with their judgments.
-    """
+    """Serve a page with questions on the criteria in `names`, and print a link to the page for each judge in
+    `people`. With `adjudicate`, the page shows only items that people judged differently, with their judgments."""
     people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
@@ -108,8 +105,8 @@ def serve_page(
 
 
 def check_people(people: Sequence[str]) -> list[str]:
-    """Return the judges' names without surrounding whitespace. Raises InputError for missing, repeated or unusable
-    names, or if the packages that serve the page are missing."""
+    """Return the judges' names without surrounding whitespace. Raises InputError if a name is missing, repeated or
+    unusable, or if the packages that serve the page are missing."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
@@ -138,8 +135,8 @@ def serve_questions(
     version: str = "",
     adjudicating: bool = False,
 ) -> None:
-    """Serve questions until the command is stopped. Decisions are saved in `folder`. `told` is printed after the number
-    of decisions."""
+    """Serve questions until the command is stopped, and save decisions in `folder`. `told` is printed after the
+    number of decisions."""
     from harvest.judging.serving.desk import Desk
     from harvest.judging.serving.serving import bind, make_links, serve
 
@@ -202,11 +199,9 @@ def serve_questions(
 def criterion_rows(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
 ) -> tuple[list[Row], int]:
-    """Return the rows of some criteria and the total number of their rows, as `select_rows` does.
-
-    Without `names`, the criteria and their numbers of rows are printed, and InputError is raised. `goal` names the
-    purpose of the rows in its message, as in “no criterion was given for the sheet”.
-    """
+    """Return the rows of some criteria and the total number of their rows, as `select_rows` does. If `names` is
+    empty, the criteria and their numbers of rows are printed, and InputError is raised. `goal` is the purpose of the
+    rows in the error message, as in “no criterion was given for the sheet”."""
     if names:
         return select_rows(assessed, schema, names, sample, seed)
     there = rows_by_criterion(assessed, schema)
@@ -225,7 +220,7 @@ _LONGEST_NAME = 100  # characters
 
 
 def check_author(name: str) -> str:
-    """Return the name without surrounding whitespace. Raises InputError for names that span several lines, or that
+    """Return the name without surrounding whitespace. Raises InputError for a name that spans several lines, or that
     `--judges` or `--judgments` would misread."""
     found = name.strip()
     if found.casefold() in FOLDINGS:

@@ -1,6 +1,5 @@
-"""Options for scoring settings, generated from their declarations, so that names, ranges and defaults are the same in
-every command; and the option for the guard of intervals, which some studies have.
-"""
+"""Options for scoring settings, which are generated from their declarations so that all commands use the same names,
+ranges and defaults. A further option sets the guard of intervals in some studies."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
@@ -17,8 +16,8 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _Choice(click.Choice[str]):
-    """A choice that also accepts former values, which are not shown, and suggests the nearest value for an unknown
-    one."""
+    """A choice that also accepts former values without showing them, and that suggests a similar value for a typing
+    error."""
 
     def __init__(self, kind: Choice) -> None:
         super().__init__(kind.words)
@@ -72,7 +71,8 @@ def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callabl
 
 
 def measures_option(words: str) -> Callable[[_Command], _Command]:
-    """Add --measure, which may be repeated, to a command, which receives it as `measures`. `words` is the help text."""
+    """Add the repeatable option --measure to a command, with the help text `words`. Its values are passed as
+    `measures`."""
 
     def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Term, ...]:
         return tuple(dict.fromkeys(term for text in texts for term in parse_all(text)))
@@ -82,7 +82,7 @@ def measures_option(words: str) -> Callable[[_Command], _Command]:
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
     """Add an option for each of the named settings, or for all settings if none is named. The value of an option that
-    is not given is None: the audit's setting or the default then applies. `words` maps names to help texts."""
+    is not given is None, so that the audit's setting or the default applies. `words` maps names to help texts."""
 
     def with_options(command: _Command) -> _Command:
         for name in reversed(names or tuple(SETTINGS)):
@@ -94,12 +94,12 @@ def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]
 
 
 def setting_option(name: str) -> Callable[[_Command], _Command]:
-    """Add an option for a setting with its default, for commands without an audit."""
+    """Add an option for a setting to a command without an audit. Its default is the setting's default."""
     return _declared_option(SETTINGS[name], SETTINGS[name].help, audited=False)
 
 
 def resampling_options(*, seed: str = "Seed of the bootstrap.") -> Callable[[_Command], _Command]:
-    """Add --level, --replications and --seed, for commands without an audit. `seed` is the help text of --seed."""
+    """Add --level, --replications and --seed to a command without an audit. `seed` is the help text of --seed."""
 
     def with_options(command: _Command) -> _Command:
         command = click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help=seed)(command)

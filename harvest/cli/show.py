@@ -67,9 +67,9 @@ def command(
 
     With --all, every attempt at the selected trials is shown; --attempt selects one attempt.
 
-    With --beside, the conversations of two systems are printed side by side, and differing words are marked. All trials
-    on a topic are printed with --topic; otherwise trials are only listed. If several RUNS are given, the two sides may
-    be recordings of one system.
+    With --beside, the conversations of two systems are printed side by side, and differing words are marked. With
+    --topic, all trials on the topic are printed; otherwise trials are only listed. If several RUNS are given, the two
+    sides may be recordings of one system.
     """
     if beside is not None:
         if system is not None or attempt is not None or every:
@@ -176,8 +176,6 @@ def _listing_document(run: Run, chosen: list[Conversation], *, whole: bool) -> d
 
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
-    """Print a line for each conversation in `chosen`, then a count of outcomes over all requested attempts
-    (`asked`)."""
     names = list(map(_trial_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):
@@ -209,11 +207,9 @@ def _print_conversation(
     verdicts: Mapping[tuple[str, int, int], Verdict],
     faults: Mapping[int, str],
 ) -> None:
-    """Print a conversation.
-
-    `of_failure` maps names to evidence files of a failure of this attempt. `verdicts` are the comparisons of its turns
-    with the network traffic. `faults` maps turns to faults in the text that a model wrote for the user.
-    """
+    """Print a conversation. `of_failure` maps names to evidence files of a failure of this attempt. `verdicts` are
+    the comparisons of its turns with the network traffic. `faults` maps turns to faults in the text that a model
+    wrote for the user."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""
@@ -284,11 +280,9 @@ def show_beside(
     as_text: bool,
     as_json: bool,
 ) -> None:
-    """Print pairs of conversations, selected by `given` (such as `A,B`), topic and trial.
-
-    With `flipped`, only pairs with different labels are printed. Conversations are printed in full if a topic is given,
-    if only one pair is selected or with `as_text`; otherwise pairs are listed.
-    """
+    """Print pairs of conversations, selected by `given` (such as `A,B`), topic and trial. With `flipped`, only pairs
+    with different labels are printed. The conversations are printed in full if a topic is given, if only one pair is
+    selected or if `as_text` is true; otherwise the pairs are only listed."""
     refuse_twice(runs)
     sides = conversation_pairs.choose_sides(runs, given)
     every = conversation_pairs.pair_conversations(*sides)

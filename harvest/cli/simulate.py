@@ -36,7 +36,7 @@ from topics.errors import InputError, Place
 
 @click.group()
 def command() -> None:
-    """Fit simulated users to recordings, and check them."""
+    """Fit simulated users to recordings, and check simulated users."""
 
 
 command.add_command(counterfactual_command)
@@ -106,10 +106,10 @@ def fit_command(
 ) -> None:
     """Fit a simulated user to recorded users.
 
-    RUN is the folder of a run: an act is the simulated user's act in a turn, or else the protocol's state. FILE is a
-    harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
-    user is written as a harvest-user/2 file, or harvest-user/3 if it has hidden states. The texts that it says for each
-    act must be added by hand.
+    RUN is the folder of a run. The act of a turn is the simulated user's act or, if there is none, the protocol's
+    state. FILE is a harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in
+    Sim4IA. The fitted user is written as a harvest-user/2 file, or as harvest-user/3 if it has hidden states. The
+    texts that express each act must be added by hand.
     """
     check_name(name)
     if out is not None and out.exists():
@@ -223,11 +223,11 @@ def check_command(
     intents: Level,
     as_json: bool,
 ) -> None:
-    """Compare simulated users with real ones.
+    """Compare simulated users with real users.
 
     REAL and SIMULATED are files or folders that `fit` accepts. Every distance is tested by permuting whole users, and
-    shown with the distance between random halves of the real dialogues. The order of systems, which is shown first, is
-    tested in the same way.
+    shown with the distance between random halves of the real dialogues. The order of systems, which is shown first,
+    is tested in the same way.
     """
     people = people_console(stderr=as_json)
     sides = [_read_all([path], intents, people) for path in (real, simulated)]
@@ -277,8 +277,8 @@ def groups_command(
 ) -> None:
     """Compare groups of users.
 
-    RUN was played by an audit with `groups`. Differences are computed pair by pair, over the same topics and trials,
-    and shown next to those of a null pair: two groups whose users say exactly the same.
+    RUN was played by an audit with `groups`. Differences are computed pair by pair, over the same topics and trials.
+    They are shown with the differences of a null pair: two groups whose users say exactly the same.
     """
     recorded = [read(run) for run in runs]
     found = compare_groups(grouped_systems(recorded), measures=measures, base=base, changes=changes, seed=seed)

@@ -32,11 +32,9 @@ class Output:
     figures: tuple[Path, ...] = ()
 
     def show(self, study: StudyForm, *, beside: TextIO | None = None) -> None:
-        """Print the study on standard output, then write its pictures.
-
-        If standard output has another form, the tables are printed on the stream `beside`, or not at all if it is None.
-        Raises InputError if the browser fails, or if the study has no picture.
-        """
+        """Print the study on standard output, then write its pictures. If standard output has another form, the
+        tables are printed on the stream `beside`, unless `beside` is None. Raises InputError if the browser fails, or
+        if the study has no picture."""
         if not self.form or beside is not None:
             people = people_console(file=beside if self.form else None)
             for part in study.tables(people.width):
@@ -51,13 +49,13 @@ class Output:
 
 
 def output_options(command: _Command) -> _Command:
-    """Add an option for each form of output, and --figure, to a command, which receives them as `output`."""
+    """Add --figure and an option for each form of output to a command. The values are passed as `output`."""
     return figure_option(form_options(command))
 
 
 def form_options(command: _Command) -> _Command:
-    """Add an option for each form of output to a command, which receives them as `output`. If `figure_option` is added
-    as well, its files are part of `output`."""
+    """Add an option for each form of output to a command. The values are passed as `output`, together with the files
+    of `figure_option` if that option is added as well."""
 
     @wraps(command)
     def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
@@ -82,8 +80,8 @@ def figure_option(command: _Command) -> _Command:
 
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
-    """Raise InputError for conflicting forms and for pictures that cannot be written, before anything is computed.
-    `forms` has a true value for each form that is requested."""
+    """Raise InputError for conflicting forms and for pictures that cannot be written. Call this before anything is
+    computed. `forms` are True for requested forms."""
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} cannot be used together", advice="give only one of them")
@@ -134,8 +132,8 @@ def _render_png(svg: str) -> bytes:
 
 
 def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
-    """Return the command `harvest NAME RUN…`, which prints a study of runs in any form. Its help is the docstring of
-    `study`."""
+    """Return the command `harvest NAME RUN…`, which prints a study of runs in any form. The help text is the
+    docstring of `study`."""
 
     @click.command(help=cleandoc(study.__doc__ or ""))
     @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

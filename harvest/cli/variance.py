@@ -45,9 +45,9 @@ def command(
 ) -> None:
     """Show how much trials vary, and why.
 
-    The variance of each measure is split into parts between topics, between trials of a topic and between systems. The
-    command also counts how often trials disagree and how often all of K trials pass, and tests whether whole trials
-    differ and whether answers depend on earlier topics of a continued session.
+    The variance of each measure is split into parts between topics, between trials of a topic and between systems.
+    The command also counts how often trials disagree and how often all of K trials pass. It tests whether whole
+    trials differ, and whether answers depend on earlier topics of a continued session.
     """
     check_judges(judges, measures)
     with pause_collection():

@@ -31,9 +31,9 @@ _CHAIN_NOTE = (
 
 @dataclass(slots=True)
 class _CheckResult:
-    """The result of a check. `faults` are changed files, and figures that do not follow from the recording. `gaps` say
-    why something could not be verified. `notes` are remaining uncertainties. `partly` is True if no hash covers some
-    parts."""
+    """The result of a check. `faults` are changed files, and figures that do not follow from the recording. `gaps`
+    say why something could not be verified. `notes` are remaining uncertainties. `partly` is True if no hash covers
+    some part of the recording."""
 
     what: str
     said: list[str] = field(default_factory=list)
@@ -59,10 +59,10 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     """Verify recorded runs and reports, offline.
 
     For a RUN, every file is checked against its chain of hashes, its name or the inventory, and every figure in
-    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. The exit code is 1
-    if something differs, and the place is printed. It is 3 if something could not be verified, such as a missing chain
-    or layer. Parts that no hash covers, such as the last lines of a killed process, are "verified in part", with exit
-    code 0.
+    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. If a difference
+    is found, its position is printed and the exit code is 1. The exit code is 3 if something could not be verified,
+    such as a missing chain or layer. Parts that no hash covers, such as the last lines of a killed process, are
+    "verified in part", with exit code 0.
     """
     if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
         raise InputError("--hash can only be used with a single run", advice="verify the runs one by one")

@@ -1,1 +1,1 @@
-"""Audits spread over the workers of a Dask cluster, at one common pace."""
+"""Audits spread over the workers of a Dask cluster, at a common pace."""

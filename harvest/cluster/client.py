@@ -27,8 +27,8 @@ _GONE_SECONDS = 15
 @contextmanager
 def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
     """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end. The connection may
-    take `seconds`, and the first answer as long again. Raises InputError if no scheduler answers there, or if Dask is
-    not installed."""
+    take `seconds`, and the first answer another `seconds`. Raises InputError if no scheduler answers at the address,
+    or if Dask is not installed."""
     if not address.strip():
         raise InputError("the address of the scheduler is empty", allowed="an address such as tcp://HOST:8786")
     try:
@@ -39,8 +39,8 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         ) from None
 
     class Client(distributed.Client):  # type: ignore[misc]  # untyped
-        """Dask's client, which closes itself at once if it cannot start. Garbage collection would close it in any
-        thread, which deadlocks if another client is just starting there."""
+        """Dask's client, which closes itself at once if it cannot start. Otherwise garbage collection would close it
+        in any thread, which deadlocks if another client is just starting in that thread."""
 
         def start(self, **options: Any) -> None:
             try:
@@ -72,7 +72,8 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
 
 
 def trusted_in_clear(address: str) -> str:
-    """Return a warning about trusting a scheduler at this address, or "" if it uses TLS or is on this machine."""
+    """Return a warning about trusting a scheduler at this address. Returns "" if the address uses TLS or is on this
+    machine."""
     scheme, _, rest = address.rpartition("://")
     host = urlsplit(f"//{rest}").hostname
     if scheme in _TLS_SCHEMES or scheme == "inproc" or is_this_machine(host):
@@ -92,7 +93,7 @@ def count_threads(client: Any, address: str) -> int:
 
 
 def wait_for_any(client: Any, running: Sequence[Any]) -> None:
-    """Wait until one of the tasks is done. Raises InputError if the scheduler is gone for good."""
+    """Wait until at least one of the tasks is done. Raises InputError if the scheduler does not come back."""
     arrived = threading.Event()
     for future in running:
         future.add_done_callback(lambda _: arrived.set())

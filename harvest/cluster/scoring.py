@@ -21,8 +21,8 @@ from topics.regular_file import list_entries
 
 @dataclass(frozen=True, slots=True)
 class ScoringTask:
-    """A run to score. `run` is its folder, as a path that exists for all workers. `seen` describes its files as the
-    command sees them. `versions` are the versions of the command's software."""
+    """A run to score. `run` is its folder, as a path that exists for all workers. `seen` describes the run's files as
+    read by the command. `versions` are the versions of the command's software."""
 
     run: str
     request: ScoreRequest
@@ -32,8 +32,8 @@ class ScoringTask:
 
 @dataclass(frozen=True, slots=True)
 class KeptScores:
-    """The result of a task. `bounds` are the checked thresholds of the run's audit. `fault` says why nothing was kept;
-    it is "" if scores were kept."""
+    """The result of a task. `bounds` are the checked thresholds of the run's audit. `fault` is the reason why no
+    scores were kept, or "" if scores were kept."""
 
     bounds: tuple[CheckedBound, ...] = ()
     fault: str = ""
@@ -53,7 +53,7 @@ def _absolute_if_file(named: str | None) -> str | None:
 
 
 def score_run(task: ScoringTask) -> KeptScores:
-    """Write the same `scores.json` that `harvest score RUN --keep` would write on the command's machine."""
+    """Write the `scores.json` that `harvest score RUN --keep` would write on the command's machine."""
     folder = Path(task.run)
     try:
         versions = software()
@@ -97,9 +97,9 @@ def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
 
 
 def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
-    """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does. Yields each run
-    with its result, in order. Raises RunError for a folder that is not a run, and InputError if a run is given twice or
-    if the cluster cannot be reached or is gone."""
+    """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does. Yields each
+    run with its result, in order. Raises RunError for a folder that is not a run, and InputError if a run is given
+    twice or if the cluster cannot be reached or is gone."""
     refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
     tasks = [scoring_task(run, request) for run in runs]
     with connected(address) as client:

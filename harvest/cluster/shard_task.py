@@ -1,11 +1,11 @@
-"""The work of a cluster worker: playing one shard of an audit in its folder, from where it stopped.
+"""The work of a cluster worker: playing one shard of an audit in its folder, from the point at which it stopped.
 
-A cluster runs a task again if its worker dies, even if the work was done and only the result was lost. So a task starts
-by reading the recordings, and holds the folder's lock while it plays. If a worker is only unreachable, it continues
-undisturbed; the task that was to replace it waits for it and then has nothing left to play.
+A cluster runs a task again if its worker dies, even if the work was done and only the result was lost. So a task
+starts by reading the recordings, and holds the folder's lock while it plays. If a worker is only unreachable, it
+continues undisturbed. The task that was started in its place waits for the lock and then has nothing left to play.
 
-If workers share a store but no folder, they cannot wait for an unreachable worker. It is shut out
-(`harvest.stores.stored_run`), and stops by itself when the cluster no longer wants its task.
+If workers share a store but no folder, a task cannot wait for an unreachable worker. Instead, the unreachable worker
+is shut out (`harvest.stores.stored_run`), and stops by itself when the cluster no longer wants its task.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ class Assignment:
     """A shard of an audit.
 
     `audit` is the audit file, as a path that exists for all workers. `trials`, `seed` and `only` are arguments of the
-    command, or None for the values of the audit. `index` and `of` are the number of the shard and the number of all
-    shards. `folder` is the folder of all shards, which all workers share; if there is a store, each worker has its own
+    command, or None for the values of the audit. `index` is the number of the shard, and `of` the number of shards.
+    `folder` is the folder of all shards, which all workers share; if there is a store, each worker has its own
     folder, relative to its working directory. `store` is the address of the store, or "". `at_once` is the number of
     shards played at the same time. `keys_in_clear` allows keys to be sent to other machines over http.
     """
@@ -70,7 +70,8 @@ class Assignment:
         return Path(self.folder) / "stop"
 
     def load(self) -> Audit:
-        """Load the audit with this worker's share of the sessions; the pace is shared by turns. Raises InputError."""
+        """Load the audit with this worker's share of the sessions. Workers take turns, so the pace is not divided.
+        Raises InputError."""
         audit = load_audit(
             self.audit, trials=self.trials, seed=self.seed, only=self.only, keys_in_clear=self.keys_in_clear
         )
@@ -85,8 +86,8 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """The result of an assignment. `played` is the number of trials played now. `left` has the systems that were given
-    up, with reasons. `fault` says why the shard was not finished; it is "" if it was."""
+    """The result of an assignment. `played` is the number of trials played now. `left` has the systems that were
+    given up, with reasons. `fault` is the reason why the shard was not finished, or "" for a finished shard."""
 
     played: int = 0
     left: tuple[tuple[str, str], ...] = ()
@@ -105,8 +106,9 @@ _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the s
 
 
 def inspect_worker(assignment: Assignment, token: str) -> str:
-    """Return "<hash of the audit>" if this worker can play the audit, or a sentence that says why it cannot. `token` is
-    the content of the file `token` in the shared folder, or of the object in the store whose name contains it."""
+    """Return "<hash of the audit>" if this worker can play the audit, or else a sentence with the reason. `token` is
+    the content of the file `token` in the shared folder, or of the object in the store whose name contains the token.
+    """
     try:
         if assignment.store and open_store(assignment.store, reading=True).get(f"token-{token}") != token.encode():
             return f"it does not see the store {assignment.store}"
@@ -121,7 +123,7 @@ def inspect_worker(assignment: Assignment, token: str) -> str:
 
 
 def play_shard(assignment: Assignment) -> ShardResult:
-    """Play the rest of a shard, and report what was played and why it stopped."""
+    """Play the rest of a shard, and report how much was played and why playing stopped."""
     notes, fault = _Notes(), ""
     try:
         asyncio.run(_play_shard(assignment, notes))
@@ -155,8 +157,8 @@ class _SchedulerBoard:
 
 
 def _stop_check(assignment: Assignment) -> Callable[[], bool]:
-    """Return a function that returns True if playing should stop. Without a shared folder, this is the case when the
-    cluster no longer wants the task, or when the worker has lost its cluster."""
+    """Return a function that returns True if playing should stop. Without a shared folder, playing should stop when
+    the cluster no longer wants the task, or when the worker has lost its cluster."""
     if not assignment.store:
         return assignment.stop.exists
     import distributed

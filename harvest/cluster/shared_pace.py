@@ -1,15 +1,16 @@
-"""One pace for all workers: a worker that sends a turn holds the system's semaphore until the next turn may be sent.
+"""A common pace for all workers: a worker that sends a turn holds the system's semaphore until the next turn may be
+sent.
 
-The gap is timed by the clock of the sending worker, from sending the turn to returning the semaphore to the scheduler.
-So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker dies while
-it holds a semaphore, the scheduler takes it back when its lease expires, by default after 30 seconds
+The gap is timed by the clock of the sending worker, from sending the turn to returning the semaphore to the
+scheduler. So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker
+dies while it holds a semaphore, the scheduler takes it back when its lease expires, by default after 30 seconds
 (`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
 
-When a system complains to a worker (429), the worker writes the complaint on a board in the scheduler. The next worker
-that gets the semaphore keeps it for as long as the system asked, and widens the gap for all. If it dies meanwhile, the
-next worker waits. Each worker writes only its own complaints, and only the holder writes which ones were heeded, so no
-two workers write the same entry. A system without a pace needs no semaphore until it complains, which workers check now
-and then.
+When a system complains to a worker (429), the worker writes the complaint on a board in the scheduler. The next
+worker that gets the semaphore keeps it for the time that the system requested, and widens the gap for all workers. If
+that worker dies meanwhile, the next worker waits. Each worker writes only its own complaints. Only the holder of the
+semaphore records which complaints were heeded, so no two workers write the same entry. A system without a pace needs
+no semaphore until it complains; workers check for complaints now and then.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ _HEEDED = "heeded"  # the holder's entry: gap, complaints, and the number of the
 
 
 class Semaphore(Protocol):
-    """The methods that are used of Dask's semaphore with one lease."""
+    """The methods of Dask's semaphore with one lease that are used here."""
 
     def acquire(self, timeout: float | None = None) -> bool: ...
     def release(self) -> bool: ...
@@ -50,8 +51,8 @@ Shared: TypeAlias = Callable[[str], tuple[Semaphore, Board]]
 
 
 class SharedGate(Gate):
-    """A gate for the turns of all workers. Turns pass one by one, at least `spacing` seconds apart, and further apart
-    for all workers after a complaint to any of them."""
+    """A gate for the turns of all workers. Turns pass one by one, at least `spacing` seconds apart. After a complaint
+    to any worker, the gap grows for all workers."""
 
     def __init__(
         self,
@@ -125,7 +126,8 @@ class SharedGate(Gate):
         return pace.gap
 
     async def _acquire(self) -> bool:
-        """Return True if the semaphore was acquired within `_PATIENCE`. It is released if the run stops meanwhile."""
+        """Return True if the semaphore was acquired within `_PATIENCE`. If the run stops meanwhile, the semaphore is
+        released."""
         asking = asyncio.get_running_loop().run_in_executor(None, self._semaphore.acquire, _PATIENCE)
         try:
             return await asyncio.shield(asking)
@@ -135,7 +137,8 @@ class SharedGate(Gate):
             raise
 
     async def free(self) -> None:
-        """Wait until this worker holds no semaphore. It holds one for the whole gap, even if the run is stopped."""
+        """Wait until this worker holds no semaphore. A semaphore is held for the whole gap, even if the run is
+        stopped."""
         if self._holding is not None:
             await asyncio.shield(self._holding)
             self._holding = None
@@ -156,20 +159,19 @@ class SharedGate(Gate):
 
 
 def _last_pace(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int]]:
-    """Return the pace of the last holder, never faster than `spacing`, and the complaints that were heeded by then."""
     gap, complaints, heeded = found.get(_HEEDED, (spacing, 0, {}))
     return Pace(max(spacing, gap), complaints), heeded
 
 
 def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float, bool]]:
-    """Return, for each worker, the number of its last complaint, the number of heeded complaints when the turn was
-    sent, the seconds to wait, and whether the system named them."""
+    """For each worker with a new complaint, return the number of its last complaint, the number of heeded complaints
+    when the turn was sent, the seconds to wait, and True if the system named the seconds."""
     return {name: told for name, told in found.items() if name != _HEEDED and told[0] > heeded.get(name, 0)}
 
 
 class SharedGates:
-    """The gates of one run. `shared` returns the semaphore and board with a given name; `named` has each
-    system's name."""
+    """The gates of one run. `shared` returns the semaphore and board with a given name. `named` maps systems to these
+    names."""
 
     def __init__(self, shared: Shared, named: dict[str, str]) -> None:
         self._shared, self._named = shared, named

@@ -1,8 +1,9 @@
 """Audits played by the workers of a Dask cluster, and the merging of their recordings.
 
-The audit is divided into shards (`recordings.log.shard`), with one task for each. There are more shards than are played
-at the same time, so that a worker that dies costs little and a quick one gets more. Nothing is stored in the cluster.
-If any part of it dies, the same command continues from the folders of the shards, or from the store that contains them.
+The audit is divided into shards (`recordings.log.shard`), with one task for each. There are more shards than are
+played at the same time, so that little is lost if a worker dies, and a quick worker plays more shards. Nothing is
+stored in the cluster. If any part of it dies, the same command continues from the folders of the shards, or from the
+store.
 """
 
 import secrets
@@ -32,10 +33,10 @@ def spread(
 ) -> tuple[MergeResult, dict[str, str]]:
     """Play an audit on the cluster with the scheduler at `address`, and merge its shards into the new run `out`.
 
-    `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are chosen
-    here. `tell` is called with progress messages. Returns the result of the merge, and the systems that were given up,
-    with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the store fails.
-    The shards can then be resumed.
+    `assignment` is any shard, with the store if there is one; the shards, their concurrency and their folder are
+    chosen here. `tell` is called with progress messages. Returns the result of the merge, and the systems that were
+    given up, with reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the
+    store fails. After an error, the shards can be resumed.
     """
     if out.exists():
         raise InputError(
@@ -76,7 +77,6 @@ def spread(
 
 
 def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: Store | None) -> None:
-    """Raise InputError unless every worker sees the folder or the store and would play the same audit."""
     from harvest.cluster.shard_task import inspect_worker
 
     token = secrets.token_hex(16)

@@ -1,1 +1,1 @@
-"""Reports of an audit's verdicts to other programs: one list of verdicts, and its output formats."""
+"""Reports of an audit's verdicts to other programs: a list of verdicts, and its output formats."""

@@ -1,7 +1,7 @@
 """The list of verdicts behind every output format for programs.
 
-It contains no text of a conversation. But systems choose some of its texts, such as a model's name, so every format
-passes its texts through `plain`, which makes a short and safe line of them.
+The list contains no text of a conversation. However, systems choose some of its texts, such as a model's name. Every
+format therefore passes texts through `plain`, which returns a short and safe line.
 """
 
 import math
@@ -18,14 +18,15 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:
-    """Return `text` as one line of at most 500 characters, with control and other unprintable characters as symbols."""
+    """Return `text` as one line of at most 500 characters, with control and other unprintable characters as
+    symbols."""
     cut = text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
     return _NOT_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", printable(cut, line=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and the ends of its interval. Undefined ones are NaN."""
+    """A value and the ends of its interval, each NaN if undefined."""
 
     value: float = math.nan
     low: float = math.nan
@@ -38,8 +39,9 @@ class Notice:
 
     `code` is the exit code that the figure alone would cause: 0, 1 or 3. `sentence` explains the verdict to people.
     `now` is the figure, computed from `n` units, `before` its value in the baseline, and `moved` the difference.
-    `decides` says whether the figure can change the exit code. `alarm` is True if an alarm waits to be confirmed by
-    another audit. `word` is the verdict shown to people, if it differs. `limit` is the limit of a threshold.
+    `decides` is True if the figure can change the exit code. `alarm` is True if an alarm has yet to be confirmed by
+    another audit. `word` is the verdict shown to people, or "" to show `verdict`. `limit` is the limit of a
+    threshold.
     """
 
     figure: str

@@ -1,7 +1,7 @@
 """Output that is safe for CI services, in which no text of a system becomes a command to the service.
 
-Every line that a step prints may be a command. GitHub's runner executes a line that begins with `::`, and `##[`
-anywhere (the older form, which is still supported). Azure's agent executes `##vso[` anywhere.
+A CI service may read commands in the lines that a step prints. GitHub's runner executes a line that begins with `::`,
+and `##[` anywhere (the older form, which is still supported). Azure's agent executes `##vso[` anywhere.
 """
 
 import contextlib
@@ -22,12 +22,9 @@ _COMMAND_START = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
 
 
 class DisarmedStream:
-    """A stream that writes no commands.
-
-    `::` at the start of a line is written as `: :`, `##[` as `## [`, and `##vso[` as `##vso [`. With `as_json`, the
-    text is JSON and must keep its value, so the bracket is escaped instead; no line of JSON begins with `::`.
-    Everything except writing is delegated to `stream`.
-    """
+    """A stream that writes no commands. `::` at the start of a line is written as `: :`, `##[` as `## [`, and
+    `##vso[` as `##vso [`. With `as_json`, the text is JSON and must keep its value, so the bracket is escaped
+    instead; no line of JSON begins with `::`. Everything except writing is delegated to `stream`."""
 
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self.stream, self._as_json = stream, as_json
@@ -62,7 +59,7 @@ def underlying_stream(stream: TextIO) -> TextIO:
 @contextlib.contextmanager
 def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
     """Within the block, disarm standard output and error if a CI service reads them. `arguments` are the arguments of
-    our own command, which show whether it prints JSON."""
+    Harvest's command, which show whether the command prints JSON."""
     with contextlib.ExitStack() as stack:
         if any(environment.get(name) for name in _VARIABLES):
             asked = {*arguments, *pairwise(arguments)}
@@ -76,7 +73,7 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _is_file(stream: TextIO) -> bool:
-    """Return whether the stream writes to a file, which no service reads and which should get the exact output."""
+    """Return True if the stream writes to a file, which no service reads and which should get the exact output."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):

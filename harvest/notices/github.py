@@ -20,7 +20,7 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&@#$]|:(?=//)|(?<=[wW]{3})\.")
 
 def annotation_lines(bulletin: Bulletin) -> Iterator[str]:
     """Yield annotations for standard output, at most ten of each kind. Figures that cause an exit code other than 0
-    become errors, and unclear verdicts become warnings. If there are neither, one notice is written."""
+    become errors, and unclear verdicts become warnings. Without errors and warnings, a single notice is written."""
     found: dict[_Kind, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
     for account in bulletin.accounts:
         for one in account.notices:
@@ -75,8 +75,6 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
 
 
 def _row_cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
-    """Yield the cells of a row. With `held`, the row also shows the difference from the baseline or, with `bound`, from
-    the threshold."""
     from scoring.table import is_percentage  # late: it imports every measure, and most commands send no notices
 
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"

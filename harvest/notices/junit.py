@@ -1,7 +1,7 @@
 """JUnit XML with a suite for each system, and a case for each figure that can change the exit code.
 
-`failure` is a bad result (exit code 1), `error` a figure that could not be measured (3), and `skipped` a result that is
-unclear or does not count yet. A file therefore has a failure or error exactly if the exit code is not 0.
+`failure` is a bad result (exit code 1), `error` a figure that could not be measured (3), and `skipped` a result that
+is unclear or does not count yet. A file therefore has a failure or error exactly if the exit code is not 0.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Metrics for the textfile collector of Prometheus' node_exporter.
 
 The collector rejects files with time stamps, so the time of the audit is a metric. A monitor that only looks for
-alarms would mistake a stopped machine for an unchanged system, so the time of the last successful audit is copied from
-the previous file to the next.
+alarms would mistake a stopped machine for an unchanged system. Each file therefore also has the time of the last
+successful audit, which is copied from the previous file if necessary.
 """
 
 import math
@@ -34,8 +34,8 @@ _Sample = tuple[str, Mapping[str, str], float]
 
 
 def metrics(bulletin: Bulletin, before: str = "") -> str:
-    """Return the text of a file of metrics. `before` is the text of the previous file. If this audit measured nothing,
-    the time of the last success is copied from it."""
+    """Return the text of a file of metrics. `before` is the text of the previous file, which provides the time of the
+    last success if this audit measured nothing."""
     own = _audit_labels(bulletin)
     last = bulletin.at if bulletin.measured else last_success(bulletin, before)
     samples: list[_Sample] = [

@@ -19,8 +19,8 @@ COVERAGE = "coverage"
 def watch_bulletin(
     found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
 ) -> Bulletin:
-    """Return the bulletin about a watched audit. `harness` is the result of a placebo, or None if none was played. With
-    `strict`, an unclear result counts as not measured."""
+    """Return the bulletin about a watched audit. `harness` is the result of a placebo, or None if no placebo was
+    played. With `strict`, an unclear result counts as not measured."""
     if harness is not None and not harness.sound:
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said about the systems")
@@ -59,8 +59,8 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 
 
 def _coverage_notice(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
-    """Return the notice about the share of valid trials. Fewer valid trials do not mean that answers got worse, so they
-    are reported separately. But a system with missing topics cannot be called unchanged."""
+    """Return the notice about the share of valid trials. The share is reported separately, because fewer valid trials
+    do not mean worse answers. But a system with missing topics cannot be called unchanged."""
     worse = system.coverage or system.missing
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
@@ -119,7 +119,7 @@ def bounds_bulletin(
 
 
 def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
-    """Return the notice about the trials of a run. `enough` says whether the number of trials without a valid attempt
+    """Return the notice about the trials of a run. `enough` is True if the number of trials without a valid attempt
     is within the audit's limit."""
     share = Estimate(valid / planned) if planned else Estimate()
     said = f"{valid} of {pluralize(planned, 'trial')} valid"

@@ -20,8 +20,8 @@ _DIGITS = 12  # fewer than a float has, so that all machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:
-    """Return the URL in an environment variable. Raises InputError if it is missing or invalid. The URL is a secret, so
-    messages never contain it."""
+    """Return the URL in an environment variable. Raises InputError if the URL is missing or invalid. The URL is a
+    secret, so messages never contain it."""
     url = environment.get(variable, "").strip()
     if not url:
         raise InputError(
@@ -39,7 +39,7 @@ def address(variable: str, environment: Mapping[str, str]) -> str:
 
 
 def payload(bulletin: Bulletin) -> dict[str, Any]:
-    """Return the data to send. Chat services that accept incoming messages show its `text`."""
+    """Return the data to send. Chat services that accept incoming messages show the entry `text`."""
     return {
         "format": FORMAT,
         "text": plain(bulletin.sentence),
@@ -81,8 +81,9 @@ def _rounded_number(value: float) -> float | None:
 
 
 def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
-    """Post the bulletin to the webhook. Returns the reason if it was not accepted, else "". It never raises, and its
-    message never contains the URL, which is a secret. Because the verdict waits for it, it takes at most `seconds`."""
+    """Post the bulletin to the webhook. Returns the reason if the bulletin was not accepted, else "". This function
+    never raises. The returned reason never contains the URL, which is a secret. Posting takes at most `seconds`,
+    because the verdict is printed only afterwards."""
     body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
 
     async def post() -> int:

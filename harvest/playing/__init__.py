@@ -1,1 +1,1 @@
-"""Playing an audit: the plan of the remaining trials, one attempt after the other, and the progress display."""
+"""Playing an audit: the plan of the remaining trials, the attempts at each trial, and the progress display."""

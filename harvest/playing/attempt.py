@@ -1,10 +1,10 @@
-"""One attempt at one trial. User and system take turns, and every turn is on the disk before the next one is sent.
+"""An attempt at a trial. User and system take turns, and every turn is on the disk before the next turn is sent.
 
 An attempt ends for the first of these reasons that applies: an error of the infrastructure, an end by the system, or
 an end on the user's side (protocol end or breakdown, user stopped, turn limit).
 
-If a user fails before the first answer, the attempt is invalid. If it fails after an answer, the attempt counts up to
-that point: the failure may depend on the answers, so playing the trial again would select among them.
+If a user fails before the first answer, the attempt is invalid. If a user fails later, the attempt counts up to the
+failure. The failure may depend on the answers, so playing the trial again would select among answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,8 +34,9 @@ from topics.identity import derived_seed
 
 class Lease:
     """A session that is opened on first use, so that a failure to open it counts as a failure of the first attempt.
-    `openings` limits the openings of sessions with its system. `name` is its name in the recording. `place` is the
-    number of conversations so far. A user who comes back within a conversation continues in a new session."""
+    `openings` limits the openings of sessions with the same system. `name` is the session's name in the recording.
+    `place` is the number of conversations so far. A user who comes back within a conversation continues in a new
+    session."""
 
     def __init__(self, driver: Driver, opening: Opening, openings: OpeningQueue, name: str, place: int) -> None:
         self._driver, self._opening, self._openings = driver, opening, openings
@@ -52,7 +53,7 @@ class Lease:
         return self._session is not None
 
     async def session(self, said: Sequence[Exchange] = ()) -> Session:
-        """Return the session. If it is not open yet, it is opened with the conversation so far, `said`."""
+        """Return the session, and open it with the conversation so far, `said`, if necessary."""
         if self._session is None:
             if said and self._driver.capabilities.editable_history:
                 self._opening = replace(self._opening, history=(*self._opening.history, *said))
@@ -62,8 +63,9 @@ class Lease:
         return self._session
 
     async def start_new_session(self, turns: int) -> str:
-        """Close the session, so that the next turn opens a new one without history, and return its name. `turns` is the
-        number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
+        """Close the session, so that the next turn opens a new session without history. Returns the name of the new
+        session. `turns` is the number of turns so far. Raises the DriverError of `settle` if the last reply was
+        incomplete."""
         await self.settle()
         await self.close()
         self._session, self._renewed = None, self._renewed + 1
@@ -89,8 +91,8 @@ class AttemptState:
     """The state of an attempt in progress.
 
     `labels` are the labels of the answers. `turn` is the user turn that was sent last, or 0. `denied` is True if the
-    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer; they
-    are written together with the next events, because a separate write would take as long as a turn.
+    system will fail every time, so that it should not be asked again. `routes` are the routes of the last answer.
+    They are written together with the next events, because a separate write would take as long as a turn.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
@@ -103,9 +105,9 @@ class AttemptState:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. `user` plays with all systems that are not played in arms. `seed` is the seed of the
-    audit. `clock` paces and repeats turns, and stamps events. `words` is the source of wordings for users that cannot
-    word their turns themselves."""
+    """Plays attempts into a store. `user` plays with all systems that are not played in arms. `seed` is the seed of
+    the audit. `clock` paces and repeats turns, and stamps events. `words` is the source of wordings for users that
+    cannot word their turns themselves."""
 
     writer: RunWriter
     user: User
@@ -277,9 +279,9 @@ class Player:
         turn: int,
         size: int = 0,
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
-        """Return the user's next action, its memory, and the evidence of how the turn was worded. An error in a user
-        makes the attempt invalid, and nothing of it is sent or recorded. `size` counts the characters answered so far.
-        """
+        """Return the user's next action, its memory, and the evidence of how the turn was worded. `size` counts the
+        characters answered so far. An error in a user makes the attempt invalid, and the action is neither sent nor
+        recorded."""
         with catch_unforeseen("user-fault"):
             action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
             check_turn(action, turn, user.name)

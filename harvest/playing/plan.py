@@ -1,7 +1,8 @@
 """The plan of an audit: the trials that are not yet recorded, grouped into sessions and ordered.
 
-If a system is played for several groups of users or in several arms, each trial is played for all of them before the
-next trial. Groups and arms are in random order, so that none of them is tied to a time or to a position in the queue.
+If a system is played for several groups of users or in several arms, each trial is played for all groups and arms
+before the next trial. Groups and arms are in random order, so that none is tied to a time or to a position in the
+queue.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from topics.topic import Topic
 class Work:
     """A trial to play.
 
-    `attempt` is the number of its next attempt in the recording. `group` is the group of its user. `arm` is its arm, or
-    the arm of the population's `member` that it meets. If the system keeps no state, `carried` has the answered turns
-    of the interrupted attempt number `carried_from`, and the next attempt continues after them. `lost` is the number of
-    attempts that ended, all of them invalid.
+    `attempt` is the number of its next attempt in the recording. `group` is the group of its user. `arm` is the arm
+    of its system or of the population's `member`. If the system keeps no state, `carried` has the answered turns of
+    the interrupted attempt number `carried_from`, and the next attempt continues after these turns. `lost` is the
+    number of earlier invalid attempts.
     """
 
     key: TrialKey
@@ -45,18 +46,19 @@ class Work:
     member: str = ""
 
     def again(self) -> Work:
-        """Return the next attempt after an invalid one, which starts from the beginning."""
+        """Return the next attempt after an invalid attempt, starting from the beginning."""
         return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0, lost=self.lost + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Trials played one after the other in one session: a single trial in fresh sessions, all topics in continued ones.
+    """Trials played one after the other in one session: a single trial in fresh sessions, all topics in continued
+    sessions.
 
-    When a run is resumed, `history` has the exchanges that the session already had in the recording, and `place` is the
-    number of conversations they took. Only a driver with editable history can restore them; others start a new session.
-    `block` is the trial and, for fresh sessions, the position of its topic. The sittings of a block, one for each group
-    or arm, are matched.
+    When a run is resumed, `history` has the exchanges that the session already had in the recording, and `place` is
+    the number of these conversations. Only a driver with editable history can restore them; other drivers start a new
+    session. `block` is the trial and, for fresh sessions, the position of its topic. A block has a sitting for each
+    group or arm. The sittings of a block are matched.
     """
 
     works: tuple[Work, ...]
@@ -69,7 +71,7 @@ class Sitting:
 class Plan:
     """The unplayed part of an audit. `sittings` has the sittings of each system by its name. `planned` and `recorded`
     are the numbers of trials in the audit and of finished trials. `most_turns` is the largest possible number of user
-    turns, and `most_requests` includes all allowed retries and attempts."""
+    turns. `most_requests` also includes all allowed retries and attempts."""
 
     sittings: dict[str, tuple[Sitting, ...]]
     planned: int
@@ -146,7 +148,7 @@ def _work(
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
     """Order the sittings of one system in all its groups and arms, block by block, with each block in random order.
-    Sittings that were already played do not change the order of the others."""
+    Sittings that were already played do not change the order of the remaining sittings."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

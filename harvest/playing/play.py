@@ -40,8 +40,8 @@ def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
     """Play the rest of an audit into the run folder `out`, and read the run.
 
     `audit` is an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and
-    interrupted ones are tried again. Not for use inside a running event loop: await `play_audit` there. Raises
-    InputError if the audit cannot be played, and RunError if the run belongs to another audit.
+    interrupted trials are tried again. Inside a running event loop, await `play_audit` instead. Raises InputError if
+    the audit cannot be played, and RunError if the run belongs to another audit.
     """
     resolved = audit if isinstance(audit, Audit) else load_audit(str(audit))
     try:
@@ -101,7 +101,7 @@ async def play_audit(
 
 
 def first_error(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
-    """Return the first error of an exception group. The others are its consequences in other sessions."""
+    """Return the first error of an exception group. Later errors are its consequences in other sessions."""
     for fault in group.exceptions:
         return first_error(fault) if isinstance(fault, BaseExceptionGroup) else fault
     raise AssertionError("a group is never empty")

@@ -17,7 +17,7 @@ from topics.counting import pluralize
 
 
 class Display:
-    """A `harvest.playing.runner.Watcher` that draws on a terminal, or writes plain lines elsewhere. `labels` has the
+    """A `harvest.playing.runner.Watcher` that draws on a terminal, or else writes plain lines. `labels` has the
     number of each label so far, by system. `left` has the systems that were given up."""
 
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:

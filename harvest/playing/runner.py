@@ -1,8 +1,9 @@
 """Runner of a plan: all systems are played in parallel and in step, each with as many sessions as its limits allow.
 
 The runner uses users, drivers and the store only through their interfaces, and knows nothing about scores. After an
-invalid attempt, the trial is tried again in a new session at the end of the queue, because a system that fails now may
-recover. All groups of users of a system share its driver, queue, pace, session limit, and count of invalid attempts.
+invalid attempt, the trial is tried again in a new session at the end of the queue, because a system that fails now
+may recover. All groups of users of a system share its driver, queue, pace, session limit, and count of invalid
+attempts.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ class Steps:
         self._moved = asyncio.Condition()
 
     async def take(self, system: str) -> Sitting | None:
-        """Wait until the next sitting of a system is due, and return it, or None if nothing is left."""
+        """Wait until the next sitting of a system is due, and return the sitting, or None if nothing is left."""
         queue = self._queues[system]
         async with self._moved:
             await self._moved.wait_for(lambda: not queue or not self._is_ahead(system, queue[0]))
@@ -58,7 +59,7 @@ class Steps:
 
 
 class Watcher(Seam):
-    """An observer of a run, such as a progress display. It makes no decisions."""
+    """An observer of a run, such as a progress display. Observers make no decisions."""
 
     def turn_asked(self, work: Work) -> None: ...
 
@@ -69,7 +70,8 @@ class Watcher(Seam):
         ...
 
     def asked_less(self, system: str, why: str) -> None:
-        """Report that a system is asked less often than allowed. `why` continues a sentence after its name."""
+        """Report that a system is asked less often than allowed. `why` continues a sentence after the system's
+        name."""
         ...
 
 
@@ -80,7 +82,8 @@ async def _close_driver(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """The waiting sittings of one system with all its groups. `left` says why it was given up; "" if it was not."""
+    """The waiting sittings of one system with all its groups. `left` is the reason why the system was given up, or
+    ""."""
 
     system: System
     driver: Driver
@@ -97,7 +100,8 @@ class _Desk:
 @dataclass(frozen=True, slots=True)
 class Runner:
     """Plays a plan. `player` plays attempts into the store. `systems` are the systems as recorded. `drivers` has a
-    driver for each system that is asked; they are closed when `play` ends. `gates` set the pace of each system."""
+    driver for each system that is asked; `play` closes the drivers at its end. `gates` set the pace of each system.
+    """
 
     player: Player
     systems: tuple[System, ...]

@@ -1,7 +1,7 @@
 """Playing of an audit into a local folder, with a copy of the run in a store.
 
-A turn is written to the folder before the next one is sent. After every attempt, a thread sends new events to the
-store, and no turn waits for it. A trial that is in the store is finished for all workers.
+A turn is written to the folder before the next turn is sent. After every attempt, a thread sends new events to the
+store while turns continue. A trial that is in the store is finished for all workers.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ async def play_stored(
     watching: Watching = lambda plan, damage: nullcontext(SilentWatcher()),
     gates: Gates = local_gate,
 ) -> Path | None:
-    """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`. Raises the errors of
-    `play_audit`, StoreFault if the store fails, and TakenOver if another worker takes over the run, alone or in an
-    exception group (see `first_error`). In each case the complete recording is in `folder`."""
+    """Play the rest of a run in a store, as `play_audit` does. Only this worker may use `folder`. Raises the errors
+    of `play_audit`, StoreFault if the store fails, and TakenOver if another worker takes over the run, alone or in an
+    exception group (see `first_error`). After any of these errors, the complete recording is in `folder`."""
     check_worker(worker)  # before the run is taken up, which would shut out its current worker
     header = audit.header()
 

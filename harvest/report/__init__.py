@@ -1,1 +1,1 @@
-"""The HTML page about recorded runs: its content, and how it is written."""
+"""The content of the HTML page about recorded runs, and the functions that write the page."""

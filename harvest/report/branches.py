@@ -23,19 +23,17 @@ _MOST_TREES, _MOST_NODES, _MOST_BRANCHES, _DEEPEST = 24, 300, 12, 24
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The section of trees, and the data with which the page finds the conversations of a branch.
-
-    `blocks` are the blocks of the section. For each tree shown, `index` has the node at which each conversation ends,
-    and the size of the subtree of each node shown.
-    """
+    """The section of trees, and the data with which the page finds the conversations of a branch. `blocks` are the
+    blocks of the section. `index` has two values for each tree shown: the node at which each conversation ends, and
+    the size of the subtree of each node shown."""
 
     blocks: tuple[Block, ...]
     index: tuple[Mapping[str, Any], ...]
 
 
 def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
-    """Return the trees of all runs, merged as in `harvest tree`. `places` maps system, topic and trial to the position
-    of a conversation in the index."""
+    """Return the trees of all runs, merged as in `harvest tree`. `places` maps system, topic and trial to the
+    position of a conversation in the index."""
     blocks: list[Block] = []
     index: list[Mapping[str, Any]] = []
     drawn: list[TreeFigures] = []
@@ -74,8 +72,6 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
 
 @dataclass(frozen=True, slots=True)
 class _DrawnTree:
-    """A tree, its number on the page, and the labels of its nodes, which are computed once."""
-
     figures: TreeFigures
     chosen: ShownTree
     number: int
@@ -95,7 +91,7 @@ class _DrawnTree:
         }
 
     def segment(self, node: int, depth: int) -> dict[str, Any]:
-        """Return a chain of turns without a branch, the conversations that end after it, and its branches."""
+        """Return a chain of turns without a branch, the conversations that end after the chain, and its branches."""
         tree, chosen = self.figures.tree, self.chosen
         chain = [node]
         while len(chosen.branches[chain[-1]]) == 1 and not tree.stops[chain[-1]] and chain[-1] not in chosen.folded:

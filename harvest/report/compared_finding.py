@@ -27,7 +27,7 @@ _MOST_PLAYABLE = 100_000  # more than anyone would play
 
 
 def comparison_finding(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
-    """Return the finding about two systems, one system in two runs, or several systems. Differences of shares smaller
+    """Return the finding about two systems, several systems, or one system in two runs. Differences of shares smaller
     than `matters` count as no difference."""
     first = compared_measure(found)
     if first is None or not first.pairs:
@@ -37,7 +37,7 @@ def comparison_finding(found: Comparison, material: Material, matters: float, ru
 
 
 def compared_measure(found: Comparison) -> MeasureComparison | None:
-    """Return the comparison by the main measure of the report. Returns None if no measure was compared."""
+    """Return the comparison by the main measure of the report, or None if no measure was compared."""
     whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
     known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
     named = [one for one in known if one.measure == MEAN_USEFUL.name]
@@ -45,8 +45,8 @@ def compared_measure(found: Comparison) -> MeasureComparison | None:
 
 
 def is_reversed(found: Comparison, pair: Pair) -> bool:
-    """Return whether a difference is shown as second minus first. The better system is shown first, and if both runs
-    recorded one system, the later run."""
+    """Return True if a difference is shown as second minus first. The better system is shown first. If both runs
+    recorded the same system, the later run is shown first."""
     return bool(_same_system(found)) or (pair.is_distinguished and pair.verdict in ("worse", "lower"))
 
 
@@ -68,7 +68,6 @@ def highest_first(one: MeasureComparison) -> list[str]:
 
 
 def _same_system(found: Comparison) -> str:
-    """Return the name of the system if all runs recorded the same one, else ""."""
     own = {name for _, name in (found.recorded[system] for system in found.systems if system in found.recorded)}
     return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
 
@@ -150,7 +149,6 @@ class _FindingWriter:
         )
 
     def ranking(self) -> Finding:
-        """Return the finding about three or more systems: the best one, and those not clearly different from it."""
         found, one = self.found, self.one
         wins = dict.fromkeys(found.systems, 0)
         for pair in one.pairs:
@@ -215,8 +213,6 @@ class _FindingWriter:
         return f"{decimal(100 * value, 1)}%" if is_percentage(self.one.measure) else decimal(value, 4)
 
     def _drivers(self, pair: Pair, sign: int) -> str:
-        """Return a sentence about the topics that drive a difference. `sign` is -1 if it is shown as second minus
-        first."""
         if not pair.drivers:
             return ""
         top = pair.drivers[: finding.MOST_NAMED]
@@ -246,15 +242,14 @@ class _FindingWriter:
         return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
 
     def _loss_words(self, pair: Pair) -> list[str]:
-        """Describe the lost trials of both systems, if their loss prevents a verdict. More topics would lose as
-        many."""
+        """Describe the lost trials of both systems, if their loss prevents a verdict. More topics would not help,
+        because they would lose trials at the same rate."""
         if pair.bounds is None:
             return []
         said = [(finding.safe_name(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
         return [f"{name}: {words}" for name, words in said if words]
 
     def _cause_advice(self, pair: Pair) -> str:
-        """Return advice if lost trials, or differing users, depend on the system, else ""."""
         found = self.found
         names = [name for name in (pair.first, pair.second) if name in found.dependent]
         if not names:

@@ -1,4 +1,4 @@
-"""The content of a report as one plain value, computed from recorded runs by the studies of the commands."""
+"""The content of a report as a plain value, computed from recorded runs by the studies of the commands."""
 
 import os
 import shlex
@@ -46,8 +46,8 @@ FORMAT = "harvest-report/1"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of a report. `document` is a JSON value of plain texts and of pictures drawn by Harvest. `chunks` are
-    JSON texts, each a list of conversations, in the order of `document["index"]["chunks"]`."""
+    """The content of a report. `document` is a JSON value of plain texts and of pictures drawn by Harvest. Each of
+    the `chunks` is the JSON text of a list of conversations, in the order of `document["index"]["chunks"]`."""
 
     document: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -69,9 +69,10 @@ def make_report(
     """Make a report on `runs`, to be stored in the folder `beside`.
 
     `baseline` and `history` are the files of a watched audit, which is judged by the rules recorded in the history.
-    `matters` is the smallest difference of shares that matters; by default it is taken from these rules. `seed` is used
-    for resampling and permutations. `made` is the time of the report, and `command` the command that makes it again.
-    Raises InputError for runs that cannot be compared, and for files that are not a baseline or a history.
+    `matters` is the smallest difference of shares that matters; by default, the recorded rules determine it. `seed`
+    is used for resampling and permutations. `made` is the time of the report, and `command` the command that makes
+    the report again. Raises InputError for runs that cannot be compared, and for files that are not a baseline or a
+    history.
     """
     gathered = gather_runs(runs)
     material = gathered.material
@@ -167,11 +168,9 @@ def _relative_path(beside: Path, path: Path) -> str:
 
 
 def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparison | str:
-    """Return the result of `harvest compare`, or the reason why there is none.
-
-    For one system in several runs, the estimand is these topics, because a run is played again to see whether the
-    system changed. For several systems, it is topics like these.
-    """
+    """Return the result of `harvest compare`, or the reason why there is none. For one system in several runs, the
+    estimand is these topics, because a run is played again to see whether the system changed. For several systems,
+    the estimand is topics like these."""
     played = {one.key.system for one in gathered.material.finished}
     if len(played) < 2:
         return ""

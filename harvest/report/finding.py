@@ -32,7 +32,7 @@ class Finding:
     `verdict` is `better`, `changed`, `alarm` (not confirmed yet), `fell`, `rose`, `back`, `perhaps back`, `same`,
     `cannot tell`, `measured` or `nothing`. `found` is the finding in one sentence, `scope` describes its interval and
     trials, and `drives` its topics or reasons. `next` is the next step in one sentence, `command` a shell command for
-    that step, and `link` leads to the conversations to read first; each may be "".
+    that step, and `link` leads to the conversations to read first. `next`, `command` and `link` may be "".
     """
 
     verdict: str
@@ -45,8 +45,8 @@ class Finding:
 
 
 def trial_count(material: Material) -> str:
-    """Return the number of trials in words, such as `450 valid trials of 45 topics, none invalid`. Trials that a
-    failing user cut short are mentioned if there are any."""
+    """Return the number of trials in words, such as `450 valid trials of 45 topics, none invalid`. The text also
+    mentions trials that a failing user cut short."""
     valid, lost = len(material.finished), len(material.invalid)
     topics = len({one.key.topic for one in material.finished})
     said = f"{pluralize(valid, 'valid trial')} of {pluralize(topics, 'topic')}, {lost or 'none'} invalid"
@@ -64,7 +64,7 @@ def single_finding(
     system: str, material: Material, scores: ScoreTable, spread: SystemVariance | None, folder: Path, own: str
 ) -> Finding:
     """Return the finding about one system in one run. `spread` is the variance of the main measure over its trials.
-    `own` is the system's name in the run, which may differ from `system`, its name in the report."""
+    `own` is the system's name in the run, and `system` its name in the report."""
     measure = main_measure(scores.joint)
     of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
@@ -123,8 +123,9 @@ def turns_words(material: Material, systems: Collection[str]) -> str:
 
 
 def is_share_of_turns(material: Material, systems: Collection[str]) -> bool:
-    """Return whether ave%useful, a mean over conversations and topics, equals the share of useful turns. It does if all
-    conversations of the systems have the same number of turns, and all topics the same number of conversations."""
+    """Return True if ave%useful, a mean over conversations and topics, equals the share of useful turns. The two are
+    equal if all conversations of the systems have the same number of turns, and all topics the same number of
+    conversations."""
     lengths, counts = set[int](), Counter[tuple[str, str]]()
     for key, row in material.labels.items():
         turns = useful_share(row)[1]

@@ -55,7 +55,7 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
 
 
 def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> str:
-    """Return the result of the judgments in one sentence. Returns "" if nothing was judged or the SWAN values cannot be
+    """Return the result of the judgments in one sentence, or "" if nothing was judged or the SWAN values cannot be
     compared. `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`."""
     if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
         return ""
@@ -101,7 +101,6 @@ def _heat_map(
 
 
 def _heat_cell(row: ScoreRow | None) -> dict[str, Any]:
-    """Return one cell. Its `step` grows with the score from 0 to 4, and is None if nothing is scored."""
     if row is None or math.isnan(row.value):
         return {"shown": "–", "step": None, "said": "not scored"}
     step = min(_STEPS - 1, int(row.value * _STEPS))

@@ -21,9 +21,9 @@ _MOST_TYPES = 8
 class Bar:
     """One row of the picture.
 
-    Positions are fractions of the track from 0 to 1, or NaN: `value`, the ends `low` and `high` of its interval, and
-    the line of no difference, `zero`. Differences matter only beyond the distance `band` from that line. `said` is the
-    figure in words. `level` is 1 for a part of the row above, else 0.
+    The row has four positions, each a fraction of the track from 0 to 1, or NaN: `value`, the ends `low` and `high`
+    of its interval, and the line of no difference, `zero`. Differences matter only beyond the distance `band` from
+    that line. `said` is the figure in words. `level` is 1 for a part of the row above, else 0.
     """
 
     label: str
@@ -58,8 +58,8 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
 
 
 def drawing_order(found: Comparison | str, systems: Sequence[str]) -> list[str]:
-    """Return the systems in the order in which they are drawn. If there are too many to draw all, the best come first,
-    as in the finding; otherwise the order of the runs is kept."""
+    """Return the systems in the order in which they are drawn. If there are too many systems to draw, the best
+    systems come first, as in the finding; otherwise the order of the runs is kept."""
     one = compared_measure(found) if isinstance(found, Comparison) else None
     if one is None or len(systems) <= MOST_SYSTEMS:
         return list(systems)
@@ -68,7 +68,7 @@ def drawing_order(found: Comparison | str, systems: Sequence[str]) -> list[str]:
 
 
 def undrawn_note(found: Comparison | str, systems: int) -> str:
-    """Return a sentence about systems that are not drawn, or "" if all are."""
+    """Return a sentence about systems that are not drawn, or "" if all systems are drawn."""
     if systems <= MOST_SYSTEMS:
         return ""
     which = "the first" if isinstance(found, str) else "those named below,"
@@ -76,7 +76,6 @@ def undrawn_note(found: Comparison | str, systems: int) -> str:
 
 
 def _track_end(values: Sequence[float], measure: str) -> float:
-    """Return the value at the end of the track: 1 for shares, else a little more than the largest value."""
     known = [value for value in values if not math.isnan(value)]
     most = max(known, default=1.0)
     return 1.0 if is_percentage(measure) or most <= 0 else 1.1 * most
@@ -107,8 +106,8 @@ def _difference_bar(label: str, said: str, value: float, low: float, high: float
 
 
 def bars_of_watch(found: Watched) -> Iterator[Bar]:
-    """Yield bars for the values at the baseline and now, and for their difference. Yields nothing if none could be
-    measured."""
+    """Yield bars for the values at the baseline and now, and for their difference. Yields nothing if no value could
+    be measured."""
     if not found.systems:
         return
     system, one = most_serious(found)

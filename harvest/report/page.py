@@ -1,7 +1,7 @@
 """A report as one HTML page that opens by a double click and loads nothing from the network.
 
-The templates escape all text. Conversations are JSON, which a script shows as text. A content security policy names
-the hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an answer
+The templates escape all text. Conversations are JSON, which a script shows as text. A content security policy lists
+the hashes of the page's own style and script. A browser therefore runs nothing else, whatever a name or an answer
 contains.
 """
 
@@ -29,7 +29,7 @@ _LONGEST = 4000  # characters of one text outside the conversations
 
 
 def _embeddable_json(text: str) -> Markup:
-    """Escape JSON so that no text in it can end the script element around it."""
+    """Escape JSON so that no text in the JSON can end the script element around it."""
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
@@ -47,8 +47,8 @@ _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page and its files. `files` maps paths, relative to the folder of the page, to texts; it is {} if none are
-    needed."""
+    """A page and its files. `files` maps paths, relative to the folder of the page, to texts, and is {} without
+    files."""
 
     html: str
     files: Mapping[str, str]
@@ -60,8 +60,8 @@ def is_report(data: bytes) -> bool:
 
 
 def page(report: Report, name: str, *, inside: int = MOST_INLINE) -> Page:
-    """Return the page. Conversations of more than `inside` bytes in total are returned as separate files. `name` is the
-    name of the page's file without its suffix."""
+    """Return the page. Conversations of more than `inside` bytes in total are returned as separate files. `name` is
+    the name of the page's file without its suffix."""
     document = report.document
     files = {}
     if sum(len(chunk.encode()) for chunk in report.chunks) > inside:

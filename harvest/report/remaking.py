@@ -1,4 +1,4 @@
-"""Verification of a report by making it again from its recordings, offline, and comparing every byte."""
+"""Verification of a report: it is made again from its recordings, offline, and every byte is compared."""
 
 import json
 import os
@@ -33,9 +33,9 @@ class Origin:
     """The sources of a report, as recorded in the page.
 
     `runs` are the folders of the runs, and `named` their paths when the report was made. `gone` are folders that no
-    longer exist, and `changed` those whose recording has changed. `others` describes differences in the versions of
-    software. `measures` is a sentence about measures that installed packages have added or removed since, or "". `said`
-    is the recorded JSON value.
+    longer exist, and `changed` are folders with a changed recording. `others` describes differences in the versions
+    of software. `measures` is a sentence about measures that installed packages have added or removed since, or "".
+    `said` is the recorded JSON value.
     """
 
     runs: tuple[Path, ...]
@@ -49,7 +49,7 @@ class Origin:
 
 def origin(report: Path) -> Origin:
     """Read the sources of a report. Raises InputError for a file that is not a report, and for a report of an earlier
-    version, which does not record them."""
+    version that does not record its sources."""
     try:
         html = read_regular(report).decode("utf-8")
     except OSError as fault:
@@ -92,11 +92,9 @@ def origin(report: Path) -> Origin:
 
 
 def _locate_run(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
-    """Return the current path of a run, its recorded path and its recorded hash.
-
-    The path relative to the page is preferred, because both are usually moved or copied together. If there is no run,
-    only the page was moved, and the run is at its recorded path.
-    """
+    """Return the current path of a run, its recorded path and its recorded hash. The path relative to the page is
+    preferred, because the page and its runs are usually moved or copied together. If that path has no run, only the
+    page was moved, and the run is at its recorded path."""
     named, known = str(one["named"]), str(one["recording"])
     beside, there = Path(os.path.normpath(Path.cwd() / report.parent / one["path"])), Path(named)
     if is_run(there) and (not is_run(beside) or there.samefile(beside)):
@@ -173,7 +171,7 @@ def _line_differences(name: str, there: bytes, made: bytes, moved: Sequence[tupl
 
 
 def _mask_names(mark: bytes, names: Sequence[str], text: bytes) -> bytes:
-    """Replace the paths of a run, and the names of their folders, with `mark` wherever they are whole words."""
+    """Replace the paths of a run and the names of its folders with `mark` wherever they are whole words."""
     # Paths go first, because they end in that part.
     for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):
         text = re.sub(rb"(?<![\w.-])" + re.escape(path.encode()) + rb"(?![\w-]|\.\d)", lambda _: mark, text)

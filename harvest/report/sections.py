@@ -1,4 +1,4 @@
-"""The sections of a report. They are made by the studies of the commands, with the same wording."""
+"""The sections of a report, made by the studies of the commands with the same wording."""
 
 import math
 import re
@@ -45,7 +45,8 @@ _MOST_POINTS = 2000  # of a scatter plot
 def figure_blocks(
     material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
-    """Yield the figures as `harvest score` prints them, all variants in a part that is closed at first, and notes."""
+    """Yield the figures as printed by `harvest score`, then all variants in a part that is closed at first, then
+    notes."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
@@ -172,7 +173,7 @@ def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
 
 
 def invalid_blocks(material: Material) -> Iterator[Block]:
-    """Yield the failed attempts by reason, system and topic. Yields nothing if none failed."""
+    """Yield the failed attempts by reason, system and topic. Yields nothing if no attempt failed."""
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
     if not broken:
         return
@@ -222,7 +223,7 @@ def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y:
 
 
 def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
-    """Draw histograms. `values` has one value for each conversation, by measure and system."""
+    """Draw histograms. `values` maps a measure and a system to the values of the conversations."""
     elements: list[str] = []
     down = MARGIN - 10
     said = []

@@ -1,6 +1,6 @@
 """The conversations behind the figures: a small index of all, and their texts in chunks that are read on demand.
 
-Systems may write texts of any content and length. A report therefore limits the length of every text and says how
+Systems may write texts of any content and length. A report therefore limits the length of every text and shows how
 much was cut. Characters that could control a page or mislead its reader are shown as symbols or by their code.
 """
 
@@ -39,12 +39,9 @@ _PICTURE = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """The conversations of a report.
-
-    `index` has columns over all attempts, in the order of the runs. `chunks` are JSON texts, each a list of
-    conversations in that order. `places` maps system, topic and trial to the position in the index of the attempt that
-    counts.
-    """
+    """The conversations of a report. `index` has columns over all attempts, in the order of the runs. Each of the
+    `chunks` is the JSON text of a list of conversations in that order. `places` maps system, topic and trial to the
+    position in the index of the attempt that counts."""
 
     index: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -52,8 +49,7 @@ class Transcripts:
 
 
 def limit_text(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
-    """Return the first `most` characters of a text, made safe to show, and the number of characters that are left
-    out."""
+    """Return the first `most` characters of a text, made safe to show, and the number of characters left out."""
     shown = text[:most]
     if not shown.isprintable() and _CONTROL.search(shown):  # the first test is quicker, and false for all of them
         shown = _CONTROL.sub(_show_character, shown)
@@ -72,12 +68,9 @@ def transcripts(
     beside: Path,
     assessed: Assessed | None = None,
 ) -> Transcripts:
-    """Return the transcripts of all attempts.
-
-    `scored` has the figures of single conversations and entities. `folders` maps each system to the run that recorded
-    it and its name there. Addresses of evidence are relative to `beside`, the folder of the report. `assessed` has the
-    judgments, if there are any.
-    """
+    """Return the transcripts of all attempts. `scored` has the figures of single conversations and entities.
+    `folders` maps each system to the run that recorded the system and to the system's name in that run. Addresses of
+    evidence are relative to `beside`, the folder of the report. `assessed` has the judgments, if there are any."""
     scores, nuggets = _conversation_scores(scored, assessed), _entity_lines(scored, material)
     valid = {(one.key, one.attempt) for one in material.finished}
     systems = {name: place for place, name in enumerate(material.systems)}
@@ -183,7 +176,6 @@ def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str
 
 
 def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) -> None:
-    """Add lines of limited length and number to the turns of `body`, or to the conversation itself (turn 0)."""
     lines = {turn: [limit_text(line, _LINE)[0] for line in each[:_MOST_LINES]] for turn, each in by_turn.items()}
     more = {turn: len(each) - _MOST_LINES for turn, each in by_turn.items() if len(each) > _MOST_LINES}
     for place in (body, *body.get("turns", ())):

@@ -1,4 +1,4 @@
-"""The finding about a run that is compared with a baseline, or in which nothing could be measured."""
+"""The finding about a run that was compared with a baseline, and about runs without any measured value."""
 
 import shlex
 from collections import Counter

@@ -1,7 +1,7 @@
 """A line for crontab(5).
 
 cron gives a command almost no environment, mails its output, and reads `%` as the end of a line. Therefore all paths
-are absolute, `%` is escaped by a backslash, which cron removes, and the output goes to a log, whose last lines are
+are absolute, and `%` is escaped by a backslash, which cron removes. The output goes to a log, and its last lines are
 mailed only if the exit code is not 0.
 """
 
@@ -17,8 +17,8 @@ _MAILED_LINES = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
-    """Return comments and one line for crontab. Raises InputError if the line is too long for cron. `flock` is the path
-    of flock(1)."""
+    """Return comments and one line for crontab. `flock` is the path of flock(1). Raises InputError if the line is too
+    long for cron."""
     log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
     begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
     if job.variables:

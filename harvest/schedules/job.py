@@ -1,6 +1,6 @@
 """A recurring job for any scheduler, with a command, its folder and its time.
 
-The minute is drawn from the audit's name: most jobs start on the hour, and an audited service should not be contacted
+The minute is drawn from the audit's name. Most jobs start on the hour, and an audited service should not be contacted
 by all its auditors at once.
 """
 
@@ -27,8 +27,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A recurring time. The minute is from 1 to 59 but not on a quarter of an hour, the hour is 4 or 5, the weekday is
-    from 1 (Monday) to 5, and the day is from 1 to 28."""
+    """A recurring time: a minute from 1 to 59 that is not on a quarter of an hour, an hour (4 or 5), a weekday from 1
+    (Monday) to 5, and a day from 1 to 28."""
 
     minute: int
     hour: int
@@ -37,7 +37,7 @@ class Slot:
 
 
 def slot_of(name: str) -> Slot:
-    """Return the time for an audit. It depends only on the audit's name."""
+    """Return the time for an audit, which depends only on the audit's name."""
 
     def drawn(what: str, among: Sequence[int]) -> int:
         return among[derived_seed(0, "schedule", what, name) % len(among)]
@@ -51,10 +51,10 @@ def slot_of(name: str) -> Slot:
 class Job:
     """A recurring command.
 
-    `name` is the name of the audit. `words` are the command, starting with the absolute path of `harvest`, and `folder`
-    is its working directory. `lock` and `log` are files. `environment` is a file of `NAME=value` lines, which is read
-    first if there are `variables`. Raises InputError for a path, option or variable name that is not possible in every
-    scheduler.
+    `name` is the name of the audit. `words` are the command, starting with the absolute path of `harvest`, and
+    `folder` is its working directory. `lock` and `log` are files. `environment` is a file of `NAME=value` lines,
+    which is read first if there are `variables`. Raises InputError for a path, option or variable name that is not
+    possible in every scheduler.
     """
 
     name: str
@@ -82,7 +82,8 @@ class Job:
 
     @property
     def confirms(self) -> bool:
-        """True if the job only confirms an alarm, which it does at another hour than the job that raised it."""
+        """True if the job only confirms an alarm. Such a job runs at a different hour from the job that raised the
+        alarm."""
         return "--if-alarm" in self.words
 
     @property

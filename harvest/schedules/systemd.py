@@ -81,5 +81,4 @@ WantedBy=timers.target
 
 
 def _escape_percent(text: str) -> str:
-    """Escape a value that is not quoted, in which only `%` is special."""
     return text.replace("%", "%%")

@@ -1,8 +1,8 @@
 """A workflow for GitHub Actions.
 
 A runner starts empty. The baseline comes from the repository, and the history of earlier audits from the artifacts of
-the last run that has one. A cache would not do: it is deleted after seven days without a read, and with it the
-evidence of a weekly audit.
+the last run that has a history. A cache is not used, because GitHub deletes it after seven days without a read, and
+the evidence of a weekly audit would be lost.
 """
 
 import json
@@ -23,9 +23,10 @@ ACTIONS = {
 def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: PurePosixPath, install: str) -> str:
     """Return the text of a workflow file.
 
-    The words of `job` begin with `harvest`, and its variables are secrets of the repository; its paths are not used, as
-    they belong to this machine. `folder` is the working directory, relative to the root of the repository. The file
-    `history` and the folder `runs` are relative to `folder`. `install` is the requirement for pip.
+    The words of `job` begin with `harvest`, and its variables are secrets of the repository. The paths of `job` are
+    not used, because they belong to this machine. `folder` is the working directory, relative to the root of the
+    repository. The file `history` and the folder `runs` are relative to `folder`. `install` is the requirement for
+    pip.
     """
     name, every, unit = job.name, job.every, unit_name(job.name)
     junit = f"{unit}.xml"

@@ -17,8 +17,8 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Local folders of runs to merge. `folders` are the run folders. `fetched` has the stored run and its stints by the
-    folder into which they were fetched. `unbegun` has addresses of claimed runs without any recording."""
+    """Local folders of runs to merge. `folders` are the run folders. `fetched` maps the folder of a fetched run to
+    the stored run and its stints. `unbegun` has addresses of claimed runs without any recording."""
 
     folders: list[Path] = field(default_factory=list)
     fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
@@ -38,9 +38,9 @@ class Copies:
 
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> MergeResult:
-    """Merge runs that are given as folders or as addresses in a store. An address names one run or all runs below it.
-    Results and errors name these addresses. Runs without any recording are reported as missing. Raises the errors of
-    `merge`, and StoreFault."""
+    """Merge runs that are given as folders or as addresses in a store. An address names one run or all runs below the
+    address. Results and errors name these addresses. Runs without any recording are reported as missing. Raises the
+    errors of `merge`, and StoreFault."""
     with local_copies(runs, out) as copies:
         if copies.unbegun and not copies.folders:
             raise InputError(
@@ -74,8 +74,8 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
 
 @contextmanager
 def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
-    """Yield local folders of runs. Those in stores are fetched into a folder next to `near`, which is removed at the
-    end. An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if the
+    """Yield local folders of runs. Stored runs are fetched into a folder next to `near`, which is removed at the end.
+    An address names one run or all runs below the address. Raises InputError, StoreFault, and StoreError if the
     copies cannot be written."""
     with ExitStack() as stack:
         copies = Copies()

@@ -1,4 +1,4 @@
-"""One worker's stint at a run in a store: taking over the run into a local folder, and sending its new recordings."""
+"""A worker's stint at a run in a store: taking over the run into a local folder, and sending new recordings."""
 
 import json
 import re
@@ -38,8 +38,8 @@ class TakenOver(HarvestError):
 @dataclass(frozen=True, slots=True)
 class Takeover:
     """A run that this worker has taken over. `number` is the number of the stint, which becomes part of the worker's
-    name. `aside` is the new location of the previous folder if it was moved because other workers had replayed its
-    trials; it is None if the folder stayed."""
+    name. If the previous folder was moved because other workers had replayed its trials, `aside` is its new location,
+    else None."""
 
     number: int
     aside: Path | None
@@ -49,12 +49,12 @@ class Takeover:
 
 
 def take_over(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> Takeover:
-    """Take over a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events
-    from the store into `folder`. Exhibits stay in the store.
+    """Take over a run: send the recordings that a dead process left in `folder`, shut out the previous worker, and
+    fetch all events from the store into `folder`. Exhibits stay in the store.
 
-    `refuse` is called with the recorded header before anything is changed; it raises if the header belongs to another
-    audit. Raises Locked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be written,
-    and InputError if the folder belongs to another store.
+    `refuse` is called with the recorded header before anything is changed, and raises if the header belongs to
+    another audit. Raises Locked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be
+    written, and InputError if the folder belongs to another store.
     """
     with _store_errors(folder, "write in"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,8 +109,8 @@ def _store_errors(folder: Path, doing: str, *, playing: bool = False) -> Iterato
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
-    """Send the unsent records of a dead process, or nothing if any file in the folder belongs to another store. Returns
-    the events already in the store, by stint number."""
+    """Send the unsent records of a dead process, or nothing if any file in the folder belongs to another store.
+    Returns the events already in the store, by stint number."""
     stints = stored.stints()
     left: list[Stint] = []
     there: dict[int, bytes] = {}
@@ -136,9 +136,9 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
 
 
 def _belongs_to_stint(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
-    """Return True if a file of events was recorded in this stint, of which the store already has the events `there`.
-    Other stores have stints with the same numbers; their files differ in the first line, or, before it was sent, in the
-    claim."""
+    """Return True if a file of events was recorded in this stint. `there` are the stint's events that the store
+    already has. Another store may have a stint with the same number; its file differs in the first line or, if no
+    line was sent yet, in the claim."""
     here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
@@ -147,8 +147,9 @@ def _belongs_to_stint(stored: StoredRun, folder: Path, name: str, stint: Stint, 
 
 
 class Sender:
-    """Sends the records of one stint in a folder: each exhibit before the event that names it, and each line once it is
-    complete. It may be used in any thread, one at a time. `stint` is the part that is already in the store."""
+    """Sends the records of one stint in a folder: each exhibit before the event that names the exhibit, and each line
+    once the line is complete. Any thread may use a sender, but only one at a time. `stint` is the part already in the
+    store."""
 
     def __init__(self, stored: StoredRun, folder: Path, stint: Stint) -> None:
         self._stored, self._folder, self._number = stored, folder, stint.number

@@ -1,7 +1,7 @@
 """An object store in which each name is written only once.
 
-Nothing in the store is ever overwritten: the first writer of a name wins, and the others learn of it. Everything else
-in this package relies on that. Only this module uses obstore, also for reading, so that no other library (such as
+Nothing in the store is ever overwritten: the first writer of a name succeeds, and later writers are refused. The
+whole package relies on this. Only this module uses obstore, also for reading, so that no further library (such as
 fsspec) is needed.
 """
 
@@ -56,8 +56,9 @@ class Store:
         self.url, self._backend = url, backend
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """Write `data` under a new name. Returns False, and changes nothing, if the name exists. The existing object
-        may come from this very call, because a request whose reply was lost is sent again. Raises StoreFault."""
+        """Write `data` under a new name. If the name exists, nothing changes and False is returned. The existing
+        object may come from this very call, because a request whose reply was lost is sent again. Raises StoreFault.
+        """
         import obstore
         from obstore.exceptions import AlreadyExistsError, BaseError
 
@@ -82,8 +83,8 @@ class Store:
             raise StoreFault(self.url, "read", _in_words(fault)) from None
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """Return the names below `prefix` and their sizes in bytes. Hidden files, which file managers leave in folders,
-        are left out. Raises StoreFault."""
+        """Return the names below `prefix` and their sizes in bytes, without the hidden files that file managers leave
+        in folders. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -124,9 +125,9 @@ def is_url(text: str) -> bool:
 
 
 def open_store(url: str, *, reading: bool = False) -> Store:
-    """Return the store at `url`, without contacting it. With `reading`, nothing will be written, so the folder of a
-    `file:` address is not created. Credentials come only from the environment (see docs/commands.md). Raises InputError
-    for an invalid address, an address with credentials, and a missing folder to read."""
+    """Return the store at `url`, without contacting it. With `reading`, the folder of a `file:` address is not
+    created, because nothing will be written. Credentials come only from the environment (see docs/commands.md).
+    Raises InputError for an invalid address, an address with credentials, and a missing folder to read."""
     parts = _check_url(url)
     try:
         from obstore.store import LocalStore, from_url

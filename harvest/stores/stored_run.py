@@ -7,9 +7,9 @@
     RUN/evidence/…, RUN/judgments/…         as in a run folder
 
 A *stint* is everything that one worker records between taking over a run and the end of its process. A worker that
-claims the next number first writes an empty piece at the end of each earlier stint's file. That name is then in use:
-a worker that was only unreachable cannot add anything, notices this when it sends its next piece, and stops. So the
-new worker knows everything in the store, and need not assume that another worker is dead.
+claims the next number first writes an empty piece at the end of each earlier stint's file. The name of that piece is
+then in use. An earlier worker that was only unreachable notices this when it sends its next piece, and stops without
+adding anything. So the new worker knows everything in the store, and need not assume that another worker is dead.
 """
 
 import json
@@ -78,7 +78,7 @@ def find_piece(stints: Mapping[int, Stint], file: Path, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in an object store. `name` is the name of the run within its store, or "" if the store has only this one.
+    """A run in an object store. `name` is the name of the run within its store, or "" if the store has only this run.
     `largest_piece` is the largest number of bytes of events to write at once."""
 
     store: Store
@@ -172,9 +172,9 @@ class StoredRun:
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
-        """Copy everything in the store into a new run folder, and return its stints. Returns {}, and creates no folder,
-        if a worker has claimed the run but written nothing yet. Raises StoreFault, and RunError if something is
-        missing."""
+        """Copy everything in the store into a new run folder, and return its stints. If a worker has claimed the run
+        but written nothing yet, no folder is created and {} is returned. Raises StoreFault, and RunError if something
+        is missing."""
         stints = self.stints()
         header = self.header(stints)
         if not header:
@@ -247,7 +247,8 @@ def shard_counts(names: Iterable[str]) -> set[int]:
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raise InputError if the store has shards of a division into other than `of` parts, or is the address of a run."""
+    """Raise InputError if `of` differs from the number of shards in the store, or if the store is the address of a
+    run."""
     names = store.folders()
     if "stints" in names:
         raise InputError(

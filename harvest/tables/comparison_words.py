@@ -11,12 +11,12 @@ from topics.decimals import change
 
 
 def measure_name(measure: MeasureComparison) -> str:
-    """Return the name of a measure with the type of topics, if there is one: `%useful S1 [movie]`."""
+    """Return the name of a measure, followed by the type of topics if there is one: `%useful S1 [movie]`."""
     return f"{measure.label} [{measure.topic_type}]" if measure.topic_type else measure.label
 
 
 def signed(measure: MeasureComparison, value: float) -> str:
-    """Format a difference, in points for percentages. An undefined one is `n/a`."""
+    """Format a difference, in points for percentages. An undefined difference is `n/a`."""
     return change(value, share=is_percentage(measure.measure))
 
 
@@ -43,8 +43,8 @@ def found_word(one: Difference) -> str:
 
 
 def bounds_words(one: Difference, *, share: bool) -> str:
-    """Describe the bounds of a difference over all values of lost trials, and whether they prevent a verdict. Returns
-    "" if no loss matters."""
+    """Describe the bounds of a difference over all possible results of lost trials, and whether they prevent a
+    verdict. Returns "" if no loss matters."""
     if one.bounds is None:
         return ""
     low, high = (change(end, share=share) for end in sorted(one.bounds))
@@ -56,7 +56,7 @@ def bounds_words(one: Difference, *, share: bool) -> str:
 
 
 def better_system(pair: Pair, most: int = 16) -> str:
-    """Return the first `most` characters of the better system's name, or `?` if no difference was found. If neither end
-    of the measure is good, the system with the higher value is returned, with an arrow."""
+    """Return the first `most` characters of the better system's name, or `?` if no difference was found. If neither
+    end of the measure is good, return the system with the higher value and an arrow."""
     names = {"better": pair.first, "worse": pair.second, "higher": f"{pair.first} ↑", "lower": f"{pair.second} ↑"}
     return printable(names[pair.verdict], line=True)[:most] if pair.verdict in names else "?"

@@ -10,7 +10,7 @@ from rich.text import Text
 def figure_table(
     names: str | Text, headings: Iterable[str | Text], *, min_width: int | None = None, max_width: int | None = None
 ) -> Table:
-    """Return an empty table with a first column of names, headed `names`, which wraps. Figures are never cut."""
+    """Return an empty table whose first column is headed `names` and wraps. Figures are never cut."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(names, overflow="fold", min_width=min_width, max_width=max_width)
     for heading in headings:

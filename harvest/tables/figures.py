@@ -1,4 +1,4 @@
-"""Tables of scored runs, in which each system has a column of values with their intervals and n."""
+"""Tables of scored runs, with a column of values, intervals and n for each system."""
 
 import math
 import re
@@ -32,12 +32,12 @@ def figures(
     last: int | None = None,
     bounded: Collection[str] = (),
 ) -> Iterator[RenderableType]:
-    """Yield tables of the overall rows, each with as many systems as fit `width`, and notes on them.
+    """Yield tables of the overall rows, each with as many systems as fit `width`, and notes on the rows.
 
     Rows of a single topic, type, trial or entity are left out. With `every`, variants of measures are included: GF by
-    the other divergence and GF of cumulative distributions. `asked` are the names of requested rows, which are all
-    shown in this order, with explanations. `last` is the last turn in which any user spoke; turns without figures are
-    mentioned unless it is None (unknown). `bounded` are the systems whose bounds are printed below the table, and which
+    the other divergence and GF of cumulative distributions. `asked` are the names of requested rows; they are all
+    shown in this order, with explanations. `last` is the last turn in which any user spoke, or None if unknown. If
+    `last` is known, turns without figures are mentioned. `bounded` are the systems with bounds below the table, which
     already count invalid trials.
     """
     overall = ordered_rows(rows, every=every, asked=asked)
@@ -102,7 +102,8 @@ def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
 
 
 def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequence[str] = ()) -> list[ScoreRow]:
-    """Return the overall rows in the order of the requested names, or else of all measures."""
+    """Return the overall rows in the order of the requested names, or in the order of all measures if none is
+    requested."""
     overall = printed_rows(rows, every=every or bool(asked))
     if asked:
         place = {name: i for i, name in enumerate(asked)}
@@ -110,7 +111,6 @@ def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequen
     order = [one.name for one in measures() if one.shown == "always"]
 
     def rank(row: ScoreRow) -> tuple[int, bool]:
-        """Return a sort key that puts values of a set or a turn after overall values, and variants last."""
         name, one = row.measure.partition("(")[0], declared(row.measure)
         first = name in order and not parse(row.measure).arguments
         return (order.index(name) if first else len(order), one is not None and one.shown == "all")
@@ -119,7 +119,7 @@ def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequen
 
 
 def _unlabelled_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Explain why turns in which users spoke have no share in any system. Turns of an import may have no labels."""
+    """Explain why no system has a share in a turn in which users spoke. Turns of an import may have no labels."""
     turns = {row.turn for row in rows if row.measure == USEFUL.name and row.turn}
     labelled = {row.turn for row in rows if row.measure == USEFUL.name and row.turn and row.n}
     bare = sorted(turns - labelled)
@@ -167,8 +167,8 @@ def _score_table(
     *,
     whole: bool,
 ) -> Table:
-    """Return a table of values. `widest` is the width of the longest value with its interval, which is never cut. With
-    `whole`, the longest name fits; otherwise names are wrapped so that all figures stay on the screen."""
+    """Return a table of values. `widest` is the width of the longest value with its interval, which is never cut.
+    With `whole`, the longest name fits; otherwise names are wrapped so that all figures stay on the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
@@ -194,7 +194,7 @@ def _score_table(
 
 
 def shown_with_interval(row: ScoreRow) -> str:
-    """Format a value and its interval as in every table: `0.5000 [.4321, .5678]`."""
+    """Format a value and its interval in the form of every table: `0.5000 [.4321, .5678]`."""
     value = row.shown(row.value)
     if row.low != row.low:
         return value
@@ -219,13 +219,14 @@ _ESTIMANDS = {
 
 def estimand_of(resampled: Iterable[str | None]) -> str:
     """Return the common estimand of intervals, such as `topics like these`, given which units were resampled. Returns
-    "" if there is none, or several. Figures computed from such intervals (d') have the same estimand."""
+    "" if the intervals have no estimand or different estimands. A figure computed from such intervals (d') has their
+    estimand."""
     found = {_ESTIMANDS.get(one, "") for one in resampled if one and one != "nothing"}
     return found.pop() if len(found) == 1 else ""
 
 
 def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Describe the methods of the intervals, and which units were resampled."""
+    """Describe the methods of the intervals and the resampled units."""
     made: dict[tuple[str, str, float], list[ScoreRow]] = {}
     for row in rows:
         if row.low == row.low and row.interval and row.level is not None:

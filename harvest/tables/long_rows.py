@@ -35,8 +35,8 @@ class Tabled(Protocol):
 
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
-    """Return rows as CSV, with the keys of `as_json` as its header. Undefined and inapplicable values are empty, and
-    text that looks like a formula gets an apostrophe in front."""
+    """Return rows as CSV. The header has the keys of `as_json`. Undefined and inapplicable values are empty, and text
+    that looks like a formula gets an apostrophe in front."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -57,11 +57,9 @@ def _csv_cell(value: object) -> object:
 
 
 def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
-    """Return a `tabular` with the rules of the package booktabs.
-
-    It has a line for each measure, with the value, interval and n of each system. `rows` are overall rows, in the order
-    of the lines. Comments below the table name the methods of the intervals.
-    """
+    """Return a `tabular` with the rules of the package booktabs. The table has a line for each measure, with the
+    value, interval and n of each system. `rows` are overall rows, in the order of the lines. Comments below the table
+    name the methods of the intervals."""
     columns = [system for system in systems if any(row.system == system for row in rows)]
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     lines = [
@@ -113,18 +111,26 @@ _DIGITS = 12  # fewer than a float has, so that all machines print the same
 class LongRow:
     """One figure of a study. A cell that does not apply is empty, and an undefined number is NaN.
 
-    study: the name of the study, such as `compare`. run: the names of the runs behind the figure, separated by commas.
-    figure: the kind of figure, such as `difference`. system, other: the systems; a difference is `system` minus
-    `other`. node: the path to a turn of a tree. entity: a fact or an entity within a topic. estimand: the topics about
-    which the estimate, its interval and p generalize; "" for counts. interval: the method of the interval. resampled:
-    the units that were resampled for the interval. p: the uncorrected p-value. p_corrected: p corrected for all pairs
-    of a measure, or for all turns tested. p_interval: the smallest error probability, corrected like p, at which the
-    interval excludes 0. p_least: the smallest p-value that is possible with this number of units. lowest, highest:
-    bounds of the estimate over all possible results of lost trials; NaN if no loss matters. verdict: the result of the
-    test; "" if nothing was tested. topics, trials: the number of topics, and of trials of each topic; in a plan, the
-    planned numbers. pairs: the number of matched trials. sessions: the number of sessions that run through all topics.
-    n: the number of units behind the estimate, such as answers. invalid: the number of trials that failed for reasons
-    of infrastructure. detect: in a plan, the true difference to detect. note: any other caveat.
+    - `study`: the name of the study, such as `compare`.
+    - `run`: the names of the runs behind the figure, separated by commas.
+    - `figure`: the kind of figure, such as `difference`.
+    - `system`, `other`: the systems; a difference is `system` minus `other`.
+    - `node`: the path to a turn of a tree.
+    - `entity`: a fact or an entity within a topic.
+    - `estimand`: the topics about which the estimate, its interval and p generalize; "" for counts.
+    - `interval`, `resampled`: the method of the interval, and the resampled units.
+    - `p`, `p_corrected`: the uncorrected p-value, and p corrected for all pairs of a measure, or for all turns
+      tested.
+    - `p_interval`: the smallest error probability, corrected like p, at which the interval excludes 0.
+    - `p_least`: the smallest p-value that is possible with this number of units.
+    - `lowest`, `highest`: bounds of the estimate over all possible results of lost trials; NaN if no loss matters.
+    - `verdict`: the result of the test; "" if nothing was tested.
+    - `topics`, `trials`: the number of topics, and of trials of each topic; planned numbers in a plan.
+    - `pairs`, `sessions`: the number of matched trials, and of sessions that run through all topics.
+    - `n`: the number of units behind the estimate, such as answers.
+    - `invalid`: the number of trials that failed for reasons of infrastructure.
+    - `detect`: in a plan, the true difference to detect.
+    - `note`: any further caveat.
     """
 
     study: str
@@ -247,11 +253,9 @@ _VERDICTS = {True: "found", False: "not found", None: "cannot tell"}
 
 
 def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:
-    """Return a `tabular` with the rules of the package booktabs.
-
-    It has a line for each row, and a rule between measures. Empty columns are left out. Comments below the table name
-    the methods of the intervals, and the runs with their dates and the hashes of their protocols and topics.
-    """
+    """Return a `tabular` with the rules of the package booktabs. The table has a line for each row, and a rule
+    between measures. Empty columns are left out. Comments below the table name the methods of the intervals, and the
+    runs with their dates and the hashes of their protocols and topics."""
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
         r"\begin{tabular}{" + "".join("r" if heading in _RIGHT_ALIGNED else "l" for heading, _ in columns) + "}",
@@ -280,8 +284,6 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
 
 
 class _Cells:
-    """The cells of a row in a LaTeX table. Inapplicable cells are ""."""
-
     @staticmethod
     def measure(row: LongRow) -> str:
         turn = f" S{row.turn}" if row.turn else ""
@@ -294,7 +296,8 @@ class _Cells:
 
     @staticmethod
     def replace_signs(words: str) -> str:
-        """Replace signs that plain LaTeX cannot print by commands of math mode. Others need XeLaTeX or LuaLaTeX."""
+        """Replace signs that plain LaTeX cannot print by commands of math mode. Any further signs need XeLaTeX or
+        LuaLaTeX."""
         text = latex_text(words)
         for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
             text = text.replace(sign, command)

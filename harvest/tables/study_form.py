@@ -1,7 +1,7 @@
 """The common form in which studies are printed, for programs, papers and people.
 
-A study builds its `StudyForm`, and `FORMS` writes it. A new form of output needs only an entry there; every command
-that prints a study then has an option for it.
+A study builds its `StudyForm`, and an entry of `FORMS` writes it. A new form of output needs only such an entry;
+every command that prints a study then has an option for the new form.
 """
 
 import json
@@ -22,10 +22,10 @@ class StudyForm:
     """A study, ready to be printed.
 
     `head` is the JSON of everything except the figures: first `format`, then settings, notes and verdicts. `rows`
-    returns each figure once. `tables` returns the output for people, given the width of their terminal in columns; a
-    string, or a text with `no_wrap`, is printed as one line. `sources` are the runs behind the study, as described by
-    `harvest.studies.runs.sources`. `chart` returns an SVG file; it is None if the study has no picture. `details` are
-    the kinds of figures that a LaTeX table leaves out.
+    returns each figure once. `tables` returns the output for people, given the width of their terminal in columns. In
+    this output, a string, or a text with `no_wrap`, is printed as one line. `sources` are the runs behind the study,
+    as described by `harvest.studies.runs.sources`. `chart` returns an SVG file, and is None if the study has no
+    picture. `details` are the kinds of figures that a LaTeX table leaves out.
     """
 
     head: Mapping[str, Any]

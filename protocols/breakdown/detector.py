@@ -2,9 +2,9 @@
 
     p(O, T, X) = base + linear part + trees, each bounded below by .01, then normalised to sum to 1
 
-The linear part is the sum of feature values times their weights, plus the sum of the weights of all known words and
-pairs divided by the square root of their number. Each tree adds the value of one leaf. Because all parts are added,
-the reasons for a breakdown can be listed with their contributions.
+The linear part has two terms: the sum of feature values times their weights, and the sum of the weights of all known
+words and pairs, divided by the square root of their number. Each tree adds the value of one leaf. Because all parts
+are added, the reasons for a breakdown can be listed with their contributions.
 """
 
 import json
@@ -45,10 +45,8 @@ class Contribution:
 @dataclass(frozen=True, slots=True)
 class Detection:
     """The prediction for one turn: the probabilities of O (no breakdown), T (possible breakdown) and X (breakdown).
-
-    `contributions` are sorted by size, the largest first. Together with `base`, the value for an average turn, they
-    sum to the probability of X before clipping.
-    """
+    `contributions` are sorted by size, the largest first. The sum of the contributions and `base`, the value for an
+    average turn, is the probability of X before clipping."""
 
     probabilities: tuple[float, float, float]
     base: float
@@ -59,12 +57,10 @@ class Detection:
 class Detector:
     """A trained detector.
 
-    base: array (3,) of the values for an average turn.
-    features: array (features, 3) of weights per unit of each feature.
-    means: array (features,) of the features' means in the training data.
-    words: the weights for O, T and X of each known word or pair.
-    about: a description of the training data and its licence.
-    dialogues: the names of the training dialogues.
+    `base` (3,) has the values for an average turn. `features` (features, 3) has the weights per unit of each feature,
+    and `means` (features,) the features' means in the training data. `words` has the weights for O, T and X of each
+    known word or pair. `about` describes the training data and its licence. `dialogues` are the names of the training
+    dialogues.
     """
 
     base: Floats
@@ -148,7 +144,8 @@ class Detector:
 
 
 def load_detector(path: Path | None = None) -> Detector:
-    """Load the detector in a file, or the shipped one. Raises InputError if the file does not contain a detector."""
+    """Load the detector in a file, or the shipped detector. Raises InputError if the file does not contain a
+    detector."""
     return _shipped_detector() if path is None else _decode_detector(read_bytes(path, "a detector"), Place.of(path))
 
 

@@ -214,7 +214,7 @@ def feature_values(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> t
 
 
 def word_grams(turns: Sequence[Utterance], at: int) -> frozenset[str]:
-    """Return the words and word pairs of the system turn (prefixed `s:`) and of the user turn before it (`u:`). `^`
+    """Return the words and word pairs of the system turn (prefixed `s:`) and of the previous user turn (`u:`). `^`
     marks the beginning of a turn and `$` its end."""
     tokens = ("^", *turns[at].tokens, "$")
     found = {f"s:{token}" for token in tokens[1:-1]}

@@ -1,8 +1,8 @@
-"""Training of a breakdown detector on annotated dialogues, which is deterministic.
+"""Training of a breakdown detector on annotated dialogues. Training is deterministic.
 
 The linear part is fitted to the distributions of labels. The trees are fitted to the difference between a turn and
-the mean of its system, because what distinguishes two systems says little about a third. Then the two are combined.
-Weights are rounded to keep the machine's last digits out of the file.
+the mean of its system, because the differences between two systems say little about a third system. Then both parts
+are combined. Weights are rounded, because their last digits depend on the machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Boosted trees of depth three, which model interactions of counted features.
 
-Each tree asks the same three questions about every turn (whether a feature exceeds a bound) and so sorts turns into
-eight leaves. A leaf adds a value to the probabilities of O, T and X. The trees are fitted one after another to the
+Each tree asks three questions about every turn (whether a feature exceeds a bound) and so sorts turns into eight
+leaves. A leaf adds a value to the probabilities of O, T and X. The trees are fitted one after another to the
 residuals of the earlier trees, each on a subset of the dialogues and of the features.
 """
 
@@ -26,9 +26,9 @@ _RATE = 0.05  # learning rate
 class Trees:
     """A sequence of fitted trees.
 
-    `features` (trees, 3) is the feature index of each question, `bounds` (trees, 3) its bound, and `leaves` (trees,
-    8, 3) the values added to O, T and X. The leaf of a row is a three-digit binary number. The first question gives
-    the highest digit, and a digit is 1 if the value exceeds the bound.
+    `features` (trees, 3) has the feature index of each question, `bounds` (trees, 3) the bound of each question, and
+    `leaves` (trees, 8, 3) the values added to O, T and X. The leaf of a row is a three-digit binary number. The first
+    question gives the highest digit, and a digit is 1 if the value exceeds the bound.
     """
 
     features: Indices
@@ -51,13 +51,9 @@ class Trees:
 
 
 def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
-    """Fit trees whose sum approximates `wanted` by least squares.
-
-    rows: array (n, features).
-    wanted: array (n, 3) whose rows sum to 0.
-    units: array (n,) with the dialogue index of each row, because each tree is fitted to whole dialogues.
-    rng: generator that draws the dialogues and features of each tree.
-    """
+    """Fit trees whose sum approximates `wanted` by least squares. `rows` has the shape (n, features). `wanted` (n, 3)
+    has rows that sum to 0. `units` (n,) has the dialogue index of each row, because each tree is fitted to whole
+    dialogues. `rng` draws the dialogues and features of each tree."""
     cuts = [_choose_bounds(column) for column in rows.T]
     binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
     possible = np.array([feature for feature, cut in enumerate(cuts) if len(cut)], dtype=np.int64)
@@ -97,8 +93,6 @@ def _choose_bounds(column: Floats) -> Floats:
 
 
 def _best_question(binned: Indices, left: Floats, node: Indices, nodes: int) -> tuple[int, int]:
-    """Return the index of the feature and of its bound that reduce the squared error most over all nodes. `binned` is
-    an array (n, features)."""
     features = binned.shape[1]
     cell = ((node[:, None] * features + np.arange(features)) * _BINS + binned).ravel()
     size = nodes * features * _BINS

@@ -1,6 +1,4 @@
-"""The base class of rules whose options are in a file. It is separate because it needs pydantic, which playing does
-not.
-"""
+"""The base class of rules with options in a file. It has its own module because it needs pydantic, unlike playing."""
 
 from typing import ClassVar
 
@@ -9,7 +7,7 @@ from topics.topic import Topic
 
 
 class AnswerRule(StrictModel):
-    """A rule whose options are its fields. By default it needs only the text of answers and fits every topic."""
+    """A rule with its options as fields. By default, a rule needs only the text of answers and fits every topic."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
 

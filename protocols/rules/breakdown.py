@@ -20,8 +20,8 @@ class Breakdown(AnswerRule):
     """Holds if the predicted probability of a breakdown is greater than `above`.
 
     The probability is the shipped detector's estimate, given the earlier turns, that an annotator calls the answer a
-    breakdown (X). Evidence: the distribution over O, T and X, and the five features or phrases that contribute most
-    to that probability, positively or negatively.
+    breakdown (X). Evidence: the distribution over O, T and X, and the five features or phrases with the largest
+    contributions to that probability, positive or negative.
     """
 
     version: ClassVar[str] = "breakdown/1"

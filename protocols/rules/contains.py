@@ -34,8 +34,8 @@ class Contains(AnswerRule):
     """Holds if the answer contains one of `phrases`, or matches `pattern`. Exactly one of the two options is given.
 
     Phrases match whole words. White space may differ, straight and curly apostrophes are equal, and case is ignored
-    unless `case` is true. They are searched in the answer as written and in its plain text (`protocols.rules.plain`).
-    A pattern is a bounded regular expression. Evidence: every match.
+    unless `case` is true. Phrases are searched in the answer as written and in its plain text
+    (`protocols.rules.plain`). A pattern is a bounded regular expression. Evidence: every match.
     """
 
     version: ClassVar[str] = "contains/2"

@@ -1,7 +1,7 @@
 """`error_page`: the text of the answer is an error message.
 
-It arrived as an answer, so the driver noticed no failure, but it was written by a server and not by the assistant.
-The rule recognises an HTML page whose title or heading names an error, a JSON body that is an error, and a short text
+Such a text arrived as an answer, so the driver noticed no failure, but a server wrote it and not the assistant. The
+rule recognises an HTML page with an error in its title or heading, a JSON body that is an error, and a short text
 that begins with the words of an error, a rate limit or a request to try again. A film called "Error 404" in a list is
 not an error: a line that goes on to name something, or contains a URL, is not an error message.
 """
@@ -77,8 +77,8 @@ _NO_ERROR_VALUES = (None, False, 0, "", "null", "none", "None")
 
 
 class ErrorPage(AnswerRule):
-    """Holds if the answer is an error message, page or body. Evidence: the words that identify it. The rule has no
-    options."""
+    """Holds if the answer is an error message, page or body. Evidence: the words that identify the error. The rule
+    has no options."""
 
     version: ClassVar[str] = "error_page/1"
 

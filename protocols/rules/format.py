@@ -16,7 +16,8 @@ from topics.topic import Topic
 
 
 def check_kind(name: str) -> str:
-    """Return `name` if it is `asked`, `any` or a shipped kind of URL. Otherwise raises ValueError, which lists them."""
+    """Return `name` if it is `asked`, `any` or a shipped kind of URL. Raises ValueError, with a list of the kinds,
+    for any other name."""
     if name not in (ASKED, ANY, *KINDS):
         raise ValueError(f"unknown kind of URL; allowed: {', '.join((ASKED, ANY, *sorted(KINDS)))}")
     return name
@@ -27,8 +28,8 @@ class Urls(AnswerRule):
 
     `kind` is `asked` (the kind of the topic's type, with the right host and path), `any`, or a shipped kind such as
     `imdb-title`. Entities are compared by canonical identity, so a mobile host or a tracking parameter makes no
-    difference. Only the form of a URL is judged, never whether it works. Evidence: each URL, with repeated ones
-    marked.
+    difference. Only the form of a URL is judged, never whether the URL works. Evidence: each URL, with a mark if it
+    is repeated.
     """
 
     version: ClassVar[str] = "urls/1"
@@ -86,7 +87,7 @@ class Format(AnswerRule):
     A line follows the format if it contains a URL of the kind and has words wherever the format names something:
     before the URL, after it, or both. Bullets and numbers of a list are not words. Lines for the same entity count
     once. With `every`, no line may contain a URL of the kind without those words. Evidence: the lines that follow the
-    format; if the rule does not hold, also the first ten lines that break it.
+    format; if the rule does not hold, also the first ten lines that break the format.
     """
 
     version: ClassVar[str] = "format/1"

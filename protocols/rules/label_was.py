@@ -11,7 +11,7 @@ from protocols.rules.rule import Sight, Verdict, absence
 
 class LabelWas(AnswerRule):
     """Holds if the answer to user turn `turn` (from 1; by default the previous turn) was labelled `label`. Does not
-    hold for the current turn or one that does not exist. Evidence: the label of that turn."""
+    hold for the current turn or a turn that does not exist. Evidence: the label of that turn."""
 
     version: ClassVar[str] = "label_was/1"
 

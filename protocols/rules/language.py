@@ -16,11 +16,11 @@ ASKED = "asked"
 
 
 class Language(AnswerRule):
-    """Holds if the language of the answer is known and is one of `one_of`, or is none of `none_of`.
+    """Holds if the language of the answer is known, and is in `one_of` or not in `none_of`.
 
     Exactly one of the two options is given. Each lists ISO 639-1 codes such as `de`, or `asked` for the language of
     the user's turn. The rule does not hold if a required language cannot be determined (`topics.languages`).
-    Evidence: both languages.
+    Evidence: the languages of the answer and of the user's turn.
     """
 
     version: ClassVar[str] = "language/1"

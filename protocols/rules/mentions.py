@@ -34,9 +34,9 @@ _MOST_ANCHORS = 200
 class NamedUrl:
     """A URL in an answer.
 
-    `key` is its canonical identity. `start` and `end` are the span of the URL, of its anchor, or of the text that it
-    is a source for; both are -1 if it is outside the text. `bare` is True if the text contains the URL itself, and
-    not only an anchor that leads to it.
+    `key` is its canonical identity. `start` and `end` are the offsets of the URL or of its anchor. For a source, they
+    are the offsets of the passage that the source supports. Without URL, anchor and passage in the text, both are -1.
+    `bare` is True if the text contains the URL itself, and not only an anchor that leads to the URL.
     """
 
     key: str
@@ -47,21 +47,23 @@ class NamedUrl:
 
 
 def url_kind(name: str, topic: Topic) -> UrlKind | None:
-    """Return the kind of URL called `name`. Returns None for `any`, and for `asked` if the topic's type has no URL."""
+    """Return the kind of URL called `name`. Returns None for `any`, and for `asked` if the topic's type has no
+    URL."""
     if name == ASKED:
         return topic.type.url
     return None if name == ANY else KINDS[name]
 
 
 def kind_fault(name: str, topic: Topic) -> str | None:
-    """Return why the kind `name` cannot be used with this topic, or None if it can."""
+    """Return the reason why the kind `name` cannot be used with this topic, or None for a usable kind."""
     if name == ASKED and topic.type.url is None:
         return f"looks for URLs of the asked kind, and the topic type {topic.type.name!r} asks for no URL (url: null)"
     return None
 
 
 def describe_search_limit(answer: Answer) -> str:
-    """Return how much of the answer was searched, as the end of a sentence, or "" if all of it was."""
+    """Return how much of the answer was searched, as the end of a sentence, or "" if the whole answer was
+    searched."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
     links = len(answer.links) + answer.links_left_out
@@ -70,7 +72,7 @@ def describe_search_limit(answer: Answer) -> str:
 
 def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[NamedUrl, ...]:
     """Return the URLs of the kind `name` in the answer, in order of appearance. URLs written in the text come first,
-    then those that only the answer's links lead to (a page shows the anchor and not the address)."""
+    followed by URLs that only the answer's links lead to (a page shows the anchor and not the address)."""
     kind = url_kind(name, topic)
     if kind is None and name == ASKED:
         return ()

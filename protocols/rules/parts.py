@@ -1,4 +1,4 @@
-"""`parts`: the answer has parts besides its text, such as buttons or tool calls."""
+"""`parts`: besides its text, the answer has parts such as buttons or tool calls."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal

@@ -9,8 +9,8 @@ or "I can't recommend this film enough". All three conditions must hold:
 3. Nothing is delivered: the answer is short, has no URL of the requested kind, is not a list, and no later sentence
    begins with "Here are …".
 
-English and Japanese are supported (the pilot study had both, GFRC §5); refusals in other languages are not
-recognised. If the system marks its answer as a refusal in a separate field, that field decides, because it is better
+English and Japanese are supported, as in the pilot study (GFRC §5); refusals in other languages are not recognised.
+If the system marks its answer as a refusal in a separate field, that field decides, because a field is better
 evidence.
 """
 

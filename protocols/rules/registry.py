@@ -189,8 +189,8 @@ class Reference(_Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Any(_Several):
-    """Holds if at least one of the rules holds. Evidence: the evidence of the first rule that holds, or of all rules
-    if none does."""
+    """Holds if at least one of the rules holds. Evidence: the evidence of the first rule that holds. If no rule
+    holds, the evidence of all rules."""
 
     def judge(self, sight: Sight) -> Verdict:
         return self.first_verdict(True, sight)

@@ -15,19 +15,18 @@ def same_text(text: str) -> str:
     """Normalise a text for comparison: casefold it and replace each run of white space or invisible characters by a
     space.
 
-    The comparison is not fuzzier than that: `is Paris` and `is not Paris` differ. Unicode normal forms are not
-    applied, because they take quadratic time on long runs of accents, and a system that repeats itself writes the
-    same characters.
+    The comparison is strict, so `is Paris` and `is not Paris` differ. Unicode normal forms are not applied, because
+    they take quadratic time on long runs of accents, and a system that repeats itself writes the same characters.
     """
     return _GAPS.sub(" ", text.casefold()).strip()
 
 
 class Repetition(AnswerRule):
-    """Holds if the answer has the same text as an earlier one, or names only URLs that were already given.
+    """Holds if the answer has the text of an earlier answer, or names only URLs that were already given.
 
     `of` is `text`, `urls`, or `either` (the default). An empty answer does not count as a repeated text, nor does an
     answer without URLs count as repeated URLs. Evidence: the beginning of the repeated text, or each URL, with the
-    turn in which it first appeared.
+    turn in which the text or URL first appeared.
     """
 
     version: ClassVar[str] = "repetition/1"

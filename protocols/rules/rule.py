@@ -1,8 +1,8 @@
-"""The interface of rules. A rule reads one answer, decides whether it holds, and cites the evidence.
+"""The interface of rules. A rule reads an answer, decides whether the rule holds, and cites the evidence.
 
 A rule is a pure value: it does no I/O and uses neither a clock nor randomness. It must run in time linear in the
 length of the answer, because a system may answer with megabytes. Its version is raised whenever it could judge an
-answer differently, so that a recording says which version produced a label.
+answer differently, so that a recording shows which version produced a label.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,9 @@ _MOST_PIECES = 100  # pieces of evidence
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a rule sees: the topic, the conversation so far, and the labels of earlier turns. There is at least one
-    exchange, and the last one has the answer to judge. `labels` has `o` or `x` for each exchange but the last."""
+    """The input of a rule: the topic, the conversation so far, and the labels of earlier turns. There is at least one
+    exchange, and the last exchange has the answer to judge. `labels` has `o` or `x` for each exchange but the last.
+    """
 
     topic: Topic
     exchanges: tuple[Exchange, ...]
@@ -42,7 +43,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rule's decision: whether it holds for the answer, with the evidence, or with what was missing."""
+    """A rule's decision: whether the rule holds for the answer, with the evidence or the missing part."""
 
     holds: bool
     evidence: tuple[Evidence, ...]
@@ -66,7 +67,8 @@ class Rule(Protocol):
         ...
 
     def unfit(self, topic: Topic) -> str | None:
-        """Return why the rule cannot judge answers to this topic, as the end of a sentence, or None if it can."""
+        """Return the reason why the rule cannot judge answers to this topic, as the end of a sentence, or None if it
+        can."""
         ...
 
 
@@ -84,7 +86,8 @@ def absence(missed: str, note: str) -> Evidence:
 
 
 def limit_evidence(pieces: Iterable[Evidence], total: int) -> tuple[Evidence, ...]:
-    """Return the first 100 of `total` pieces of evidence, plus one that counts the rest. This keeps a route small."""
+    """Return the first 100 of `total` pieces of evidence, and a last piece that counts the rest. This keeps a route
+    small."""
     shown = tuple(islice(pieces, _MOST_PIECES))
     if total > len(shown):
         shown += (absence("", f"{total - len(shown)} more pieces of evidence are not listed"),)

@@ -1,4 +1,4 @@
-"""A stand-in system for trying out an audit. Replace it with your own."""
+"""A stand-in system for trying out an audit. Replace this file with your own system."""
 
 import json
 import sys

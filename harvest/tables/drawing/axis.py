@@ -22,11 +22,9 @@ class Axis:
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False) -> Axis:
-        """Return an axis that contains all finite `values`, with about `marks` marks, one of them at each end.
-
-        With `whole`, only whole numbers are marked. Without values the axis runs from 0 to 1; a single value gets some
-        space on both sides.
-        """
+        """Return an axis that contains all finite `values` and has about `marks` marks, including a mark at each end.
+        With `whole`, only whole numbers are marked. Without values, the axis runs from 0 to 1. If all values are
+        equal, the axis extends beyond the value on both sides."""
         known = [value for value in values if math.isfinite(value)]
         least, most = (min(known), max(known)) if known else (0.0, 1.0)
         if most - least <= 1e-12 * max(1.0, abs(most)):

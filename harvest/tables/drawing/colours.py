@@ -1,7 +1,7 @@
 """The colours of a picture of trees, for light paper and dark screens.
 
-Text has a contrast of at least 4.5:1 with its background. Green and orange, for useful and not useful, differ even
-with red-green colour blindness, and the marks o and x repeat them without colour.
+Text has a contrast of at least 4.5:1 with its background. Green (useful) and orange (not useful) differ even for
+people with red-green colour blindness, and the marks o and x repeat the distinction without colour.
 """
 
 # name: (fill, stroke) on a light background, on a dark background

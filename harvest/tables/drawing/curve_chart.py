@@ -1,4 +1,4 @@
-"""Charts of curves, which differ in dashes and marks as well as in colour."""
+"""Charts of curves, which differ in colour, dashes and marks."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A curve with its name in the key. Its points (x, y) are sorted by x, and NaN leaves a gap."""
+    """A curve and its name in the key. The points (x, y) are sorted by x, and NaN leaves a gap."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -29,8 +29,8 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """Curves on common axes. `x` and `y` are the names of the axes with their units, and `ends` the range of the y
-    axis. If `wanted` is not None, a horizontal line marks this value of y."""
+    """Curves on common axes. `x` and `y` are the names of the axes with their units, and `ends` is the range of the y
+    axis. A horizontal line marks the y value `wanted`, unless it is None."""
 
     title: str
     x: str
@@ -41,8 +41,7 @@ class CurvePanel:
 
 
 def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tuple[list[str], float]:
-    """Draw panels next to one another from the y coordinate `down`. Returns their elements and the y at which they
-    end."""
+    """Draw panels next to one another from the y coordinate `down`. Returns the elements and their lower end."""
     elements: list[str] = []
     width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
@@ -80,8 +79,8 @@ def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> l
 
 
 def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
-    """Draw the key of the curves and of the horizontal line, in as many rows as needed. Returns its elements and the y
-    at which it ends."""
+    """Draw the key of the curves and of the horizontal line, in as many rows as needed. Returns the elements and
+    their lower end."""
     found, across, down = [], MARGIN, down + 14
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]

@@ -1,4 +1,4 @@
-"""Trees as DOT (Graphviz) and Mermaid text. Text from systems is escaped, so that it can only be part of a label."""
+"""Trees as DOT (Graphviz) and Mermaid text. Text from systems is escaped and cannot be more than part of a label."""
 
 from collections.abc import Sequence
 
@@ -22,12 +22,9 @@ def dot(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """Return the trees as a digraph of Graphviz.
-
-    `captions` has for each tree the labels of the edges into its N nodes, by default visits/visits of the parent.
-    `said` has for each tree the sentences below its title. `notes` has for each tree N lines to add to the texts of
-    nodes, or "". `legend` has the sentences below all trees.
-    """
+    """Return the trees as a digraph of Graphviz. For each tree, `captions` has the labels of the edges into its N
+    nodes, by default visits/visits of the parent. `said` has the sentences below the title of each tree. For each
+    tree, `notes` has N lines to add to the texts of nodes, or "". `legend` has the sentences below all trees."""
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     lines += [f"  labelloc=b; label={_quote(*map(one_line, legend))};"] if legend else []
     for i, tree in enumerate(trees):
@@ -51,7 +48,7 @@ def mermaid(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """Return the trees as a Mermaid flowchart. The arguments are those of `dot`. All characters except letters, digits
+    """Return the trees as a Mermaid flowchart, given the arguments of `dot`. All characters except letters, digits
     and simple punctuation are escaped, as in #34;."""
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
@@ -101,5 +98,5 @@ def _lines(said: Sequence[str]) -> str:
 
 
 def _code_text(text: str) -> str:
-    """Escape text for a quoted Mermaid label, so that it contains no quotes, markup, links or directives."""
+    """Escape text for a quoted Mermaid label, so that the label contains no quotes, markup, links or directives."""
     return "".join(one if one.isalnum() or one in _PLAIN else f"#{ord(one)};" for one in text)

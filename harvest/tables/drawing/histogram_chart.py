@@ -23,8 +23,8 @@ class HistogramRow:
 def histogram_panel(
     title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
 ) -> tuple[list[str], float]:
-    """Draw a panel from the y coordinate `down`. Returns its elements and the y at which it ends. `ends` are the ends
-    of the axis, which is divided into bins of equal width."""
+    """Draw a panel from the y coordinate `down`. Returns the elements and their lower end. `ends` are the ends of the
+    axis, which is divided into bins of equal width."""
     start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
     found = [text(MARGIN, down + 14, title, 13, bold=True)]
     axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)

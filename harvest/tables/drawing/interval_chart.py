@@ -1,4 +1,4 @@
-"""Forest plots: values with their intervals, one in each row, next to the figures in words."""
+"""Forest plots: each row shows a value and its interval, next to the figure in words."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ _MOST, _PLOT = 560.0, 270.0  # the largest width of the text on either side; the
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """A row with a label on the left and the text `said` on the right. `value`, `low` and `high` are NaN if undefined.
-    The mark is hollow unless `filled`. A `heading` has only a label."""
+    """A row with a label on the left and the text `said` on the right. `value`, `low` and `high` are NaN if
+    undefined. The mark is hollow unless `filled`. A `heading` has only a label."""
 
     label: str
     value: float = math.nan
@@ -33,8 +33,8 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPanel:
-    """Rows on a common axis. `scale` is the name of the axis with its unit. With `zero`, the axis includes 0, marked by
-    a line. The mark `bar` draws bars from 0. `small` rows are closer together."""
+    """Rows on a common axis. `scale` is the name of the axis with its unit. With `zero`, the axis includes 0, marked
+    by a line. The mark `bar` draws bars from 0. Rows are closer together if `small` is true."""
 
     title: str
     scale: str
@@ -62,8 +62,8 @@ def _side_widths(panel: IntervalPanel) -> tuple[float, float]:
 
 
 def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list[str], float]:
-    """Draw a panel from the y coordinate `down`. Returns its elements and the y at which it ends. `wide` is the number
-    of pixels between the margins, at least `panel_width`."""
+    """Draw a panel from the y coordinate `down`. Returns the elements and their lower end. `wide` is the number of
+    pixels between the margins, at least `panel_width`."""
     size, high = (_SMALL, _SMALL_ROW) if panel.small else (_SIZE, _ROW)
     elements, down = paragraphs([panel.title], wide, down, size=13.0, ink="ink", bold=True)
     left, right = _side_widths(panel)

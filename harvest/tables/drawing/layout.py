@@ -1,6 +1,6 @@
 """The layout of a tree in a picture: a column for each turn, and a row for each path of conversations.
 
-Branches that are not drawn are never hidden: their node shows how many there are and how often they were taken.
+Branches that are not drawn are never hidden: their parent shows the number of these branches and of their visits.
 """
 
 import heapq
@@ -21,7 +21,7 @@ class FoldedBranches:
 
 @dataclass(frozen=True, slots=True)
 class ShownTree:
-    """The drawn part of a tree: the branches of each node, the most visited first, and its undrawn branches."""
+    """The drawn part of a tree: the branches of each node, sorted from the most visited, and its undrawn branches."""
 
     nodes: tuple[int, ...]
     branches: Mapping[int, tuple[int, ...]]
@@ -29,11 +29,9 @@ class ShownTree:
 
 
 def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> ShownTree:
-    """Select the part of a tree to draw: the root, then the most visited branches of selected nodes.
-
-    `least` is the smallest share of the tree's trials that a branch must have, `most` the largest number of branches of
-    a node, and `nodes` the largest number of nodes. Other branches are folded at their parent.
-    """
+    """Select the part of a tree to draw: the root, then the most visited branches of selected nodes. `least` is the
+    smallest share of the tree's trials that a branch must have, `most` the largest number of branches of a node, and
+    `nodes` the largest number of nodes. All further branches are summarized at their parent."""
     kept: dict[int, list[int]] = {}
     drawn = 0
     # By visits, then in the order of the tree; a branch is never visited more often than its parent.
@@ -60,11 +58,9 @@ def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 1
 def row_positions(
     chosen: ShownTree, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
 ) -> tuple[dict[int, float], dict[int, tuple[float, ...]], float]:
-    """Return the middle of each node, the middles of the rows below its branches, and the total height.
-
-    `own` returns the height of a node, and `further` the heights of the rows below its branches, such as the ends of
-    conversations. A node is centred on its children, in one pass up and one down the drawn nodes.
-    """
+    """Return the middle of each node, the middles of the rows below its branches, and the total height. `own` returns
+    the height of a node, and `further` the heights of the rows below its branches, such as the ends of conversations.
+    A node is centred on its children, in one pass up and one down the drawn nodes."""
     heights: dict[int, float] = {}
     for node in reversed(chosen.nodes):
         below = sum(heights[one] for one in chosen.branches[node]) + sum(further(node))

@@ -15,12 +15,9 @@ _NARROWEST = 14  # columns for the turn, however deep its line is indented
 
 @dataclass(frozen=True, slots=True)
 class OutlineLine:
-    """One line of an outline, in consecutive parts.
-
-    `node` is 0 for lines of the root, and `kind` is `turn`, `stop` or `note`. `rails` are the lines drawn before it.
-    `mark` is the speaker (`U `, `S `), `■ ` for an end or `? ` for a note. `words` are padded so that the figures are
-    flush right.
-    """
+    """One line of an outline, in consecutive parts. `node` is 0 for lines of the root, and `kind` is `turn`, `stop`
+    or `note`. `rails` are the tree lines to the left. `mark` is the speaker (`U `, `S `), `■ ` for an end or `? ` for
+    a note. `words` are padded so that the figures are flush right."""
 
     node: int
     kind: str
@@ -44,9 +41,9 @@ def outline(
 ) -> Iterator[OutlineLine]:
     """Yield the lines of a tree of N nodes in pre-order, each `width` columns wide.
 
-    `figures` has the figures of each node's incoming edge, (N,), and `stops` those of the conversations that end at
-    each node, by default their number. `notes` has a note on each node's branches, or "". For a node in `ends`, each
-    kind of end has a line of its own; other nodes have one line for all ends.
+    `figures` (N,) has the figures of each node's incoming edge. `stops` has the figures of the conversations that end
+    at each node, by default their number. `notes` has a note on each node's branches, or "". For a node in `ends`,
+    each kind of end has a separate line; any other node has one line for all ends.
     """
     apart = ends or {}
     own = (figure for lines in apart.values() for _, figure in lines)
@@ -93,7 +90,7 @@ def _line(
 
 
 def texts_note(tree: ConversationTree, node: int) -> str:
-    """Return how many different texts were merged into a node, or "" if there is only one."""
+    """Return the number of different texts that were merged into a node, in words. Returns "" for a single text."""
     count = int(tree.texts[node])
     return f"{count}{'+' if count == MOST_TEXTS else ''} texts" if count > 1 else ""
 

@@ -1,8 +1,8 @@
 """Trees as an SVG picture, with turns from left to right and edges as wide as their share of the trials.
 
-The picture loads no font, script or address. It has colours for light and dark screens (`prefers-color-scheme`); on
-paper and in viewers without style sheets, the light ones are used. Its source has no empty line and no id, so that it
-can be embedded in Markdown and HTML.
+The picture loads no font, script or address. Its colours suit light and dark screens (`prefers-color-scheme`); paper
+and viewers without style sheets show the light colours. Its source has no empty line and no id, so that it can be
+embedded in Markdown and HTML.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,9 @@ class _Part:
 
 
 def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width: float = 960.0) -> str:
-    """Return the trees of `plates`, one below the other, followed by a legend of their marks and the sentences of
-    `legend`.
-
-    `width` is the desired width in pixels; a tree whose labels would shrink to a few characters is wider. Raises
-    ValueError if there are no trees.
-    """
+    """Return the trees of `plates`, each below the previous one, then a legend of their marks and the sentences of
+    `legend`. `width` is the desired width in pixels; a tree whose labels would shrink to a few characters is wider.
+    Raises ValueError if there are no trees."""
     if not plates:
         raise ValueError("no trees to draw")
     inside = width - 2 * MARGIN
@@ -77,8 +74,6 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
 
 
 def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down: float) -> tuple[list[str], float]:
-    """Draw paragraphs, each given as text, size, colour and boldness. Returns their elements and the y at which they
-    end."""
     found = []
     for what, size, ink, bold in said:
         for line in break_lines(what, wide / (1.12 if bold else 1), size, 12):

@@ -1,4 +1,4 @@
-"""Scatter charts, in which series differ in marks as well as in colour."""
+"""Scatter charts, in which the series differ in colour and marks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ScatterSeries:
-    """A series of points (x, y), which must be finite, with its name in the key."""
+    """A series of points (x, y), which must be finite, and its name in the key."""
 
     name: str
     points: Sequence[tuple[float, float]]
 
 
 def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, down: float) -> tuple[list[str], float]:
-    """Draw a chart with axes named `x` and `y`, and its key, from the y coordinate `down`. Returns the elements and the
-    y at which they end."""
+    """Draw a chart with axes named `x` and `y`, and its key, from the y coordinate `down`. Returns the elements and
+    their lower end."""
     start, end, top = MARGIN + _LEFT, MARGIN + wide - 12, down + 26
     bottom = top + _HEIGHT
     across = Axis.around([point[0] for one in series for point in one.points], start, end)

@@ -36,7 +36,6 @@ STYLE = (
 
 
 def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
-    """Return the colour attributes of an element. `fill` and `stroke` are names of colours, or "" for none."""
     classes = " ".join([*([f"f-{fill}"] if fill else []), *([f"s-{stroke}"] if stroke else [])])
     found = f'class="{classes}" fill="{THEMES[fill][0] if fill else "none"}"'
     if stroke:
@@ -47,7 +46,8 @@ def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str
 def text(
     x: float, y: float, what: str, size: float = 12.0, ink: str = "ink", *, bold: bool = False, anchor: str = ""
 ) -> str:
-    """Return a line of text with its baseline at y. With the anchor `middle` or `end`, x is its middle or end."""
+    """Return a line of text with its baseline at y. x is the start of the line, or its middle or end if the anchor is
+    `middle` or `end`."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_paint_attributes(ink)}{more} unicode-bidi="isolate">'
@@ -70,7 +70,7 @@ def rectangle(x: float, y: float, width: float, height: float, fill: str) -> str
 
 
 def circle(x: float, y: float, ink: str = "ink", *, size: float = 4.5, filled: bool = True) -> str:
-    """Return a round mark. A hollow one is filled with the background colour."""
+    """Return a round mark. A hollow mark is filled with the background colour."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {_paint_attributes(ink if filled else "paper", ink, 1.8)}/>'
 
 
@@ -87,8 +87,8 @@ def triangle(x: float, y: float, ink: str = "ink", *, size: float = 5.0, filled:
 def paragraphs(
     said: Sequence[str], wide: float, down: float, *, size: float = 12.0, ink: str = "dim", bold: bool = False
 ) -> tuple[list[str], float]:
-    """Draw paragraphs from the y coordinate `down`, with lines of at most `wide` pixels. Returns their elements and the
-    y at which they end."""
+    """Draw paragraphs from the y coordinate `down`, with lines of at most `wide` pixels. Returns the elements and
+    their lower end."""
     found = []
     for what in said:
         for words in break_lines(what, wide / (1.12 if bold else 1), size, _LINES):
@@ -98,8 +98,7 @@ def paragraphs(
 
 
 def page(title: str, description: str, elements: Sequence[str], width: float, height: float) -> str:
-    """Return a chart as the text of an SVG file. The title and description are meant for screen readers, and are
-    escaped."""
+    """Return a chart as the text of an SVG file. The title and description, meant for screen readers, are escaped."""
     w, h = round(width), round(height)
     # On a narrow screen, text below 10 pixels would be unreadable, so the page scrolls instead.
     style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
@@ -164,8 +163,8 @@ def _fitting_length(text: str, most: float, size: float) -> int:
 
 
 def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
-    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` between acts.
-    The last line is cut if it is too long. Only an empty text has an empty line."""
+    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` between
+    acts. If the text is too long, its last line is cut. An empty text gives one empty line."""
     found: list[str] = []
     rest = text
     while rest and len(found) < lines - 1 and text_width(rest, size) > most:
@@ -176,7 +175,7 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
 
 
 def _line_end(rest: str, fits: int) -> int:
-    """Return the end of a line of at most `fits` characters: before a space, after a `+` or a hyphen, else at
+    """Return the end of a line of at most `fits` characters: before a space, after a `+` or a hyphen, or else at
     `fits`."""
     hyphen = 0
     for end in range(min(fits, len(rest) - 1), 0, -1):

@@ -28,10 +28,10 @@ Words = tuple[str, str, str]
 class TreeDrawing:
     """A tree of N nodes and its labels.
 
-    `branches` has N labels of the edges into nodes, and `stops` N labels of the conversations that end there. `notes`
-    has N notes below turns. `unseen` has N notes on branches that no trial took, or "". `least` and `most` select the
-    branches to draw (`layout.select_branches`). The ends of a node in `ends` are drawn separately for each kind, with
-    its label; other nodes have one end.
+    `branches` has N labels of the edges into nodes, and `stops` N labels of the conversations that end at the nodes.
+    `notes` has N notes below turns. `unseen` has N notes on branches that no trial took, or "". `least` and `most`
+    select the branches to draw (`layout.select_branches`). `ends` maps a node to the kinds of its ends and their
+    labels, which are drawn separately; any other node has one end.
     """
 
     tree: ConversationTree
@@ -136,11 +136,9 @@ class _Drawing:
         return self.plate.ends.get(node) or [(endings(self.tree, node), self.plate.stops[node])]
 
     def _has_lone_end(self, node: int) -> bool:
-        """Return whether a node is followed only by a single end, which is then drawn next to it."""
         return not self.tree.branches[node] and len(self._stop_words(node)) == 1
 
     def _lower_rows(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
-        """Return the rows below a node's branches, each with its height and, for an end, its name and label."""
         rows: list[tuple[str, float, tuple[str, Words] | None]] = []
         if not self._has_lone_end(node):
             rows += [("stop", _ROW, end) for end in self._stop_words(node)]
@@ -157,7 +155,7 @@ class _Drawing:
         return self._x(node) + self.widths[int(self.tree.depth[node])] + (0 if node else 4)
 
     def _bend_x(self, node: int) -> float:
-        """Return the x at which all edges of a column bend, so that they do not cross rows."""
+        """Return the x coordinate at which all edges of a column bend, so that no edge crosses a row."""
         depth = int(self.tree.depth[node])
         return self.left[depth] + self.widths[depth] + _CURVE
 
