@@ -41,7 +41,7 @@ def advance(
     """Return the next action after `exchanges`, with its Route. `exchanges` has one exchange for each user turn so
     far. Raises ValueError if the number of exchanges does not match the position, or if the conversation is over."""
     if not position.state:
-        raise ValueError("the conversation is over")
+        raise ValueError("cannot advance: the conversation is over")
     if len(exchanges) != position.turn:
         raise ValueError(f"the position is after user turn {position.turn}, but there are {len(exchanges)} exchanges")
     state = protocol.states[position.state]

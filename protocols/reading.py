@@ -85,7 +85,7 @@ class StateEntry(StrictModel):
         if self.user is not None and (self.each or self.then or self.empty):
             key = "each" if self.each else "then" if self.then else "empty"
             raise PydanticCustomError(
-                "user_list", "{key} is only for states with say, not for one with user", {"key": key}
+                "user_list", "{key} is only for states with say, not for states with user", {"key": key}
             )
         return self
 

@@ -343,7 +343,7 @@ def _bound_filter(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
             raise ValueError(f"the result of {name} has more than {LONGEST:,} characters")
         _WORK.set(_WORK.get() + sum(len(one) for one in (*arguments, made) if isinstance(one, (str, list))))
         if _WORK.get() > _MOST_WORK:
-            raise ValueError(f"the filters process more than {_MOST_WORK:,} characters")
+            raise ValueError(f"the filters may process at most {_MOST_WORK:,} characters")
         return made
 
     return bounded

@@ -131,7 +131,7 @@ class AttributeSet:
         if len(self.gold) != len(self.groups):
             raise ValueError(f"gold has {len(self.gold)} shares for {len(self.groups)} groups")
         if not all(0 <= share <= 1e300 for share in self.gold):
-            raise ValueError("a share of gold is negative or not finite")
+            raise ValueError("the shares of gold must be finite and not negative")
         total = math.fsum(self.gold)
         if abs(total - 1) > _TOLERANCE:
             raise ValueError(f"the shares of gold sum to {total:.6g}, not to 1")
@@ -161,7 +161,7 @@ class AttributeSet:
         the value is not understood or is ambiguous."""
         text = raw.strip()
         if not text:
-            raise ValueError("there is no value")
+            raise ValueError("the value is missing")
         if text.startswith("("):
             return self._vector(text)
         if _fold_name(text) in self._group_places:

@@ -332,7 +332,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
     except ValueError:  # Python refuses whole numbers of more digits than it could write
         raise InputError(
-            "not valid JSON: a number has thousands of digits", place=Place(source.path, source.line)
+            "not valid JSON: a number has too many digits", place=Place(source.path, source.line)
         ) from None
     except RecursionError:
         raise InputError(

@@ -21,7 +21,7 @@ def find_plug_ins(group: str, what: str, taken: Collection[str]) -> Mapping[str,
         if entry.name in taken or entry.name in found:
             raise InputError(
                 f"two {what} are called {entry.name!r}; one is from {entry_source(entry)}",
-                advice="rename it, or uninstall that distribution",
+                advice="rename one, or uninstall this distribution",
             )
         found[entry.name] = entry
     return MappingProxyType(found)

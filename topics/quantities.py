@@ -56,7 +56,7 @@ def read_quantity(text: str) -> tuple[Range, ...]:
     lows, highs = _number_readings(between[1], text), _number_readings(between[2], text)
     ranges = tuple(Range(low, high) for low in lows for high in highs if low <= high)
     if not ranges:
-        raise ValueError(f"{text!r} is a range that begins with the larger number")
+        raise ValueError(f"{text!r} is a range, but does not begin with the smaller number")
     return ranges
 
 
@@ -69,7 +69,7 @@ def _number_readings(text: str, whole: str) -> tuple[Fraction, ...]:
     digits = found[2].strip()
     numbers = _digit_readings(digits, scaled=scale > 1)
     if not numbers:
-        raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped as in a number")
+        raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped correctly")
     return tuple(number * factor for number in numbers)
 
 

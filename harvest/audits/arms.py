@@ -80,7 +80,9 @@ def read_arms(
                 raise document.error(("arms", name), what, advice="change one, or remove it", key=True)
         found.append(arm)
     if len(found) == 1:
-        raise document.error(("arms",), "a single arm has nothing to compare with", advice="add another", key=True)
+        raise document.error(
+            ("arms",), "an audit with arms needs at least two arms", advice="add another arm", key=True
+        )
     return tuple(found)
 
 

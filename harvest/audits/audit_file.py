@@ -56,7 +56,7 @@ def read_population(
         if shares[name] < _LEAST_SHARE:
             raise document.error(
                 (*loc, "weight"),
-                f"the weight {entry.weight:g} of {name!r} is so small that no trial would draw this user",
+                f"the weight {entry.weight:g} of {name!r} is too small: no trial would draw this user",
                 allowed=f"weights that give every member a share of {_LEAST_SHARE:g} or more of the population",
                 advice="give it a larger weight, or remove the member",
             )
@@ -67,7 +67,7 @@ def read_population(
                 raise document.error(loc, what, advice="add up their weights, or change one", key=True)
         found.append(Member(name, shares[name], arm))
     if len(found) == 1:
-        what = "a population of one member has nothing to draw from"
+        what = "a population needs at least two members"
         raise document.error(("population",), what, advice="add another, or name the user in the protocol", key=True)
     return tuple(found)
 

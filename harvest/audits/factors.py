@@ -42,13 +42,13 @@ def read_factors(
     same option, and for arms that cannot be played."""
     for name, own in factors.items():
         if len(own) < 2:
-            what = f"the factor {name!r} has only one level, so nothing varies"
+            what = f"the factor {name!r} needs at least two levels, but has only one"
             raise document.error(("factors", name), what, advice="add another level, or remove it", key=True)
     if prod(map(len, factors.values())) > _MOST_ARMS:
         raise document.error(
             ("factors",),
-            f"the factors have {prod(map(len, factors.values()))} combinations of levels",
-            allowed=f"at most {_MOST_ARMS}, each of which is an arm",
+            f"the factors have {prod(map(len, factors.values()))} combinations of levels, and each is an arm",
+            allowed=f"at most {_MOST_ARMS} arms",
             key=True,
         )
     refuse_alike(document, ("factors",), factors, "factors")

@@ -53,7 +53,7 @@ def check_harm(document: Document, declared: Literal["declared"] | None, protoco
         )
     if declared and not asked:
         raise document.error(
-            ("harm",), "this audit declares harm, but none of its users asks for any", advice="remove it", key=True
+            ("harm",), "this audit declares harm, but no user asks for harm", advice="remove it", key=True
         )
 
 

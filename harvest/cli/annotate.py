@@ -305,7 +305,9 @@ def _export_sheet(
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
-            raise InputError("no two people judged the same item differently by these criteria")
+            raise InputError(
+                "there is nothing to adjudicate: no two people judged an item differently by these criteria"
+            )
         write_sheet(rows, sheet, ADJUDICATION_COLUMNS)
         told = (
             f"{pluralize(len(rows), 'row')} on which people differ, of {total}, written to {sheet}: fill in 'value', "

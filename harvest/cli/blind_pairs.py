@@ -76,7 +76,7 @@ def _load_or_draw_pairs(
     if kept.exists():
         if read_key(kept).pairs != _key_document(sheet, drawn, seed).pairs:
             raise InputError(
-                "this key lists other pairs than these arguments draw",
+                "the pairs in this key differ from the pairs that these arguments draw",
                 place=Place(str(kept)),
                 advice="give the RUNs, --systems, --topic, --sample and --seed of the key, or another name",
             )

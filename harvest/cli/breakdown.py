@@ -103,7 +103,7 @@ def evaluate(
     both = {turn.dialogue for turn in training} & {turn.dialogue for turn in material.gold}
     if both:
         raise InputError(
-            f"dialogue {min(both)!r} is both in --train and among the dialogues to evaluate",
+            f"dialogue {min(both)!r} must not be both in --train and among the dialogues to evaluate",
             advice="train on other dialogues, because a prior that has seen the labels is not a baseline",
         )
     rows = breakdown_rows(

@@ -139,7 +139,9 @@ def _check_target(target: Path) -> bool:
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
     if run is not None:
         advice = "choose another path with --out, as a log-in must never be part of a recording"
-        raise InputError(f"this path is inside the run folder {run}", place=Place(str(target)), advice=advice)
+        raise InputError(
+            f"a log-in must not be stored inside the run folder {run}", place=Place(str(target)), advice=advice
+        )
     if not target.exists():
         return False
     try:

@@ -164,7 +164,9 @@ def command(
 def _refuse_without_effect(what: str, options: Mapping[str, object]) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
-        raise InputError(f"{', '.join(given)} has no effect on {what}", advice="leave it out")
+        raise InputError(
+            f"{', '.join(given)} {'has' if len(given) == 1 else 'have'} no effect on {what}", advice="leave it out"
+        )
 
 
 def _read_counts(option: str, text: str | None, least: int) -> tuple[int, ...]:

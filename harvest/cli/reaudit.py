@@ -146,7 +146,7 @@ def command(
             resolved = load_audit(audit, keys_in_clear=keys_in_clear)
             if around := enclosing_run(runs):
                 raise InputError(
-                    "dated runs would be written inside a run folder",
+                    "the folder for dated runs must not be inside a run folder",
                     place=Place(str(around)),
                     advice="give a folder outside it: --out FOLDER",
                 )

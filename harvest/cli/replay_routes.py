@@ -50,13 +50,15 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     chosen = load_protocol(protocol) if protocol else recorded.header.played_protocol()
     if chosen is None:
         raise InputError(
-            "an imported run has no protocol",
+            "this run was imported without a protocol to replay",
             place=Place(str(run)),
             advice="give a protocol: --protocol NAME",
         )
     if topics is None:
         raise InputError(
-            "this run was recorded without its topics", place=Place(str(run)), advice="import it again with --topics"
+            "a replay needs the run's topics, which were not recorded",
+            place=Place(str(run)),
+            advice="import it again with --topics",
         )
     check_topics(chosen, topics)
     changes: list[Change] = []

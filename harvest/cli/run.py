@@ -91,11 +91,16 @@ def command(
     tried again. A changed protocol, topic or system is rejected.
     """
     if shard is not None and as_json:
-        raise InputError("a shard has no scores of its own for --json to print", advice="leave out --json")
+        raise InputError("--json cannot be used with --shard, because a shard has no scores", advice="leave out --json")
     if shard is not None and channels.requested:
-        raise InputError("a shard has no scores, and thus no verdicts, of its own", advice="merge all shards first")
+        raise InputError(
+            "verdicts cannot be reported for a shard, because a shard has no scores", advice="merge all shards first"
+        )
     if dask is not None and (shard is not None or worker):
-        raise InputError("--dask assigns shards and names workers itself", advice="leave out both options")
+        raise InputError(
+            "--shard and --worker cannot be used with --dask, which assigns shards and names workers",
+            advice="leave out both options",
+        )
     if store is not None and shard is None and dask is None:
         raise InputError(
             "--store is for runs of several machines", advice="add --dask, or --shard 1/1 for a single machine"

@@ -78,7 +78,7 @@ def command(
     if github:
         if job.confirms:
             raise InputError(
-                "two workflows would each have a history of their own",
+                "a second workflow cannot confirm an alarm, because each workflow has its own history",
                 advice="start the workflow by hand, an hour after an alarm, or let it play more often: --every day",
             )
         _relative_path(audit)

@@ -79,7 +79,9 @@ def serve_page(
     if adjudicate:
         rows = list(disputed_rows(rows, read_layers(run)))
         if not rows:
-            raise InputError("no two people judged the same item differently by these criteria")
+            raise InputError(
+                "there is nothing to adjudicate: no two people judged an item differently by these criteria"
+            )
     asked = questions(rows, assessed, same=same)
     bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices explain themselves
     asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)

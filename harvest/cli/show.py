@@ -84,7 +84,10 @@ def command(
     if flipped:
         raise InputError("--flipped can only be used with --beside", advice="name two systems: --beside A,B")
     if len(runs) > 1:
-        raise InputError("several runs were given", advice="show one by one, or two of their systems: --beside A,B")
+        raise InputError(
+            "only one run can be shown, but several were given",
+            advice="show one by one, or two of their systems: --beside A,B",
+        )
     run = runs[0]
     recorded = read(run)
     _check_name(

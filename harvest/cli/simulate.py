@@ -234,7 +234,7 @@ def check_command(
     if measure is not None:
         sides = [with_kept_scores(side, path, measure) for side, path in zip(sides, (real, simulated))]
     if real.resolve() == simulated.resolve():
-        raise InputError("REAL and SIMULATED are the same file or folder", place=Place(str(simulated)))
+        raise InputError("REAL and SIMULATED must be different files or folders", place=Place(str(simulated)))
     settings = {"order": order, "splits": splits, "folds": folds, "level": level, "replications": replications}
     found = realism(*sides, seed=seed, order=order, splits=splits, folds=folds, level=level, replications=replications)
     if as_json:

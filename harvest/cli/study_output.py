@@ -104,7 +104,7 @@ def _find_browser() -> Path:
     except InputError as none:
         raise InputError(
             "a PNG needs a browser, but none was found",
-            advice=f"write --figure FILE.svg, which needs none; or {none.advice}",
+            advice=f"write --figure FILE.svg, which needs no browser; or {none.advice}",
         ) from None
 
 

@@ -58,7 +58,7 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
     except Exception as fault:  # of files, of TLS, of Dask's settings
         raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS_ADVICE) from None
     if address.partition("://")[0] in _TLS_SCHEMES and security.get("ssl_context") is None:
-        raise InputError(f"{address} needs certificates, and Dask's settings do not name them", advice=_TLS_ADVICE)
+        raise InputError(f"{address} needs certificates, but Dask's settings do not name any", advice=_TLS_ADVICE)
     if warning := trusted_in_clear(address):
         tell(printable(f"warning: {warning}", line=True))
     try:

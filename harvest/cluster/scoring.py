@@ -62,7 +62,7 @@ def score_run(task: ScoringTask) -> KeptScores:
             name = differing[0]
             raise InputError(
                 f"a worker has {name} {versions.get(name, '(not installed)')}, "
-                f"and the command has {task.versions.get(name, '(not installed)')}",
+                f"but the command has {task.versions.get(name, '(not installed)')}",
                 allowed="workers with the same versions, because figures may depend on them",
             )
         try:

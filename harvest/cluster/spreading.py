@@ -58,7 +58,7 @@ def spread(
         found = shard_counts(names)
         if len(found) > 1:
             raise InputError(
-                "this folder contains different divisions into shards",
+                "the shards in this folder belong to different divisions of the audit",
                 place=Place(where),
                 advice="remove all but one, or use another folder",
             )

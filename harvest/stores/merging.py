@@ -46,7 +46,7 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
             raise InputError(
                 "a machine has claimed this run but has not recorded anything yet",
                 place=Place(copies.unbegun[0]),
-                advice="repeat the command once it has recorded something",
+                advice="repeat the command when the machine has recorded something",
             )
         try:
             merged = merge(copies.folders, out, salvage=salvage, named=copies.to_addresses)

@@ -156,7 +156,7 @@ def _check_url(url: str) -> SplitResult:
     if "@" in parts.netloc or parts.query or parts.fragment:
         # Not repeated in the message, because it is a secret.
         raise InputError(
-            "the address of a store contains a user name, a password or a signature",
+            "the address of a store must not contain a user name, a password or a signature",
             allowed="credentials in the environment only",
         )
     if parts.scheme not in _SCHEMES or not is_url(url):

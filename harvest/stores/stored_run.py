@@ -263,7 +263,7 @@ def refuse_other_division(store: Store, of: int) -> None:
             f"the audit at this address was divided into {pluralize(min(others), 'shard')}, not {of}",
             place=Place(store.url),
             allowed=f"--shard I/{min(others)}: each address is for one audit with one number of shards",
-            advice="use that, or another address (--store)",
+            advice="use this number, or another address (--store)",
         )
 
 

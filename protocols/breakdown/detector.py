@@ -193,14 +193,14 @@ def _check_object(data: bytes, place: Place) -> dict[str, Any]:
         at = Place(place.path, error.lineno, error.colno)
         raise _not_a_detector("it is not JSON from here on" if error.pos else "it is not JSON", at) from None
     except RecursionError:
-        raise _not_a_detector("it is not usable JSON: nested too deeply", place) from None
+        raise _not_a_detector("it is not usable JSON, because it is nested too deeply", place) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise _not_a_detector("its 'format' is different", place)
     missing = [key for key in _PARTS if key not in found]
     if missing:
         raise _not_a_detector(f"its entry {missing[0]!r} is missing", place)
     if not isinstance(found["features"], dict) or tuple(found["features"]) != FEATURES:
-        raise _not_a_detector("it was made by another version with different features", place)
+        raise _not_a_detector("its features are those of another version", place)
     return found
 
 

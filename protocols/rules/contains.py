@@ -49,7 +49,7 @@ class Contains(AnswerRule):
     def _some_words(cls, phrases: tuple[str, ...] | None) -> tuple[str, ...] | None:
         for phrase in phrases or ():
             if not phrase.strip():
-                raise ValueError("a phrase contains no word")
+                raise ValueError("every phrase must contain a word")
             if len(phrase) > _LONGEST_PHRASE:
                 raise ValueError(f"a phrase is longer than {_LONGEST_PHRASE} characters")
         return phrases

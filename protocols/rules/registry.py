@@ -77,7 +77,7 @@ def read_rule(document: Document, loc: Loc, value: object, named: NamedRule) -> 
             inner = read_rule(document, inside, options, named)
             return Not(inner) if kind == "not" else Thoughts(inner)
         if not isinstance(options, tuple) or len(options) < 2:
-            raise document.error(inside, f"{kind} takes a list of at least two rules")
+            raise document.error(inside, f"{kind} needs a list of at least two rules")
         rules = tuple(read_rule(document, (*inside, place), item, named) for place, item in enumerate(options))
         return Any(rules) if kind == "any" else All(rules)
     if kind not in _kinds():

@@ -140,7 +140,7 @@ def test_what_is_unambiguous_is_understood(raw: str, expected: int) -> None:
         ("up to 100", "could mean"),
         ("over 10K", "could mean '10K <= x < 1M' or '1M <= x'"),
         ("10K-2M", "could mean"),
-        ("20K-10K", "begins with the larger number"),
+        ("20K-10K", "does not begin with the smaller number"),
         ("1,23,45", "not grouped as in a number"),
         ("1.2.3", "not grouped"),
         ("1,,000", "not grouped"),

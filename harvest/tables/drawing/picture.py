@@ -28,7 +28,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
     `legend`. `width` is the desired width in pixels; a tree whose labels would shrink to a few characters is wider.
     Raises ValueError if there are no trees."""
     if not plates:
-        raise ValueError("no trees to draw")
+        raise ValueError("there are no trees to draw")
     inside = width - 2 * MARGIN
     trees = [_Part(*draw_tree(plate, inside)) for plate in plates]
     wide = max(_LEAST, *(part.width for part in trees))

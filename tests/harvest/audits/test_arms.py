@@ -122,7 +122,7 @@ def test_check_lists_the_arms(run: Run) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"arms": {"one": {}}}, "a single arm has nothing to compare with"),
+        ({"arms": {"one": {}}}, "an audit with arms needs at least two arms"),
         ({"arms": {"one": {}, "two": {}}}, "the arms 'one' and 'two' are the same"),
         ({"arms": {"one": {}, "two": {"wording": {}}}}, "give at least one rate"),
         ({"arms": {"one": {}, "two": {"wording": {"typo": 1}}}}, "did you mean 'typos'?"),

@@ -78,7 +78,7 @@ def test_another_simulator_starts_from_no_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("factors", "words"),
     [
-        ({"one": {"a": {}}}, "the factor 'one' has only one level"),
+        ({"one": {"a": {}}}, "the factor 'one' needs at least two levels, but has only one"),
         ({"one": {"a": {}, "b": {}}}, "the levels 'a' and 'b' of 'one' are the same"),
         (
             {"one": {"a": {}, "b": {"wording": {"typos": 0.1}}}, "two": {"c": {}, "d": {"wording": {"typos": 0.2}}}},

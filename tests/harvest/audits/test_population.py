@@ -154,7 +154,7 @@ def test_check_says_whom_the_trials_will_meet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"population": {"one": {"weight": 1}}}, "a population of one member has nothing to draw from"),
+        ({"population": {"one": {"weight": 1}}}, "a population needs at least two members"),
         ({"population": {"one": {"weight": 1e-17}, "two": {"weight": 1, "users": HASTY}}}, "the weight 1e-17 of 'one'"),
         ({"population": {"one": {"weight": 1e-320}, "two": {"weight": 7e300, "users": HASTY}}}, "no trial would draw"),
         ({"population": {"one": {"weight": 1}, "One": {"weight": 1, "users": HASTY}}}, "members 'one' and 'One'"),

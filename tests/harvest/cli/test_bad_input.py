@@ -336,7 +336,7 @@ def test_a_changed_system_is_refused_with_what_changed(tmp_path: Path, capsys: p
         (["score", "RUN", "--gain", "9=0.5"], "scoring setting gains: no entity of the gold table has grade 9"),
         (["score", "RUN", "--input-price", "Z=3"], "scoring setting input_prices: there is no system 'Z'"),
         (["score", "RUN", "--strict"], "--strict only affects thresholds, but the audit has none"),
-        (["simulate", "check", "RUN", "RUN/../run-1"], "are the same file or folder"),
+        (["simulate", "check", "RUN", "RUN/../run-1"], "must be different files or folders"),
         (["measures", "GF("], "a name or a number is missing in 'GF('"),
         (["scoer", "RUN"], "No such command 'scoer': did you mean 'score'?"),
     ],

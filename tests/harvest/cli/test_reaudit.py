@@ -454,7 +454,7 @@ def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
         ), told
     assert run("report", "other", "--baseline", "audit.baseline.json")[0] == 2
     code, told = run("reaudit", "audit.yaml", "--out", "first")
-    assert (code, "dated runs would be written inside a run folder" in told) == (2, True), told
+    assert (code, "the folder for dated runs must not be inside a run folder" in told) == (2, True), told
     assert not {*tmp_path.glob("*.history.jsonl"), *tmp_path.glob("*.html"), *tmp_path.glob("runs")}
     assert not [one for one in (tmp_path / "first").iterdir() if one.is_dir()]
 

@@ -211,7 +211,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         (("--cron", "--extend", "3"), "--extend is for an existing run"),
         (("--cron", "--install", "x"), "--install can only be used with --github"),
         (("--github", "--history", "/elsewhere/h.jsonl"), "/elsewhere/h.jsonl is outside this folder"),
-        (("--github", "--if-alarm"), "two workflows would each have a history of their own"),
+        (("--github", "--if-alarm"), "a second workflow cannot confirm an alarm"),
         (("--github", "--out", "../runs"), "../runs is outside this folder"),
         (("--systemd", "--prometheus", "a\nb"), "cannot be used in a schedule"),
     ],

@@ -117,7 +117,7 @@ def test_a_cluster_plays_through_a_store(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="this is the address of one run in a store"):
             spread(audit, of_a_shard, local.scheduler_address, tmp_path / "again", told.append)
         StoredRun(open_store(store), "1-of-3").claim()
-        with pytest.raises(InputError, match="this folder contains different divisions into shards"):
+        with pytest.raises(InputError, match="the shards in this folder belong to different divisions of the audit"):
             spread(audit, asked, local.scheduler_address, tmp_path / "again", told.append)
     assert (merged.missing, left) == ((), {})
     asyncio.run(play_audit(audit, tmp_path / "alone"))

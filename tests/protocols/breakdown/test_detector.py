@@ -126,7 +126,7 @@ def test_a_detector_is_read_back_as_it_was_written_and_the_shipped_file_is_small
     ("old", "new", "why"),
     [
         ("harvest-breakdown/1", "harvest-breakdown/9", ": its 'format' is different"),
-        ('"turn number"', '"number of turns"', ": it was made by another version with different features"),
+        ('"turn number"', '"number of turns"', ": its features are those of another version"),
         ('"base": [', '"base": [0.1, ', ": the shape of its weights does not fit this version"),
         ('"trees": [\n[[', '"trees": [\n[[99, ', ": the shape of its weights does not fit"),
         ('"words": {', '"words": {"s:x": [1, 2, Infinity],', ": a weight is not a finite number"),

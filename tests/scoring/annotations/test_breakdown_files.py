@@ -117,7 +117,7 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
         ({"b__jsonl": GUESS}, "no annotated turn in"),
         ({"a__jsonl": "\n"}, "a.jsonl: the file is empty"),
         ({"a__json": "[" * 100_000}, "a.json:1: not valid JSON"),
-        ({"a__json": "9" * 5000}, "a.json:1: not valid JSON: a number has thousands of digits"),
+        ({"a__json": "9" * 5000}, "a.json:1: not valid JSON: a number has too many digits"),
         (
             {"a__json": LINE + "\n" + LINE},
             "a.json:2:1: not valid JSON: Extra data\n  do: give a file of one JSON value a line",

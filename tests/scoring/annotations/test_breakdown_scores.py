@@ -115,7 +115,7 @@ def test_the_prior_can_come_from_training_files_and_never_from_the_dialogues_the
     assert "baseline: prior of the system" not in systems  # IRIS says nothing of YI
     done = wide("breakdown", "eval", YI, "--train", YI)
     assert done.returncode == 2
-    assert "is both in --train and among the dialogues to evaluate" in done.stderr
+    assert "must not be both in --train and among the dialogues to evaluate" in done.stderr
 
 
 def test_a_prior_by_dialogue_is_the_mean_of_all_other_dialogues() -> None:

@@ -106,7 +106,7 @@ def test_what_people_differ_on_is_decided_on_the_page_with_a_reason(run: Path, p
     assert figure(run, "distribution") == before, "who adjudicates has no vote"
     refused = harvest("annotate", run, "--serve", "--criterion", "Coherence", "--adjudicate", "--author", "zoe")
     assert refused.returncode == 2
-    assert "no two people judged the same item differently" in refused.stderr
+    assert "no two people judged an item differently" in refused.stderr
 
 
 async def test_an_adjudication_is_one_after_it_was_kept_read_and_merged(run: Path, tmp_path: Path) -> None:

@@ -362,7 +362,10 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
     decided = counts["judgments for the first"] + counts["judgments against the first"]
     assert (counts["ties"], decided, counts["judgments unsure"]) == (4, 8, 0)
     other = harvest("annotate", audited, "--pairs", sheet, "--serve", "--author", "anna", "--seed", "9")
-    assert (other.returncode, "this key lists other pairs than these arguments draw" in other.stderr) == (2, True)
+    assert (
+        other.returncode,
+        "the pairs in this key differ from the pairs that these arguments draw" in other.stderr,
+    ) == (2, True)
 
 
 def test_tab_alone_reaches_everything_and_single_keys_can_be_switched_off(browser: Browser, page: Server) -> None:

@@ -147,7 +147,7 @@ def test_the_document_has_the_rows_of_both_sides(tmp_path: Path) -> None:
         (["--beside", "A,B", "--topic", "M003", "--trial", "7"], "neither A nor B has a trial 7 on M003"),
         (["--beside", "A,B", "--system", "A"], "--system, --attempt and --all cannot be used with --beside"),
         (["--flipped"], "--flipped can only be used with --beside"),
-        (["run"], "several runs were given"),
+        (["run"], "only one run can be shown, but several were given"),
         (["run", "--beside", "A,B"], "the same run is given twice"),
     ],
 )

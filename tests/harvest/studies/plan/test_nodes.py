@@ -182,7 +182,7 @@ def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Pat
     ("options", "why"),
     [
         ((), "--node needs a pilot"),
-        (("--from", "RUN", "--measure", "R", "--mean", "50"), "--measure, --mean has no effect on --node"),
+        (("--from", "RUN", "--measure", "R", "--mean", "50"), "--measure, --mean have no effect on --node"),
         (("--from", "RUN", "--figure", "plan.svg"), "--figure has no effect on --node"),
     ],
 )

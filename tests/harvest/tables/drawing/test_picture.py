@@ -298,7 +298,7 @@ def test_a_conversation_without_a_turn_and_a_single_trial_are_drawn() -> None:
     assert "completed" in words(drawn(tree_of([conversation([], 1)])))
     said = words(drawn(tree_of([conversation([("a", "b")], 1)])))
     assert "1 trial" in said
-    with pytest.raises(ValueError, match="no trees to draw"):
+    with pytest.raises(ValueError, match="there are no trees to draw"):
         picture([])
 
 
