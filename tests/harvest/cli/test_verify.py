@@ -156,7 +156,7 @@ def test_a_key_that_stands_twice_in_a_score_is_refused(here: Path, capsys: pytes
     file = here / "small" / "scores.json"
     file.write_text(file.read_text().replace('"value":', '"value":0.123,"value":', 1))
     code, told = verify(capsys, "small")
-    assert (code, "row 1 has 'value' twice" in told) == (3, True), told
+    assert (code, "row 1 has the key 'value' twice" in told) == (3, True), told
 
 
 def test_figures_whose_intervals_bear_the_earlier_name_are_those_of_the_recording(
